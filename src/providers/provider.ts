@@ -2,83 +2,17 @@
  * The one narrow interface to a payment provider: verify a delivery, parse it into facts. All knowledge of a vendor's
  * wire format lives behind it; nothing outside `providers/` reads a vendor's field.
  */
-export type ProviderName = "provider_a" | "provider_b";
-
-/** What every fact carries: when the vendor says it happened (ISO 8601, milliseconds, UTC). */
-interface FactBase {
-  occurred_at: string;
-}
-
-/**
- * A statement that a customer paid (or began to pay) once. Several facts may speak of one payment: the session and the
- * invoice of a first subscription payment share their `key`.
- */
-export interface PaymentFact extends FactBase {
-  kind: "payment";
-  /** The payment's identity at the vendor: invoice id, else session id (A); transaction id (B). */
-  key: string;
-  source: "session" | "invoice" | "transaction";
-  /** Every vendor id by which later events may name this payment, `key` included: session, invoice, payment intent, charge. */
-  aliases: string[];
-  /** False while a delayed payment method has not paid. */
-  paid: boolean;
-  /** ISO 4217, upper case. */
-  currency: string;
-  /** The money base: what was paid net of tax, smallest units (contract §5). */
-  base_cents: number;
-  /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
-  gross_cents: number;
-  /** The payment's own reference (partner slug, as sent), before any remembered one. */
-  ref: string | null;
-  customer_email: string | null;
-  customer_id: string | null;
-  subscription_id: string | null;
-}
-
-/** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
-export interface AdjustmentFact extends FactBase {
-  kind: "adjustment";
-  adjustment_id: string;
-  /** Vendor ids of the payment it belongs to (payment intent, invoice, charge, transaction). */
-  aliases: string[];
-  /**
-   * How versions and amounts combine:
-   * - `cumulative`: the total refunded of one charge as of `occurred_at`; the newest version wins, the larger on a tie.
-   * - `refund_failed`: a refund that came to nothing; adds back to cumulative versions not newer than it.
-   * - `single`: an amount of its own; the newest version wins.
-   */
-  mode: "cumulative" | "refund_failed" | "single";
-  /** Smallest units, never negative. */
-  amount_cents: number;
-  /** True when `amount_cents` already excludes tax. */
-  net_of_tax: boolean;
-  /** `reverse` adds back what an earlier deduction took. */
-  direction: "deduct" | "reverse";
-  /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */
-  effective: boolean;
-}
-
-/** A reference to remember for a subscription and a customer. */
-export interface AttributionFact extends FactBase {
-  kind: "attribution";
-  ref: string;
-  subscription_id: string | null;
-  customer_id: string | null;
-}
-
-/** The subscription ended. */
-export interface CancellationFact extends FactBase {
-  kind: "cancellation";
-  subscription_id: string;
-}
-
-/** Two or more vendor ids name the same payment. */
-export interface LinkFact extends FactBase {
-  kind: "link";
-  aliases: string[];
-}
-
-export type Fact = PaymentFact | AdjustmentFact | AttributionFact | CancellationFact | LinkFact;
+export type {
+  AdjustmentFact,
+  AttributionFact,
+  CancellationFact,
+  Fact,
+  LinkFact,
+  PaymentFact,
+} from "../domain/fact.ts";
+export type { ProviderName } from "../domain/provider-name.ts";
+import type { Fact } from "../domain/fact.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
 
 /** A vendor event after parsing. `facts` empty means deliberately ignored, and `ignored` names the reason. */
 export interface ProviderEvent {

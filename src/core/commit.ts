@@ -1,0 +1,154 @@
+import { sql, type SQL } from "drizzle-orm";
+import { utcDay, iso } from "../lib/time.ts";
+import { newId } from "../lib/id.ts";
+import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
+import type { ProgramCtx, Statement } from "./context.ts";
+
+/** A change of state, and how many rows it must touch for the whole commit to stand. */
+export interface Write {
+  statement: Statement;
+  /** Rows that must change; anything else is a lost race and nothing at all is written. Absent: not checked. */
+  expect?: number;
+}
+
+/** An occurrence for the audit log, and the outbound event it sends, if any. */
+export interface Occurrence {
+  type: AuditEventType;
+  payload: Record<string, unknown>;
+  outbound?: { event: OutboundEventType; data: Record<string, unknown> };
+  /** Minted by the caller where a row refers to the event; otherwise here. */
+  id?: string;
+}
+
+export interface CommitPlan {
+  writes: Write[];
+  occurrences: Occurrence[];
+  /** What the caller answers with, for the stored reply of an idempotent request. */
+  result?: unknown;
+}
+
+/** Nothing was written: a guard found another state than the one read, or a unique index found a duplicate. */
+export class CommitConflict extends Error {
+  readonly kind: "lost_race" | "unique";
+  /** For `unique`: the index or columns that SQLite named. */
+  readonly constraint: string;
+
+  constructor(kind: "lost_race" | "unique", constraint: string) {
+    super(`${kind}: ${constraint}`);
+    this.name = "CommitConflict";
+    this.kind = kind;
+    this.constraint = constraint;
+  }
+}
+
+/**
+ * THE write path: the writes, their audit events, the event counts, and one delivery row for every endpoint subscribed
+ * at this moment, in one D1 batch, which is one transaction; then the wake-ups. All of it or nothing (architecture,
+ * invariant 1). Returns the ids of the audit events, in order.
+ *
+ * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
+ */
+export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[]> {
+  const { db } = ctx;
+  const program_id = ctx.program.id;
+  const created_at = iso(ctx.now);
+  const occurrences = plan.occurrences.map((occurrence) => ({
+    ...occurrence,
+    id: occurrence.id ?? newId("event", ctx.now),
+  }));
+  const statements: Statement[] = plan.writes.flatMap(({ statement, expect }) =>
+    expect === undefined ? [statement] : [statement, db.run(guard(expect))],
+  );
+  if (ctx.alongside && plan.result !== undefined) statements.push(...ctx.alongside(plan.result));
+  if (occurrences.length > 0) {
+    statements.push(
+      db.run(insertEvents(program_id, created_at, occurrences)),
+      db.run(countEvents(program_id, utcDay(ctx.now), occurrences)),
+    );
+  }
+  const outbound = occurrences.flatMap(({ id, outbound: sent }) =>
+    sent
+      ? [{ id, event: sent.event, body: JSON.stringify({ event: sent.event, timestamp: created_at, data: sent.data }) }]
+      : [],
+  );
+  if (outbound.length > 0) {
+    const messages = JSON.stringify(outbound);
+    statements.push(
+      db.run(insertMessages(program_id, created_at, messages)),
+      db.all(insertDeliveries(program_id, created_at, messages, ctx.now)),
+    );
+  }
+  if (statements.length === 0) return [];
+  const results: unknown[] = await runBatch(ctx, statements);
+  if (outbound.length > 0) {
+    const deliveries = results.at(-1) as { id: string }[];
+    if (deliveries.length > 0) ctx.wake(deliveries.map(({ id }) => id));
+  }
+  return occurrences.map(({ id }) => id);
+}
+
+/** Fails the batch where the statement before it did not change exactly `expect` rows; writes no row itself. */
+function guard(expect: number): SQL {
+  return sql`insert into commit_guards (lost_race) select 1 where changes() <> ${expect}`;
+}
+
+async function runBatch(ctx: ProgramCtx, statements: Statement[]): Promise<unknown[]> {
+  try {
+    return await ctx.db.batch(statements as [Statement, ...Statement[]]);
+  } catch (error) {
+    throw conflictIn(error) ?? error;
+  }
+}
+
+/** D1 tells which constraint failed only in the text of the error, possibly wrapped by drizzle. */
+export function conflictIn(error: unknown): CommitConflict | null {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const unique = /UNIQUE constraint failed: ([^:]+?)(?:: SQLITE|$)/.exec(at.message);
+    if (unique) return new CommitConflict("unique", unique[1]!.trim());
+    if (/CHECK constraint failed: lost_race/.test(at.message)) return new CommitConflict("lost_race", "guard");
+  }
+  return null;
+}
+
+function insertEvents(program_id: string, created_at: string, occurrences: (Occurrence & { id: string })[]): SQL {
+  const rows = JSON.stringify(occurrences.map(({ id, type, payload }) => ({ id, type, payload })));
+  return sql`insert into events (program_id, id, type, payload, created_at)
+    select ${program_id}, value ->> 'id', value ->> 'type', value -> 'payload', ${created_at} from json_each(${rows})`;
+}
+
+function countEvents(program_id: string, day: string, occurrences: Occurrence[]): SQL {
+  const counts = new Map<string, number>();
+  for (const { type } of occurrences) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return sql`insert into event_counts (program_id, type, day, count)
+    select ${program_id}, key, ${day}, value from json_each(${JSON.stringify(Object.fromEntries(counts))}) where true
+    on conflict (program_id, type, day) do update set count = count + excluded.count`;
+}
+
+/** The endpoints of `program_id` that are subscribed to the event of the JSON row `m`. */
+const SUBSCRIBED = sql`e.deleted_at is null and e.active = 1
+  and exists (select 1 from json_each(e.events) s where s.value in ('*', m.value ->> 'event'))`;
+
+function insertMessages(program_id: string, created_at: string, messages: string): SQL {
+  return sql`insert into messages (event_id, program_id, event, body, created_at)
+    select m.value ->> 'id', ${program_id}, m.value ->> 'event', m.value ->> 'body', ${created_at}
+    from json_each(${messages}) m
+    where exists (select 1 from webhook_endpoints e where e.program_id = ${program_id} and ${SUBSCRIBED})`;
+}
+
+function insertDeliveries(program_id: string, created_at: string, messages: string, now: number): SQL {
+  return sql`insert into deliveries
+      (id, program_id, endpoint_id, event_id, event, status, attempt_count, next_attempt_at, created_at)
+    select ${deliveryId(now)}, ${program_id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
+      ${created_at}
+    from json_each(${messages}) m join webhook_endpoints e on e.program_id = ${program_id} and ${SUBSCRIBED}
+    returning id`;
+}
+
+/** A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. */
+function deliveryId(now: number): SQL {
+  const stem = newId("delivery", now).slice(0, -RANDOM_CHARACTERS);
+  const character = sql.raw(`substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + (random() & 31), 1)`);
+  return sql.join([sql`${stem}`, ...Array.from({ length: RANDOM_CHARACTERS }, () => character)], sql` || `);
+}
+
+const RANDOM_CHARACTERS = 16;

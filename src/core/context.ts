@@ -1,0 +1,87 @@
+import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import type { BatchItem } from "drizzle-orm/batch";
+import type { Database } from "../db/client.ts";
+import { programs } from "../db/schema.ts";
+import { AppError } from "../lib/errors.ts";
+
+export type Program = InferSelectModel<typeof programs>;
+export type Statement = BatchItem<"sqlite">;
+
+/** Who acts, for the audit log. */
+export type Actor = "api" | "operator" | "provider" | "system" | "owner" | "partner";
+
+/**
+ * What a verb needs besides its input. Time comes in as `now` (ms) and chance through ids minted from it; nothing in
+ * core reads a clock.
+ */
+export interface Ctx {
+  db: Database;
+  now: number;
+  actor: Actor;
+  /** Seals and opens secrets at rest. */
+  sealer: Sealer;
+  /** Puts wake-ups for these deliveries on the queue; losing them loses nothing, the sweep finds the rows. */
+  wake: (delivery_ids: string[]) => void;
+}
+
+/** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */
+export interface Sealer {
+  seal(plain: string): Promise<string>;
+  open(sealed: string): Promise<string>;
+}
+
+/**
+ * A context that acts for one program. Until the first read the program is known only by the hash of the key that was
+ * presented, and the look-up of the key travels in the same round trip as that read.
+ */
+export interface ProgramCtx extends Ctx {
+  /** Set by the first `read`; reading it earlier is a mistake in the code. */
+  program: Program;
+  /** The program's id as SQL, usable in the first read already: `WHERE program_id = ${ctx.programId}`. */
+  programId: SQL;
+  /** Runs the statements in one round trip and returns their rows; authenticates on the first call. */
+  read: Read;
+  /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
+  alongside?: (result: unknown) => Statement[];
+}
+
+type Rows<T extends readonly Statement[]> = { [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never };
+export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;
+
+/** A context for a program that is already known: a session's, an inbound webhook's, a job's. */
+export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
+  return { ...ctx, program, programId: sql`${program.id}`, read: (...statements) => batch(ctx.db, statements) };
+}
+
+/**
+ * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
+ * an unknown key answers 401 whatever else was read. Source: contract §2 and the goal of one round trip a read.
+ */
+export function forApiKey(ctx: Ctx, api_key_hash: string): ProgramCtx {
+  const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
+  let found: Program | undefined;
+  const bound: ProgramCtx = {
+    ...ctx,
+    programId,
+    get program(): Program {
+      if (!found) throw new Error("the program is read before it is known");
+      return found;
+    },
+    async read(...statements) {
+      if (found) return batch(ctx.db, statements);
+      const lookup = ctx.db.select().from(programs).where(sql`${programs.api_key_hash} = ${api_key_hash}`);
+      const [[program], ...rows] = (await batch(ctx.db, [lookup, ...statements])) as [Program[], ...unknown[]];
+      if (!program) throw new AppError("unauthorized", "The API key is not valid.");
+      found = program;
+      bound.programId = sql`${program.id}`;
+      return rows as never;
+    },
+  };
+  return bound;
+}
+
+/** Several statements in one round trip and one transaction. */
+async function batch<T extends readonly Statement[]>(db: Database, statements: T): Promise<Rows<T>> {
+  if (statements.length === 0) return [] as never;
+  return (await db.batch(statements as unknown as [Statement, ...Statement[]])) as never;
+}

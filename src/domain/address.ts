@@ -1,0 +1,86 @@
+import ipaddr from "ipaddr.js";
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/**
+ * Why an address may not be sent to, in a few words, or null when it is public unicast.
+ *
+ * "every answer must be public unicast (IPv4-mapped, NAT64, 6to4 and Teredo judged by what they carry; CGNAT,
+ * benchmarking, documentation, multicast, reserved and metadata ranges refused)" (contract §9).
+ * Whatever the registries of special-purpose addresses name is refused, also what they call globally reachable (AS112,
+ * AMT, ORCHIDv2): none of it is where an owner receives webhooks. In IPv6 only global unicast (2000::/3) can be public.
+ */
+export function whyNotPublic(address: Address): string | null {
+  return isIPv4(address) ? whyNotPublicIPv4(address) : whyNotPublicIPv6(address);
+}
+
+/**
+ * The address that a text spells, or null when it spells none: dotted decimal without leading zeros, or IPv6 without a
+ * zone. The lenient forms that some parsers take (`127.1`, `0x7f.0.0.1`, `010.0.0.1`) are not addresses here.
+ */
+export function parseAddress(text: string): Address | null {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  // The URL parser gives the hexadecimal spelling: ipaddr.js reads `::1.1.1.1` as mapped, which it is not.
+  if (!/^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text) || !URL.canParse(`https://[${text}]/`)) return null;
+  return ipaddr.IPv6.parse(new URL(`https://[${text}]/`).hostname.slice(1, -1));
+}
+
+/** Addresses in public ranges that clouds answer themselves, from inside: 168.63.129.16 is Azure's host. */
+const METADATA_IPV4 = new Set(["168.63.129.16"]);
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+const MAPPED = ipaddr.IPv6.parseCIDR("::ffff:0:0/96");
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
+const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR("2002::/16");
+const TEREDO = ipaddr.IPv6.parseCIDR("2001::/32");
+
+function whyNotPublicIPv4(address: ipaddr.IPv4): string | null {
+  if (METADATA_IPV4.has(address.toString())) return "metadata";
+  return nameOfSpecialRange(address);
+}
+
+function whyNotPublicIPv6(address: ipaddr.IPv6): string | null {
+  const carried = carriedIPv4(address);
+  if (carried.length > 0) {
+    for (const inner of carried) {
+      const reason = whyNotPublicIPv4(inner);
+      if (reason !== null) return `carries ${inner.toString()}, ${reason}`;
+    }
+    return null;
+  }
+  const special = nameOfSpecialRange(address);
+  if (special !== null) return special;
+  return address.match(GLOBAL_UNICAST) ? null : "not global unicast";
+}
+
+/** The IPv4 addresses that a packet to this IPv6 address would end at or pass through; none for native IPv6. */
+function carriedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
+  if (address.match(MAPPED) || address.match(NAT64)) return [embedded(address, 6)];
+  if (address.match(SIX_TO_FOUR)) return [embedded(address, 1)];
+  // RFC 4380: the server's address, then the client's with every bit turned over.
+  if (address.match(TEREDO)) return [embedded(address, 2), embedded(address, 6, 0xffff)];
+  return [];
+}
+
+function embedded(address: ipaddr.IPv6, part: number, mask = 0): ipaddr.IPv4 {
+  const high = (address.parts[part] ?? 0) ^ mask;
+  const low = (address.parts[part + 1] ?? 0) ^ mask;
+  return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
+}
+
+function nameOfSpecialRange(address: Address): string | null {
+  const range = address.range();
+  return range === "unicast" ? null : (RANGE_NAMES[range] ?? range);
+}
+
+/** ipaddr.js names its ranges for programs; these are the ones whose name alone would not tell an owner what is wrong. */
+const RANGE_NAMES: Readonly<Record<string, string>> = {
+  linkLocal: "link-local",
+  carrierGradeNat: "carrier-grade NAT",
+  uniqueLocal: "unique local",
+  deprecatedSiteLocal: "site-local",
+};
+
+function isIPv4(address: Address): address is ipaddr.IPv4 {
+  return address.kind() === "ipv4";
+}

@@ -1,0 +1,47 @@
+/**
+ * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
+ * This guards what people type; what a provider sends is never refused for being new.
+ */
+export function isCurrency(code: string): boolean {
+  return CURRENCIES.has(code);
+}
+
+/**
+ * How many decimals the amounts of a currency have: 0, 2 or 3. Amounts come from payment providers, so it is their
+ * exponent: ISK and UGX are sent with two decimals though ISO 4217 has none, MGA with none though ISO 4217 has two.
+ * Codes not listed have two.
+ */
+export function currencyExponent(code: string): number {
+  if (ZERO_DECIMALS.has(code)) return 0;
+  return THREE_DECIMALS.has(code) ? 3 : 2;
+}
+
+/** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's own number of decimals. */
+export function decimalAmount(amount_cents: number, code: string): string {
+  const exponent = currencyExponent(code);
+  const digits = String(Math.abs(amount_cents)).padStart(exponent + 1, "0");
+  const sign = amount_cents < 0 ? "-" : "";
+  return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}
+
+/** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */
+export function formatMoney(amount_cents: number, code: string): string {
+  const [whole = "", decimals] = decimalAmount(amount_cents, code).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return `${decimals === undefined ? grouped : `${grouped}.${decimals}`} ${code}`;
+}
+
+const codes = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+const ZERO_DECIMALS = codes("BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF");
+
+const THREE_DECIMALS = codes("BHD IQD JOD KWD LYD OMR TND");
+
+const CURRENCIES = codes(`
+  AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP
+  CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR
+  IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU
+  MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG
+  SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST
+  XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+  ANG BGN HRK SLL STD`);

@@ -1,0 +1,43 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "blocked"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Why an attempt failed: `timeout|connection|dns|blocked|http|redirect` (contract §9). */
+export const ATTEMPT_ERRORS = ["timeout", "connection", "dns", "blocked", "http", "redirect"] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/**
+ * `DELIVERY_DELAYS_MS[n - 1]` is the delay before attempt `n`: "0, 5 min, 30 min, 2 h, 12 h" (contract §9). Each delay
+ * counts from the start of the attempt before it, so the starts follow the table however long an attempt takes.
+ */
+export const DELIVERY_DELAYS_MS: readonly number[] = [0, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 12 * HOUR_MS];
+
+export const MAX_DELIVERY_ATTEMPTS = DELIVERY_DELAYS_MS.length;
+
+export interface FinishedAttempt {
+  /** 1 for the first attempt. */
+  attempt_number: number;
+  /** When the attempt started, ms since the epoch. */
+  started_at_ms: number;
+  /** Null when the endpoint answered 2xx in time. */
+  error: AttemptError | null;
+}
+
+export type AfterAttempt =
+  | { status: "pending"; next_attempt_at_ms: number }
+  | { status: "succeeded" | "failed" | "blocked"; next_attempt_at_ms: null };
+
+/**
+ * What a delivery becomes after an attempt. "success if the endpoint answers 2xx within 5 seconds; otherwise retry"
+ * and "on failure [of the final attempt] the delivery is marked failed" (interface); "a failed lookup is a failed
+ * attempt", "a refused address ends the delivery as `blocked`" (contract §9).
+ */
+export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedAttempt): AfterAttempt {
+  if (error === null) return { status: "succeeded", next_attempt_at_ms: null };
+  if (error === "blocked") return { status: "blocked", next_attempt_at_ms: null };
+  const delay = DELIVERY_DELAYS_MS[attempt_number];
+  if (attempt_number < 1 || delay === undefined) return { status: "failed", next_attempt_at_ms: null };
+  return { status: "pending", next_attempt_at_ms: started_at_ms + delay };
+}

@@ -1,0 +1,34 @@
+/** Audit event types (interface, "Audit events", and contract §8). */
+export const AUDIT_EVENT_TYPES = [
+  "click",
+  "commission.created",
+  "commission.updated",
+  "partner.created",
+  "partner.updated",
+  "partner.deleted",
+  "payout.generated",
+  "payout.paid",
+  "webhook.provider_a",
+  "webhook.provider_b",
+  "flow.created",
+  "flow.updated",
+  "flow.deleted",
+  "webhook_endpoint.created",
+  "webhook_endpoint.updated",
+  "webhook_endpoint.deleted",
+  "program.updated",
+  "api_key.regenerated",
+  "partner.signed_in",
+] as const;
+export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
+
+/** Outbound webhook event types an endpoint can subscribe to (interface, "Outbound webhook event types"). */
+export const OUTBOUND_EVENT_TYPES = [
+  "commission.created",
+  "commission.updated",
+  "partner.created",
+  "partner.updated",
+  "payout.generated",
+  "payout.paid",
+] as const;
+export type OutboundEventType = (typeof OUTBOUND_EVENT_TYPES)[number];

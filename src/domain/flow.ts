@@ -1,0 +1,122 @@
+import type { ProviderName } from "./provider-name.ts";
+
+export const CONDITION_FIELDS = ["txn_amount_cents", "customer_email", "partner_slug", "provider"] as const;
+export const CONDITION_OPS = ["eq", "neq", "gt", "lt", "contains"] as const;
+export const FLOW_ACTION_TYPES = ["percentage", "flat"] as const;
+
+export type ConditionField = (typeof CONDITION_FIELDS)[number];
+export type ConditionOp = (typeof CONDITION_OPS)[number];
+export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
+
+/** At most this many flows a program and conditions a flow (contract §4). */
+export const MAX_FLOWS = 100;
+export const MAX_CONDITIONS = 20;
+
+export interface Condition {
+  field: ConditionField;
+  op: ConditionOp;
+  value: number | string;
+}
+
+export interface Flow {
+  id: string;
+  name: string;
+  action_type: FlowActionType;
+  action_value: number;
+  conditions: Condition[];
+  priority: number;
+  active: boolean;
+  created_at: string;
+}
+
+/** What the conditions look at. A field that the payment lacks is null. */
+export interface FlowSubject {
+  txn_amount_cents: number;
+  customer_email: string | null;
+  partner_slug: string;
+  provider: ProviderName;
+}
+
+/** One condition with the value it saw and whether it held. */
+export interface ConditionTrace extends Condition {
+  saw: number | string | null;
+  held: boolean;
+}
+
+export interface FlowTrace {
+  flow_id: string;
+  name: string;
+  priority: number;
+  matched: boolean;
+  conditions: ConditionTrace[];
+}
+
+/**
+ * The first flow whose conditions all match (interface, "Evaluation order"), and the trace of every flow tried until
+ * then. Only active flows count; higher priority first; among equals the older one (contract §4).
+ */
+export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
+  const tried: FlowTrace[] = [];
+  for (const flow of inOrder(flows)) {
+    const conditions = flow.conditions.map((condition) => evaluate(condition, subject));
+    const matched = conditions.every((condition) => condition.held);
+    tried.push({ flow_id: flow.id, name: flow.name, priority: flow.priority, matched, conditions });
+    if (matched) return { flow, tried };
+  }
+  return { flow: null, tried };
+}
+
+/** Active flows in the order in which they are tried. Ids carry time, so they decide between flows of one millisecond. */
+export function inOrder(flows: readonly Flow[]): Flow[] {
+  return flows
+    .filter((flow) => flow.active)
+    .toSorted(
+      (a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id),
+    );
+}
+
+/** Strings compare ignoring case; a missing field matches only `neq` (contract §4). */
+function evaluate(condition: Condition, subject: FlowSubject): ConditionTrace {
+  const saw = subject[condition.field];
+  return { ...condition, saw, held: holds(condition, saw) };
+}
+
+function holds({ op, value }: Condition, saw: number | string | null): boolean {
+  if (saw === null) return op === "neq";
+  const left = typeof saw === "string" ? saw.toLowerCase() : saw;
+  const right = typeof value === "string" ? value.toLowerCase() : value;
+  switch (op) {
+    case "eq":
+      return left === right;
+    case "neq":
+      return left !== right;
+    case "gt":
+      return left > right;
+    case "lt":
+      return left < right;
+    case "contains":
+      return typeof left === "string" && typeof right === "string" && left.includes(right);
+  }
+}
+
+/** Why a condition makes no sense, or null: op, field and value type must fit each other (contract §4). */
+export function conditionProblem(condition: Condition): { path: "op" | "value"; message: string } | null {
+  const isAmount = condition.field === "txn_amount_cents";
+  if ((condition.op === "gt" || condition.op === "lt") && !isAmount) {
+    return { path: "op", message: `${condition.op} needs the field txn_amount_cents` };
+  }
+  if (condition.op === "contains" && isAmount) {
+    return { path: "op", message: "contains needs a text field" };
+  }
+  if (isAmount && typeof condition.value !== "number") {
+    return { path: "value", message: "txn_amount_cents is compared with a number of cents" };
+  }
+  if (!isAmount && typeof condition.value !== "string") {
+    return { path: "value", message: `${condition.field} is compared with a text` };
+  }
+  return null;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

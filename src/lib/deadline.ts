@@ -1,0 +1,42 @@
+/** What a race against a deadline gives when the deadline comes first. */
+export const EXPIRED: unique symbol = Symbol("expired");
+
+export interface Deadline {
+  /** Aborted when the time is over; for whatever honours it. */
+  readonly signal: AbortSignal;
+  /** The promise's own outcome, or EXPIRED once the time is over, also when the promise ignores the signal. */
+  race<T>(promise: Promise<T>): Promise<T | typeof EXPIRED>;
+  /** Ends the timer. Call it when the work is done, so that nothing is kept alive. */
+  clear(): void;
+}
+
+/** Starts one budget of `ms` milliseconds that several steps share. */
+export function startDeadline(ms: number): Deadline {
+  const controller = new AbortController();
+  const expired = Promise.withResolvers<typeof EXPIRED>();
+  const timer = setTimeout(() => {
+    expired.resolve(EXPIRED);
+    controller.abort(new DOMException("The time for this call is over.", "TimeoutError"));
+  }, ms);
+  return {
+    signal: controller.signal,
+    race: async (promise) => await Promise.race([expired.promise, promise]),
+    clear: () => clearTimeout(timer),
+  };
+}
+
+/** The platform's `fetch`, or a test's. It is called unbound: the platform's refuses another `this`. */
+export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+/** A fetch under a deadline: rejects as `fetch` does, gives EXPIRED when no answer came in time and drops a later one. */
+export async function fetchWithin(
+  deadline: Deadline,
+  fetch: Fetch,
+  url: string,
+  init: RequestInit,
+): Promise<Response | typeof EXPIRED> {
+  const pending = fetch(url, { ...init, signal: deadline.signal });
+  const response = await deadline.race(pending);
+  if (response === EXPIRED) void pending.then((late) => late.body?.cancel()).catch(() => undefined);
+  return response;
+}

@@ -1,0 +1,49 @@
+/** The closed union of error codes (contract §2); `http/errors.ts` maps each to its status. */
+export type ErrorCode =
+  | "invalid_json"
+  | "unauthorized"
+  | "invalid_signature"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "already_exists"
+  | "invalid_transition"
+  | "idempotency_conflict"
+  | "provider_not_configured"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "validation_failed"
+  | "rate_limited"
+  | "storage_unavailable"
+  | "internal_error";
+
+export interface ErrorDetail {
+  /** Where in the input, dots between the steps: `conditions.0.value`. */
+  path: string;
+  message: string;
+}
+
+/** An answer that the caller is meant to see: its message is shown, so it never holds another exception's text. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetail[] | undefined;
+  /** Seconds for the `Retry-After` header. */
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { details?: ErrorDetail[]; retryAfter?: number } = {}) {
+    super(message);
+    this.name = "AppError";
+    this.code = code;
+    this.details = options.details;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** Another program's object is not found too: the answer never tells whether it exists. */
+export function notFound(noun: string): AppError {
+  return new AppError("not_found", `No such ${noun}.`);
+}
+
+export function invalidField(path: string, message: string): AppError {
+  return new AppError("validation_failed", "The request is not valid.", { details: [{ path, message }] });
+}

@@ -1,0 +1,40 @@
+import { EXPIRED, type Deadline } from "./deadline.ts";
+
+export interface BodyStart {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** `complete`: all of it; `cut`: the limit was reached; `expired`: the deadline came first; `broken`: the stream failed. */
+  ended: "complete" | "cut" | "expired" | "broken";
+}
+
+/**
+ * Reads a body up to `limit` bytes and no longer than the deadline; the rest is cancelled, not read. Never throws: what
+ * arrived until then is returned with how it ended.
+ */
+export async function readAtMost(
+  body: ReadableStream<Uint8Array> | null,
+  limit: number,
+  deadline: Deadline,
+): Promise<BodyStart> {
+  if (body === null) return { bytes: new Uint8Array(), ended: "complete" };
+  const reader = body.getReader();
+  const bytes = new Uint8Array(limit);
+  let length = 0;
+  let ended: BodyStart["ended"] | undefined;
+  while (ended === undefined) {
+    try {
+      const step = await deadline.race(reader.read());
+      if (step === EXPIRED) ended = "expired";
+      else if (step.done) ended = "complete";
+      else {
+        const part = step.value.subarray(0, limit - length);
+        bytes.set(part, length);
+        length += part.length;
+        if (length === limit) ended = "cut";
+      }
+    } catch {
+      ended = deadline.signal.aborted ? "expired" : "broken";
+    }
+  }
+  if (ended !== "complete") void reader.cancel().catch(() => undefined);
+  return { bytes: bytes.slice(0, length), ended };
+}

@@ -17,7 +17,7 @@ export async function readAtMost(
 ): Promise<BodyStart> {
   if (body === null) return { bytes: new Uint8Array(), ended: "complete" };
   const reader = body.getReader();
-  const bytes = new Uint8Array(limit);
+  const parts: Uint8Array[] = [];
   let length = 0;
   let ended: BodyStart["ended"] | undefined;
   while (ended === undefined) {
@@ -27,7 +27,7 @@ export async function readAtMost(
       else if (step.done) ended = "complete";
       else {
         const part = step.value.subarray(0, limit - length);
-        bytes.set(part, length);
+        parts.push(part);
         length += part.length;
         if (length === limit) ended = "cut";
       }
@@ -36,5 +36,15 @@ export async function readAtMost(
     }
   }
   if (ended !== "complete") void reader.cancel().catch(() => undefined);
-  return { bytes: bytes.slice(0, length), ended };
+  return { bytes: joined(parts, length), ended };
+}
+
+function joined(parts: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }

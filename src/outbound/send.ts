@@ -1,0 +1,137 @@
+import type { AttemptError } from "../domain/delivery.ts";
+import { checkTargetUrl } from "../domain/target-url.ts";
+import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "../lib/deadline.ts";
+import { readAtMost, type BodyStart } from "../lib/http-body.ts";
+import { iso } from "../lib/time.ts";
+import { signatureHeaders } from "./sign.ts";
+import { resolveTarget } from "./target.ts";
+
+/** One event to one endpoint, as it is stored. */
+export interface OutgoingDelivery {
+  delivery_id: string;
+  event_id: string;
+  event: string;
+  url: string;
+  /** The stored text; its UTF-8 bytes are what is signed and what is sent. */
+  body: string;
+  /** The endpoint's current secret first, then the previous one while it is valid. */
+  secrets: readonly [string, ...string[]];
+}
+
+export interface SendDeps {
+  fetch: Fetch;
+  resolverUrl: string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** For everything: look-up, connection, headers, body read. */
+  budgetMs?: number;
+}
+
+/** One attempt as the delivery record keeps it (contract §9), without its number. */
+export interface AttemptResult {
+  started_at: string;
+  duration_ms: number;
+  /** Null when no answer came. */
+  status_code: number | null;
+  /** Null when the attempt succeeded. */
+  error: AttemptError | null;
+  /** The start of what the receiver answered, at most 1 KiB as UTF-8, without NUL; null when it answered nothing. */
+  response_excerpt: string | null;
+  /** What an operator may read about a failure; for the log, not for the record. */
+  reason: string | null;
+}
+
+/** "The 5 seconds cover the connection, the headers and the body read" (contract §9); the look-up counts as well. */
+export const ATTEMPT_BUDGET_MS = 5_000;
+
+/** "the body read (which is cut at 16 KiB)" (contract §9). */
+export const MAX_RESPONSE_BYTES = 16 * 1024;
+
+/** "excerpt 1 KiB" (contract §9). */
+export const MAX_EXCERPT_BYTES = 1024;
+
+const USER_AGENT = "Service-Webhooks/1.0";
+
+/**
+ * Makes one attempt: guards the URL, resolves its name, signs and POSTs. Never throws and never outlives its budget.
+ *
+ * Succeeds when the endpoint answers 2xx and its body ends, or reaches 16 KiB, within the budget; a 2xx whose body
+ * drips on is a `timeout`, one whose body breaks off is a `connection` failure. Any other status is the failure,
+ * whatever becomes of its body: "A 3xx is a failure; redirects are never followed" (contract §9).
+ * Nothing is sent on `blocked` and `dns`.
+ */
+export async function sendAttempt(delivery: OutgoingDelivery, deps: SendDeps): Promise<AttemptResult> {
+  const startedAt = deps.now();
+  const budgetMs = deps.budgetMs ?? ATTEMPT_BUDGET_MS;
+  const deadline = startDeadline(budgetMs);
+  let outcome: Outcome;
+  try {
+    outcome = await guardAndPost(delivery, { ...deps, budgetMs, startedAt, deadline });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "unknown failure";
+    outcome = deadline.signal.aborted ? failed("timeout", TIMED_OUT) : failed("connection", reason);
+  } finally {
+    deadline.clear();
+  }
+  return { started_at: iso(startedAt), duration_ms: Math.max(0, Math.round(deps.now() - startedAt)), ...outcome };
+}
+
+type Outcome = Pick<AttemptResult, "status_code" | "error" | "response_excerpt" | "reason">;
+
+interface Attempt extends SendDeps {
+  budgetMs: number;
+  startedAt: number;
+  deadline: Deadline;
+}
+
+const TIMED_OUT = "no answer in time";
+
+async function guardAndPost(delivery: OutgoingDelivery, attempt: Attempt): Promise<Outcome> {
+  const { fetch, resolverUrl, budgetMs, startedAt, deadline } = attempt;
+  const target = checkTargetUrl(delivery.url);
+  if (!target.ok) return failed("blocked", target.reason);
+  const resolution = await resolveTarget(target.url.hostname, { fetch, resolverUrl, timeoutMs: budgetMs });
+  if (resolution.kind !== "public") return failed(resolution.kind, resolution.reason);
+
+  const body = new TextEncoder().encode(delivery.body);
+  const timestamp = Math.floor(startedAt / 1000);
+  const { event_id, secrets } = delivery;
+  const headers = {
+    "Content-Type": "application/json",
+    "User-Agent": USER_AGENT,
+    "X-Service-Event": delivery.event,
+    "X-Service-Event-Id": event_id,
+    "X-Service-Delivery-Id": delivery.delivery_id,
+    ...(await signatureHeaders({ event_id, timestamp, body, secrets })),
+  };
+  if (deadline.signal.aborted) return failed("timeout", TIMED_OUT);
+  const init: RequestInit = { method: "POST", headers, body, redirect: "manual" };
+  const response = await fetchWithin(deadline, fetch, target.url.href, init);
+  if (response === EXPIRED) return failed("timeout", TIMED_OUT);
+  return judgeResponse(response.status, await readAtMost(response.body, MAX_RESPONSE_BYTES, deadline));
+}
+
+function judgeResponse(status_code: number, body: BodyStart): Outcome {
+  const answered = { status_code, response_excerpt: excerptOf(body.bytes) };
+  if (status_code >= 300 && status_code < 400) return { ...answered, error: "redirect", reason: "answered a redirect" };
+  if (status_code < 200 || status_code > 299) {
+    return { ...answered, error: "http", reason: `answered ${status_code}` };
+  }
+  if (body.ended === "expired") return { ...answered, error: "timeout", reason: "the body did not end in time" };
+  if (body.ended === "broken") return { ...answered, error: "connection", reason: "the body broke off" };
+  return { ...answered, error: null, reason: null };
+}
+
+/** The first KiB as text, cut between characters; what is not UTF-8 and every NUL become U+FFFD. */
+function excerptOf(bytes: Uint8Array): string | null {
+  if (bytes.length === 0) return null;
+  // As a stream, a character that the cut splits is left out; at the real end it is shown as broken.
+  const start = bytes.subarray(0, MAX_EXCERPT_BYTES);
+  const text = new TextDecoder().decode(start, { stream: bytes.length > start.length }).replaceAll("\0", "\uFFFD");
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_EXCERPT_BYTES));
+  return text.slice(0, read);
+}
+
+function failed(error: AttemptError, reason: string): Outcome {
+  return { status_code: null, error, response_excerpt: null, reason };
+}

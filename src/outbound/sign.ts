@@ -1,0 +1,48 @@
+import { fromBase64, hmacSha256, toBase64, toHex } from "../lib/crypto.ts";
+
+export interface SignInput {
+  /** The audit event's id: the same for every endpoint, retry and redelivery of one event. */
+  event_id: string;
+  /** When the attempt starts, whole seconds since the epoch. */
+  timestamp: number;
+  /** The bytes that will be sent, all of them. */
+  body: Uint8Array;
+  /** The current secret, then the previous one while it is valid. */
+  secrets: readonly [string, ...string[]];
+}
+
+/**
+ * The headers that prove where a delivery comes from. Rejects for a secret that is not `whsec_` + base64: without its
+ * signature nothing may be sent.
+ *
+ * `X-Service-Signature`: "the hex digest of HMAC-SHA256 over the raw request body, keyed with the endpoint's `secret`"
+ * (interface), "with the whole string as the create response shows it", "uses the new one" after a rotation.
+ * `webhook-*`: Standard Webhooks, `v1,<base64>` for each secret, keyed with the bytes that the secret encodes (contract §9).
+ */
+export async function signatureHeaders({
+  event_id,
+  timestamp,
+  body,
+  secrets,
+}: SignInput): Promise<Record<string, string>> {
+  const [hex, ...standard] = await Promise.all([
+    hmacSha256(secrets[0], body).then(toHex),
+    ...secrets.map(async (secret) => {
+      return `v1,${toBase64(await hmacSha256(keyOf(secret), `${event_id}.${timestamp}.`, body))}`;
+    }),
+  ]);
+  return {
+    "X-Service-Signature": hex,
+    "webhook-id": event_id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": standard.join(" "),
+  };
+}
+
+const SECRET_PREFIX = "whsec_";
+
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const key = secret.startsWith(SECRET_PREFIX) ? fromBase64(secret.slice(SECRET_PREFIX.length)) : null;
+  if (key === null || key.length === 0) throw new Error("A signing secret is not of the form whsec_<base64>.");
+  return key;
+}

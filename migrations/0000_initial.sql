@@ -194,6 +194,7 @@ CREATE TABLE `partners` (
 	`payout_email` text,
 	`provider_a_account_id` text,
 	`metadata` text,
+	`search_text` text NOT NULL,
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
 	FOREIGN KEY (`program_id`) REFERENCES `programs`(`id`) ON UPDATE no action ON DELETE no action

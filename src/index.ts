@@ -1,7 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
+import { app } from "./app.ts";
+import type { Bindings } from "./env.ts";
 
 export class ClickCounter extends DurableObject {}
 
 export default {
-  fetch: () => new Response("ok"),
-} satisfies ExportedHandler;
+  fetch: app.fetch,
+} satisfies ExportedHandler<Bindings>;

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { runBatch } from "../db/client.ts";
 import { utcDay, iso } from "../lib/time.ts";
 import { newId } from "../lib/id.ts";
 import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
@@ -59,7 +60,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const statements: Statement[] = plan.writes.flatMap(({ statement, expect }) =>
     expect === undefined ? [statement] : [statement, db.run(guard(expect))],
   );
-  if (ctx.alongside && plan.result !== undefined) statements.push(...ctx.alongside(plan.result));
+  if (ctx.alongside && plan.result !== undefined) statements.push(...(await ctx.alongside(plan.result)));
   if (occurrences.length > 0) {
     statements.push(
       db.run(insertEvents(program_id, created_at, occurrences)),
@@ -79,7 +80,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     );
   }
   if (statements.length === 0) return [];
-  const results: unknown[] = await runBatch(ctx, statements);
+  const results: unknown[] = await transact(ctx, statements);
   if (outbound.length > 0) {
     const deliveries = results.at(-1) as { id: string }[];
     if (deliveries.length > 0) ctx.wake(deliveries.map(({ id }) => id));
@@ -92,9 +93,9 @@ function guard(expect: number): SQL {
   return sql`insert into commit_guards (lost_race) select 1 where changes() <> ${expect}`;
 }
 
-async function runBatch(ctx: ProgramCtx, statements: Statement[]): Promise<unknown[]> {
+async function transact(ctx: ProgramCtx, statements: Statement[]): Promise<unknown[]> {
   try {
-    return await ctx.db.batch(statements as [Statement, ...Statement[]]);
+    return await runBatch(ctx.db, statements);
   } catch (error) {
     throw conflictIn(error) ?? error;
   }

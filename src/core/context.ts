@@ -1,11 +1,10 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import type { BatchItem } from "drizzle-orm/batch";
-import type { Database } from "../db/client.ts";
+import { runBatch, type Database, type Rows, type Statement } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import { AppError } from "../lib/errors.ts";
 
 export type Program = InferSelectModel<typeof programs>;
-export type Statement = BatchItem<"sqlite">;
+export type { Statement } from "../db/client.ts";
 
 /** Who acts, for the audit log. */
 export type Actor = "api" | "operator" | "provider" | "system" | "owner" | "partner";
@@ -42,22 +41,21 @@ export interface ProgramCtx extends Ctx {
   /** Runs the statements in one round trip and returns their rows; authenticates on the first call. */
   read: Read;
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
-  alongside?: (result: unknown) => Statement[];
+  alongside?: (result: unknown) => Promise<Statement[]>;
 }
 
-type Rows<T extends readonly Statement[]> = { [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never };
 export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;
 
 /** A context for a program that is already known: a session's, an inbound webhook's, a job's. */
 export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
-  return { ...ctx, program, programId: sql`${program.id}`, read: (...statements) => batch(ctx.db, statements) };
+  return { ...ctx, program, programId: sql`${program.id}`, read: (...statements) => runBatch(ctx.db, statements) };
 }
 
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
  * an unknown key answers 401 whatever else was read. Source: contract §2 and the goal of one round trip a read.
  */
-export function forApiKey(ctx: Ctx, api_key_hash: string): ProgramCtx {
+export function forApiKey(ctx: Ctx, api_key_hash: string, onFound: (program: Program) => void): ProgramCtx {
   const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
   let found: Program | undefined;
   const bound: ProgramCtx = {
@@ -68,20 +66,21 @@ export function forApiKey(ctx: Ctx, api_key_hash: string): ProgramCtx {
       return found;
     },
     async read(...statements) {
-      if (found) return batch(ctx.db, statements);
-      const lookup = ctx.db.select().from(programs).where(sql`${programs.api_key_hash} = ${api_key_hash}`);
-      const [[program], ...rows] = (await batch(ctx.db, [lookup, ...statements])) as [Program[], ...unknown[]];
+      if (found) return runBatch(ctx.db, statements);
+      const lookup = ctx.db
+        .select()
+        .from(programs)
+        .where(sql`${programs.api_key_hash} = ${api_key_hash}`);
+      const [[program], ...rows] = (await runBatch(ctx.db, [lookup, ...statements])) as readonly [
+        Program[],
+        ...unknown[],
+      ];
       if (!program) throw new AppError("unauthorized", "The API key is not valid.");
       found = program;
+      onFound(program);
       bound.programId = sql`${program.id}`;
       return rows as never;
     },
   };
   return bound;
-}
-
-/** Several statements in one round trip and one transaction. */
-async function batch<T extends readonly Statement[]>(db: Database, statements: T): Promise<Rows<T>> {
-  if (statements.length === 0) return [] as never;
-  return (await db.batch(statements as unknown as [Statement, ...Statement[]])) as never;
 }

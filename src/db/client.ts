@@ -1,3 +1,4 @@
+import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
 import * as schema from "./schema.ts";
 
@@ -16,4 +17,32 @@ export function openDatabase(binding: D1Database) {
 /** The database that holds a program's rows: the one seam through which a second database comes in. */
 export function databaseFor(bindings: DatabaseBindings): Database {
   return openDatabase(bindings.DB);
+}
+
+export type Statement = BatchItem<"sqlite">;
+
+/** The rows of each statement, in the order of the statements. */
+export type Rows<T extends readonly Statement[]> = {
+  [K in keyof T]: T[K] extends { _: { result: infer R } } ? R : never;
+};
+
+/** What drizzle's own batch uses of a query. */
+interface PreparedQuery {
+  getQuery(): { sql: string; params: unknown[] };
+  mapResult(result: unknown, isFromBatch: boolean): unknown;
+}
+
+/**
+ * Several statements in one round trip and one transaction. Drizzle's `batch` cannot bind the parameters of raw SQL
+ * (`db.run(sql…)`, `db.all(sql…)`), so the statements are bound here and only their results are mapped by drizzle.
+ */
+export async function runBatch<const T extends readonly Statement[]>(db: Database, statements: T): Promise<Rows<T>> {
+  if (statements.length === 0) return [] as never;
+  const queries = statements.map((statement) => (statement as unknown as { _prepare(): PreparedQuery })._prepare());
+  const bound = queries.map((query) => {
+    const { sql, params } = query.getQuery();
+    return db.$client.prepare(sql).bind(...params);
+  });
+  const results = await db.$client.batch(bound);
+  return results.map((result, i) => queries[i]?.mapResult(result, true)) as never;
 }

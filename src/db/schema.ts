@@ -62,6 +62,8 @@ export const partners = sqliteTable(
     payout_email: text(),
     provider_a_account_id: text(),
     metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
+    /** What `search` looks in, in lower case: SQLite lowers ASCII only. */
+    search_text: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
   },

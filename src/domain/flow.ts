@@ -70,9 +70,7 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
 export function inOrder(flows: readonly Flow[]): Flow[] {
   return flows
     .filter((flow) => flow.active)
-    .toSorted(
-      (a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id),
-    );
+    .toSorted((a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id));
 }
 
 /** Strings compare ignoring case; a missing field matches only `neq` (contract §4). */

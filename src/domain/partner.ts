@@ -11,3 +11,14 @@ export const SLUG_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 export function slugKey(slug: string): string {
   return slug.toLowerCase();
 }
+
+/** What `search` looks in: e-mail, slug and "first last", in lower case, a line each (contract §4). */
+export function searchText(partner: {
+  email: string;
+  slug: string;
+  first_name: string | null;
+  last_name: string | null;
+}): string {
+  const name = [partner.first_name, partner.last_name].filter((part) => part !== null).join(" ");
+  return [partner.email, partner.slug, name].join("\n").toLowerCase();
+}

@@ -22,7 +22,7 @@ export type Outcome = (typeof OUTCOMES)[number];
  * A reference remembered for a subscription or customer serves a payment made no earlier than this before it: the
  * vendor's events of one purchase carry times seconds apart, in either order.
  */
-const ATTRIBUTION_SLACK_MS = 3_600_000;
+export const ATTRIBUTION_SLACK_MS = 3_600_000;
 
 /** How a payment was decided, in full: what its trace shows, and what a later settling compares with. */
 export interface PaymentDecision {
@@ -110,7 +110,13 @@ export function decidePayment(input: DecisionInput): Decision | null {
     arithmetic: null,
   };
   if (outcome === "commission" && partner) decideRate(record, input, state, partner, adjusted_cents);
-  return { state, outcome, adjusted_cents, review_reasons: reviewReasons(input, state, adjusted_cents, record), record };
+  return {
+    state,
+    outcome,
+    adjusted_cents,
+    review_reasons: reviewReasons(input, state, adjusted_cents, record),
+    record,
+  };
 }
 
 /** The payment as its facts tell it: the invoice's amounts before the session's, the newest within a source. */
@@ -210,12 +216,7 @@ function chooseReference(input: DecisionInput, state: PaymentState): Pick<Paymen
   return { ref: null, ref_source: null };
 }
 
-function judge(
-  input: DecisionInput,
-  state: PaymentState,
-  ref: string | null,
-  partner: LedgerPartner | null,
-): Outcome {
+function judge(input: DecisionInput, state: PaymentState, ref: string | null, partner: LedgerPartner | null): Outcome {
   if (!state.paid) return "unpaid";
   if (state.base_cents <= 0) return "zero_amount";
   if (ref === null) return "no_ref";
@@ -277,8 +278,7 @@ function reviewReasons(
   record: PaymentDecision,
 ): ReviewReason[] {
   const canceled = input.facts.some(
-    (fact): fact is CancellationFact =>
-      fact.kind === "cancellation" && fact.subscription_id === state.subscription_id,
+    (fact): fact is CancellationFact => fact.kind === "cancellation" && fact.subscription_id === state.subscription_id,
   );
   const holds: Record<ReviewReason, boolean> = {
     self_referral: record.self_referral,
@@ -292,7 +292,9 @@ function reviewReasons(
 function arithmetic(rate: Rate, base: number, adjusted: number, amount: number): string {
   const of = adjusted > 0 ? `(${base} - ${adjusted})` : `${base}`;
   if (rate.action_type === "percentage") return `${rate.action_value} % of ${of} = ${amount}`;
-  return adjusted > 0 ? `flat ${rate.action_value}, of ${of} left = ${amount}` : `flat ${rate.action_value} = ${amount}`;
+  return adjusted > 0
+    ? `flat ${rate.action_value}, of ${of} left = ${amount}`
+    : `flat ${rate.action_value} = ${amount}`;
 }
 
 function newestFirst(a: PaymentFact, b: PaymentFact): number {

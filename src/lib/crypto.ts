@@ -24,9 +24,7 @@ export function constantTimeEqual(a: Uint8Array, b: Uint8Array): boolean {
 
 /** Equality of two texts, constant in time whatever their lengths: both are hashed first. */
 export async function constantTimeEqualText(a: string, b: string): Promise<boolean> {
-  const [left, right] = await Promise.all(
-    [a, b].map((text) => crypto.subtle.digest("SHA-256", encoder.encode(text))),
-  );
+  const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest("SHA-256", encoder.encode(text))));
   return constantTimeEqual(new Uint8Array(left!), new Uint8Array(right!));
 }
 

@@ -30,8 +30,12 @@ export class AppError extends Error {
   /** Seconds for the `Retry-After` header. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { details?: ErrorDetail[]; retryAfter?: number } = {}) {
-    super(message);
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: ErrorDetail[]; retryAfter?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
     this.name = "AppError";
     this.code = code;
     this.details = options.details;

@@ -1,0 +1,89 @@
+import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
+import { idempotencyKeys } from "../db/schema.ts";
+import { AppError } from "../lib/errors.ts";
+import { DAY, iso, MINUTE } from "../lib/time.ts";
+import { runBatch } from "../db/client.ts";
+import type { ProgramCtx, Statement } from "./context.ts";
+
+/** Replies are kept this long (contract §2). */
+const KEPT_FOR = DAY;
+/** A request that took the key and never answered is taken to have died after this long. */
+const ABANDONED_AFTER = MINUTE;
+
+export interface StoredReply {
+  status_code: number;
+  body: string;
+}
+
+export interface Claim {
+  key: string;
+  /** SHA-256 of method, path and exact body. */
+  request_hash: string;
+  /** The request that takes the key. */
+  claimed_by: string;
+}
+
+/**
+ * Takes an idempotency key for this request, or returns the reply that the same request got before.
+ * @throws 422 for another request under the same key, 409 while the first one still runs.
+ */
+export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredReply | null> {
+  const free = or(
+    lt(idempotencyKeys.created_at, iso(ctx.now - KEPT_FOR)),
+    and(isNull(idempotencyKeys.status_code), lt(idempotencyKeys.created_at, iso(ctx.now - ABANDONED_AFTER))),
+  );
+  const [, [row]] = await ctx.read(
+    ctx.db.run(sql`insert into idempotency_keys (program_id, key, request_hash, claimed_by, created_at)
+      select id, ${claim.key}, ${claim.request_hash}, ${claim.claimed_by}, ${iso(ctx.now)}
+      from programs where id = ${ctx.programId}
+      on conflict (program_id, key) do update set request_hash = excluded.request_hash, status_code = null,
+        body = null, claimed_by = excluded.claimed_by, created_at = excluded.created_at where ${free}`),
+    ctx.db
+      .select()
+      .from(idempotencyKeys)
+      .where(and(sql`${idempotencyKeys.program_id} = ${ctx.programId}`, eq(idempotencyKeys.key, claim.key))),
+  );
+  if (!row || row.claimed_by === claim.claimed_by) return null;
+  if (row.request_hash !== claim.request_hash) {
+    throw new AppError("validation_failed", "This Idempotency-Key was used for another request.", {
+      details: [{ path: "Idempotency-Key", message: "Use a new key for a new request." }],
+    });
+  }
+  if (row.status_code === null || row.body === null) {
+    throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
+  }
+  return { status_code: row.status_code, body: await ctx.sealer.open(row.body) };
+}
+
+/**
+ * The statements that keep a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
+ * thenable: returned by itself it would be run by whoever awaits this.)
+ */
+export async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
+  const body = await ctx.sealer.seal(reply.body);
+  return [ctx.db.update(idempotencyKeys).set({ status_code: reply.status_code, body }).where(held(ctx, claim))];
+}
+
+/** Stores the reply, or gives the key back where a second try may succeed. */
+export async function endClaim(ctx: ProgramCtx, claim: Claim, reply: StoredReply | null): Promise<void> {
+  const statements = reply ? await storeReply(ctx, claim, reply) : [releaseKey(ctx, claim)];
+  await runBatch(ctx.db, statements);
+}
+
+/** The statement that gives a key back after a failure that another try may not meet. */
+function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
+  return ctx.db.delete(idempotencyKeys).where(and(held(ctx, claim), isNull(idempotencyKeys.status_code)));
+}
+
+/** The statement by which retention forgets old replies. */
+export function forgetReplies(ctx: Pick<ProgramCtx, "db" | "now">): Statement {
+  return ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.created_at, iso(ctx.now - KEPT_FOR)));
+}
+
+function held(ctx: ProgramCtx, claim: Claim) {
+  return and(
+    eq(idempotencyKeys.program_id, ctx.program.id),
+    eq(idempotencyKeys.key, claim.key),
+    eq(idempotencyKeys.claimed_by, claim.claimed_by),
+  );
+}

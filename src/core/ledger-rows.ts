@@ -1,0 +1,254 @@
+import { and, eq, isNull } from "drizzle-orm";
+import { commissions, payments } from "../db/schema.ts";
+import { isOpen, planRows, type ReviewReason } from "../domain/commission.ts";
+import type { Decision, Outcome } from "../domain/payment.ts";
+import { newId } from "../lib/id.ts";
+import { iso } from "../lib/time.ts";
+import type { Occurrence, Write } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import type { Commission, LedgerState, Payment } from "./ledger.ts";
+import { nextStamp } from "./stamps.ts";
+import { viewCommissionData } from "./views.ts";
+
+/** A commission's audit event with its outbound one (interface, "Events"). */
+export function commissionOccurrence(
+  type: "commission.created" | "commission.updated",
+  commission: Commission,
+): Occurrence {
+  return {
+    type,
+    payload: {
+      commission_id: commission.id,
+      partner_id: commission.partner_id,
+      amount_cents: commission.amount_cents,
+      txn_amount_cents: commission.txn_amount_cents,
+      provider: commission.provider,
+      currency: commission.currency,
+      status: commission.status,
+      kind: commission.kind,
+      payment_id: commission.payment_id,
+      flagged: commission.flagged,
+    },
+    outbound: { event: type, data: viewCommissionData(commission) },
+  };
+}
+
+/** The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. */
+export function planSettlement(
+  ctx: ProgramCtx,
+  state: LedgerState,
+  decision: Decision | null,
+): { outcome: Outcome | null; writes: Write[]; occurrences: Occurrence[] } {
+  const [payment, ...merged] = state.payments;
+  if (!decision) return { outcome: payment.outcome, writes: [], occurrences: [] };
+  const after = settledPayment(payment, decision);
+  const rows = planCommissions(ctx, state, decision, after);
+  const isSettled =
+    state.payments.every((row) => row.settled_revision === row.facts_revision) &&
+    rows.writes.length === 0 &&
+    merged.every((row) => row.outcome === "merged") &&
+    JSON.stringify(comparable(payment)) === JSON.stringify(comparable(after));
+  if (isSettled) return { outcome: decision.outcome, writes: [], occurrences: [] };
+  const guards = [
+    guardedUpdate(ctx, payment, after),
+    ...merged.map((row) => guardedUpdate(ctx, row, { ...row, outcome: "merged", decision: null })),
+  ];
+  return { outcome: decision.outcome, writes: [...guards, ...rows.writes], occurrences: rows.occurrences };
+}
+
+/**
+ * The compare-and-set of settling: every settling moves `facts_revision` on, so that of two that read the same facts
+ * only one commits, and one that read fewer facts than are recorded by now never does.
+ */
+function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write {
+  const revision = before.facts_revision + 1;
+  return {
+    statement: ctx.db
+      .update(payments)
+      .set({
+        ...comparable(after),
+        facts_revision: revision,
+        settled_revision: revision,
+        updated_at: nextStamp(before.updated_at, ctx.now),
+      })
+      .where(and(eq(payments.id, before.id), eq(payments.facts_revision, before.facts_revision))),
+    expect: 1,
+  };
+}
+
+function settledPayment(payment: Payment, { state, outcome, adjusted_cents, record }: Decision): Payment {
+  return {
+    ...payment,
+    outcome,
+    partner_id: record.partner_id,
+    ref: record.ref,
+    currency: state.currency,
+    txn_amount_cents: state.base_cents,
+    gross_cents: state.gross_cents,
+    adjusted_cents,
+    customer_email: state.customer_email,
+    customer_id: state.customer_id,
+    subscription_id: state.subscription_id,
+    decision: record,
+    created_at: state.occurred_at,
+  };
+}
+
+/** What settling decides of a payment row. */
+function comparable(payment: Payment) {
+  const { outcome, partner_id, ref, currency, txn_amount_cents, gross_cents, adjusted_cents } = payment;
+  const { customer_email, customer_id, subscription_id, decision, created_at } = payment;
+  return {
+    outcome,
+    partner_id,
+    ref,
+    currency,
+    txn_amount_cents,
+    gross_cents,
+    adjusted_cents,
+    customer_email,
+    customer_id,
+    subscription_id,
+    decision,
+    created_at,
+  };
+}
+
+function planCommissions(
+  ctx: ProgramCtx,
+  state: LedgerState,
+  decision: Decision,
+  payment: Payment,
+): { writes: Write[]; occurrences: Occurrence[] } {
+  const { record } = decision;
+  const rate = record.rate;
+  const desired =
+    decision.outcome === "commission" && record.partner_id !== null && record.amount_cents !== null
+      ? { partner_id: record.partner_id, amount_cents: record.amount_cents }
+      : null;
+  const plan = planRows(state.commissions, desired);
+  const writes: Write[] = [];
+  const occurrences: Occurrence[] = [];
+  /** What every row of the payment shares and follows it in. */
+  const shared = {
+    payment_id: payment.id,
+    currency: payment.currency,
+    provider: payment.provider,
+    provider_transaction_id: payment.provider_transaction_id,
+    subscription_id: payment.subscription_id,
+    customer_email: payment.customer_email,
+  };
+  const change = (row: Commission, patch: Partial<Commission>) => {
+    const after: Commission = { ...row, ...patch };
+    if (JSON.stringify(row) === JSON.stringify(after)) return;
+    after.updated_at = nextStamp(row.updated_at, ctx.now);
+    writes.push({
+      statement: ctx.db
+        .update(commissions)
+        .set({ ...patch, updated_at: after.updated_at })
+        .where(
+          and(
+            eq(commissions.id, row.id),
+            eq(commissions.status, row.status),
+            eq(commissions.updated_at, row.updated_at),
+            isNull(commissions.payout_id),
+          ),
+        ),
+      expect: 1,
+    });
+    if (isNews(row, after)) occurrences.push(commissionOccurrence("commission.updated", after));
+  };
+  const add = (commission: Commission) => {
+    writes.push({ statement: ctx.db.insert(commissions).values(commission) });
+    occurrences.push(commissionOccurrence("commission.created", commission));
+  };
+
+  for (const row of state.commissions) {
+    if (!isOpen(row)) continue;
+    if (row.kind !== "sale") {
+      const planned = plan.clawbacks.find(({ id }) => id === row.id);
+      if (planned) change(row, { amount_cents: planned.amount_cents, payment_id: payment.id });
+      continue;
+    }
+    const planned = plan.sale?.id === row.id ? plan.sale : { partner_id: row.partner_id, amount_cents: 0 };
+    change(row, {
+      ...shared,
+      partner_id: planned.partner_id,
+      amount_cents: planned.amount_cents,
+      txn_amount_cents: payment.txn_amount_cents,
+      flow_id: rate ? record.flow_id : row.flow_id,
+      rate: rate ?? row.rate,
+      created_at: payment.created_at,
+      ...flags(row.review_reason, row.dismissed_reasons, decision.review_reasons),
+    });
+  }
+  if (plan.insert_sale && desired && rate) {
+    add({
+      ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
+      ...shared,
+      ...flags(null, "", decision.review_reasons),
+      ...desired,
+      flow_id: record.flow_id,
+      kind: "sale",
+      status: "pending",
+      txn_amount_cents: payment.txn_amount_cents,
+      rate,
+      created_at: payment.created_at,
+    });
+  }
+  for (const clawback of plan.insert_clawbacks) {
+    const source = state.commissions.find(({ id }) => id === clawback.source_commission_id);
+    if (!source) continue;
+    add({
+      ...blank(ctx, newId("commission", ctx.now)),
+      ...shared,
+      ...clawback,
+      currency: source.currency,
+      flow_id: source.flow_id,
+      kind: "clawback",
+      // Approved from the start, so that the partner's next payout carries it (contract §5).
+      status: "approved",
+      approved_at: iso(ctx.now),
+      txn_amount_cents: 0,
+      rate: source.rate,
+    });
+  }
+  return { writes, occurrences };
+}
+
+/** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */
+function isNews(before: Commission, after: Commission): boolean {
+  const told = ({ partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason }: Commission) =>
+    JSON.stringify([partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason]);
+  return told(before) !== told(after);
+}
+
+/** A reason the owner dismissed stays dismissed; a flag the owner set himself stays until he takes it away. */
+function flags(
+  current: string | null,
+  dismissed: string,
+  reasons: readonly ReviewReason[],
+): Pick<Commission, "flagged" | "review_reason"> {
+  const dismissedReasons = dismissed.split(",");
+  const reason =
+    reasons.find((candidate) => !dismissedReasons.includes(candidate)) ?? (current === "manual" ? current : null);
+  return { flagged: reason !== null, review_reason: reason };
+}
+
+function blank(ctx: ProgramCtx, id: string) {
+  return {
+    id,
+    program_id: ctx.program.id,
+    payout_id: null,
+    source_commission_id: null,
+    flagged: false,
+    review_reason: null,
+    dismissed_reasons: "",
+    rejected_reason: null,
+    note: null,
+    created_at: iso(ctx.now),
+    approved_at: null,
+    paid_at: null,
+    updated_at: iso(ctx.now),
+  };
+}

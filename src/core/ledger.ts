@@ -1,0 +1,150 @@
+import { eq, sql, type InferSelectModel } from "drizzle-orm";
+import { commissions, flows, payments } from "../db/schema.ts";
+import type { Fact } from "../domain/fact.ts";
+import { slugKey } from "../domain/partner.ts";
+import { decidePayment, type LedgerPartner, type Outcome } from "../domain/payment.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
+import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import { reachable, type PaymentKey } from "./facts.ts";
+import { planSettlement } from "./ledger-rows.ts";
+
+export type Payment = InferSelectModel<typeof payments>;
+export type Commission = InferSelectModel<typeof commissions>;
+export type Flow = InferSelectModel<typeof flows>;
+
+/** How often a settling that lost a race reads again. Every loss means that another settling went forward. */
+const MAX_RACES = 100;
+
+/** At most this many payments are settled while a caller waits; the sweep takes the rest. */
+const MAX_INLINE = 200;
+
+/** A vendor event to close beside a settling: its audit event is written once, by whoever comes first. */
+export interface Closing {
+  provider: ProviderName;
+  event_id: string;
+  /** What the closing writes, given what the payment came to. */
+  plan(outcome: Outcome | null): CommitPlan;
+}
+
+/** Everything a payment's ledger is made from, as one consistent read. */
+export interface LedgerState {
+  /** All payment rows that speak of this one payment; more than one only where a late event joined two. */
+  payments: [Payment, ...Payment[]];
+  facts: Fact[];
+  commissions: Commission[];
+  flows: Flow[];
+  partners: (LedgerPartner & { slug_key: string })[];
+}
+
+/**
+ * Makes the ledger of one payment what the set of its facts says, and commits the difference: the payment with its
+ * trace, its commission rows, their audit events and deliveries. Idempotent and free of order: anybody may run it, at
+ * any time, at once (architecture, invariant 2). Returns the payment's outcome.
+ */
+export async function settle(ctx: ProgramCtx, key: PaymentKey, closing?: Closing): Promise<Outcome | null> {
+  for (let attempt = 0; ; attempt++) {
+    const { state, isClosed } = await readState(ctx, key, closing);
+    if (!state) return null;
+    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state));
+    const closed = isClosed ? undefined : closing?.plan(outcome);
+    if (writes.length === 0 && !closed) return outcome;
+    try {
+      await commit(ctx, {
+        writes: [...writes, ...(closed?.writes ?? [])],
+        occurrences: [...(closed?.occurrences ?? []), ...occurrences],
+      });
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
+    }
+  }
+}
+
+/** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
+export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
+  const [waiting] = await ctx.read(
+    ctx.db
+      .select({
+        id: payments.id,
+        provider: payments.provider,
+        provider_transaction_id: payments.provider_transaction_id,
+      })
+      .from(payments)
+      .where(sql`${eq(payments.partner_id, partner_id)} and settled_revision < facts_revision`)
+      .orderBy(payments.id)
+      .limit(MAX_INLINE),
+  );
+  for (const key of waiting) await settle(ctx, key);
+}
+
+function decide(ctx: ProgramCtx, state: LedgerState) {
+  const [payment] = state.payments;
+  const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
+  const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
+  return decidePayment({
+    provider: payment.provider,
+    program: ctx.program,
+    facts: state.facts,
+    partnerByRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
+    flows: state.flows,
+    previous: {
+      outcome: decided.outcome,
+      decision: decided.decision,
+      erased: state.payments.some((row) => row.erased_at !== null),
+    },
+    commissionedPartners: state.commissions.filter((row) => row.kind === "sale").map((row) => row.partner_id),
+  });
+}
+
+/** One round trip: the payment rows, their facts, commissions, the active flows and the partners they can name. */
+async function readState(
+  ctx: ProgramCtx,
+  key: PaymentKey,
+  closing: Closing | undefined,
+): Promise<{ state: LedgerState | null; isClosed: boolean }> {
+  const { db } = ctx;
+  const program_id = ctx.program.id;
+  const { provider } = key;
+  const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
+  const own = sql`program_id = ${program_id} and provider = ${provider} and provider_transaction_id in (${ids})`;
+  const subjects = sql`program_id = ${program_id} and provider = ${provider} and (
+    (scope = 'payment' and subject in (${ids}))
+    or (scope = 'subscription' and subject in (select subscription_id from payments where ${own}))
+    or (scope = 'customer' and subject in (select customer_id from payments where ${own})))`;
+  const known = sql`program_id = ${program_id} and provider = ${provider}
+    and fact_id in (select fact_id from fact_subjects where ${subjects})`;
+  const [paymentRows, factRows, commissionRows, flowRows, partnerRows, closedRows] = await ctx.read(
+    db.select().from(payments).where(own).orderBy(payments.provider_transaction_id),
+    db.all<{ data: string }>(sql`select data from facts where ${known}`),
+    db
+      .select()
+      .from(commissions)
+      .where(sql`payment_id in (select id from payments where ${own})`)
+      .orderBy(commissions.id),
+    db
+      .select()
+      .from(flows)
+      .where(sql`program_id = ${program_id} and active = 1`),
+    db.all<LedgerPartner & { slug_key: string }>(sql`select p.id as id, p.slug as slug, p.email as email,
+        p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
+      from partner_slugs s join partners p on p.id = s.partner_id
+      where s.program_id = ${program_id} and s.slug_key in (select ref_key from facts where ${known})`),
+    db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
+      where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
+        and event_id = ${closing?.event_id ?? ""}`),
+  );
+  const [first, ...more] = paymentRows;
+  const isClosed = closedRows[0]?.audit_event_id != null;
+  if (!first) return { state: null, isClosed };
+  return {
+    isClosed,
+    state: {
+      payments: [first, ...more],
+      facts: factRows.map((row) => JSON.parse(row.data) as Fact),
+      commissions: commissionRows,
+      flows: flowRows,
+      partners: partnerRows,
+    },
+  };
+}

@@ -1,0 +1,245 @@
+import { and, desc, eq, lt, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { clickCounts, commissions, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
+import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../domain/partner.ts";
+import { AppError, notFound } from "../lib/errors.ts";
+import { newId } from "../lib/id.ts";
+import { iso } from "../lib/time.ts";
+import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import { settleWaiting } from "./ledger.ts";
+import { nextStamp } from "./stamps.ts";
+import { viewPartner } from "./views.ts";
+
+export type Partner = InferSelectModel<typeof partners>;
+
+export interface PartnerInput {
+  email: string;
+  slug: string;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  commission_pct?: number | null | undefined;
+  payout_method?: PayoutMethod | null | undefined;
+  payout_email?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undefined } & {
+  status?: PartnerStatus | undefined;
+};
+
+/** What one currency's commissions of a partner come to; rejected ones count nowhere (contract §4). */
+export interface CurrencyStats {
+  currency: string;
+  total_commissions: number;
+  total_earned_cents: number;
+  pending_cents: number;
+  approved_cents: number;
+  paid_cents: number;
+}
+
+export interface PartnerWithStats {
+  partner: Partner;
+  stats: CurrencyStats[];
+  clicks: number;
+}
+
+/** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
+export async function createPartner(ctx: ProgramCtx, input: PartnerInput): Promise<Partner> {
+  await ctx.read();
+  const stamp = iso(ctx.now);
+  const partner: Partner = {
+    id: newId("partner", ctx.now),
+    program_id: ctx.program.id,
+    email: input.email,
+    first_name: input.first_name ?? null,
+    last_name: input.last_name ?? null,
+    slug: input.slug,
+    status: "invited",
+    commission_pct: input.commission_pct ?? null,
+    payout_method: input.payout_method ?? null,
+    payout_email: input.payout_email ?? null,
+    provider_a_account_id: null,
+    metadata: input.metadata ?? null,
+    search_text: "",
+    created_at: stamp,
+    updated_at: stamp,
+  };
+  partner.search_text = searchText(partner);
+  await commitPartner(ctx, {
+    writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
+    occurrences: [occurrence("partner.created", partner)],
+    result: partner,
+  });
+  return partner;
+}
+
+export interface PartnerFilter extends PageRequest {
+  status?: PartnerStatus | undefined;
+  /** Matches e-mail, slug, first name, last name and "first last", anywhere, ignoring case. */
+  search?: string | undefined;
+}
+
+/** The program's partners, newest first. */
+export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Promise<Page<Partner>> {
+  const conditions = and(
+    sql`${partners.program_id} = ${ctx.programId}`,
+    filter.status ? eq(partners.status, filter.status) : undefined,
+    filter.search ? matches(filter.search) : undefined,
+  );
+  const after = cursorId(filter);
+  const { limit, offset } = window(filter);
+  const [rows, [counted]] = await ctx.read(
+    ctx.db
+      .select()
+      .from(partners)
+      .where(and(conditions, after ? lt(partners.id, after) : undefined))
+      .orderBy(desc(partners.id))
+      .limit(limit)
+      .offset(offset),
+    ctx.db
+      .select({ total: sql<number>`count(*)` })
+      .from(partners)
+      .where(conditions),
+  );
+  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+}
+
+/** One partner with what all commissions come to, by currency, and the clicks recorded. */
+export async function getPartner(ctx: ProgramCtx, id: string): Promise<PartnerWithStats> {
+  const [[partner], stats, [clicked]] = await ctx.read(
+    ctx.db.select().from(partners).where(owned(ctx, id)),
+    ctx.db
+      .select({
+        currency: commissions.currency,
+        total_commissions: sql<number>`count(*)`,
+        total_earned_cents: sum(sql`true`),
+        pending_cents: sum(eq(commissions.status, "pending")),
+        approved_cents: sum(eq(commissions.status, "approved")),
+        paid_cents: sum(eq(commissions.status, "paid")),
+      })
+      .from(commissions)
+      .where(
+        and(
+          sql`${commissions.program_id} = ${ctx.programId}`,
+          eq(commissions.partner_id, id),
+          sql`${commissions.status} <> 'rejected'`,
+        ),
+      )
+      .groupBy(commissions.currency),
+    ctx.db
+      .select({ clicks: sql<number>`coalesce(sum(${clickCounts.count}), 0)` })
+      .from(clickCounts)
+      .where(and(sql`${clickCounts.program_id} = ${ctx.programId}`, eq(clickCounts.partner_id, id))),
+  );
+  if (!partner) throw notFound("partner");
+  return { partner, stats, clicks: clicked?.clicks ?? 0 };
+}
+
+/**
+ * Changes a partner. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
+ * sessions. A slug it had before stays its own.
+ */
+export async function updatePartner(ctx: ProgramCtx, id: string, patch: PartnerPatch): Promise<Partner> {
+  return changePartner(ctx, id, patch, "partner.updated");
+}
+
+/** Soft delete: the partner turns `deactivated`, its history stays (interface, "Partner status"). */
+export async function deletePartner(ctx: ProgramCtx, id: string): Promise<Partner> {
+  return changePartner(ctx, id, { status: "deactivated" }, "partner.deleted");
+}
+
+async function changePartner(
+  ctx: ProgramCtx,
+  id: string,
+  patch: PartnerPatch,
+  type: "partner.updated" | "partner.deleted",
+): Promise<Partner> {
+  for (let attempt = 0; ; attempt++) {
+    const [[before], ownSlugs] = await ctx.read(
+      ctx.db.select().from(partners).where(owned(ctx, id)),
+      ctx.db.select({ slug_key: partnerSlugs.slug_key }).from(partnerSlugs).where(eq(partnerSlugs.partner_id, id)),
+    );
+    if (!before) throw notFound("partner");
+    const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+    if (Object.keys(given).length === 0) return before;
+    const partner: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
+    partner.search_text = searchText(partner);
+    const writes: Write[] = [
+      {
+        statement: ctx.db
+          .update(partners)
+          .set({ ...given, search_text: partner.search_text, updated_at: partner.updated_at })
+          .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
+        expect: 1,
+      },
+    ];
+    if (!ownSlugs.some(({ slug_key }) => slug_key === slugKey(partner.slug))) {
+      writes.push({ statement: claimSlug(ctx, partner) });
+    }
+    const activated = partner.status === "active" && before.status !== "active";
+    if (activated) writes.push({ statement: wakeWaitingPayments(ctx, id) });
+    if (partner.status === "deactivated") {
+      writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
+    }
+    try {
+      await commitPartner(ctx, { writes, occurrences: [occurrence(type, partner)], result: partner });
+    } catch (error) {
+      if (error instanceof CommitConflict && attempt < MAX_RACES) continue;
+      throw error;
+    }
+    if (activated) await settleWaiting(ctx, id);
+    return partner;
+  }
+}
+
+/** How often a lost race is tried again before it is told as a failure. */
+const MAX_RACES = 8;
+
+/** A payment that names an invited partner becomes a commission the moment the partner turns active (contract §4). */
+function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
+  return ctx.db
+    .update(payments)
+    .set({ facts_revision: sql`${payments.facts_revision} + 1` })
+    .where(and(eq(payments.partner_id, partner_id), eq(payments.outcome, "partner_not_active")));
+}
+
+function claimSlug(ctx: ProgramCtx, partner: Partner) {
+  return ctx.db
+    .insert(partnerSlugs)
+    .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
+}
+
+function occurrence(type: "partner.created" | "partner.updated" | "partner.deleted", partner: Partner): Occurrence {
+  return {
+    type,
+    payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },
+    // Partner deletion sends partner.updated with status deactivated (contract §9).
+    outbound: { event: type === "partner.created" ? type : "partner.updated", data: viewPartner(partner) },
+  };
+}
+
+async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]): Promise<void> {
+  try {
+    await commit(ctx, plan);
+  } catch (error) {
+    if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
+    const path = error.constraint.includes("partner_slugs") ? "slug" : "email";
+    throw new AppError("already_exists", `A partner of this program already has this ${path}.`, {
+      details: [{ path, message: "This value is taken." }],
+    });
+  }
+}
+
+function owned(ctx: ProgramCtx, id: string): SQL | undefined {
+  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
+}
+
+function sum(condition: SQL): SQL<number> {
+  return sql<number>`coalesce(sum(case when ${condition} then ${commissions.amount_cents} else 0 end), 0)`;
+}
+
+/** LIKE fails on patterns over 50 bytes in D1, and its wildcards would need escaping: `instr` has neither trouble. */
+function matches(search: string): SQL {
+  return sql`instr(${partners.search_text}, ${search.toLowerCase()}) > 0`;
+}

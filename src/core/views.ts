@@ -1,0 +1,199 @@
+/**
+ * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once.
+ */
+import type { InferSelectModel } from "drizzle-orm";
+import type {
+  commissions,
+  events,
+  flows,
+  partners,
+  payments,
+  payouts,
+  programs,
+  webhookEndpoints,
+} from "../db/schema.ts";
+import type { CurrencyStats } from "./partners.ts";
+
+export function viewPartner(partner: InferSelectModel<typeof partners>) {
+  return {
+    id: partner.id,
+    program_id: partner.program_id,
+    email: partner.email,
+    first_name: partner.first_name,
+    last_name: partner.last_name,
+    slug: partner.slug,
+    status: partner.status,
+    commission_pct: partner.commission_pct,
+    payout_method: partner.payout_method,
+    payout_email: partner.payout_email,
+    provider_a_account_id: partner.provider_a_account_id,
+    metadata: partner.metadata,
+    created_at: partner.created_at,
+    updated_at: partner.updated_at,
+  };
+}
+
+/** `stats` in the program's currency; other currencies stand beside it (contract §4). */
+export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
+  const own = stats.find((row) => row.currency === currency);
+  return {
+    total_commissions: own?.total_commissions ?? 0,
+    total_earned_cents: own?.total_earned_cents ?? 0,
+    pending_cents: own?.pending_cents ?? 0,
+    approved_cents: own?.approved_cents ?? 0,
+    paid_cents: own?.paid_cents ?? 0,
+    clicks,
+    other_currencies: stats.filter((row) => row.currency !== currency),
+  };
+}
+
+export function viewFlow(flow: InferSelectModel<typeof flows>) {
+  return {
+    id: flow.id,
+    program_id: flow.program_id,
+    name: flow.name,
+    event: flow.event,
+    action_type: flow.action_type,
+    action_value: flow.action_value,
+    conditions: flow.conditions,
+    priority: flow.priority,
+    active: flow.active,
+    created_at: flow.created_at,
+    updated_at: flow.updated_at,
+  };
+}
+
+/** Every setting; secrets only as `*_set` (contract §3). */
+export function viewProgram(program: InferSelectModel<typeof programs>) {
+  return {
+    id: program.id,
+    name: program.name,
+    owner_email: program.owner_email,
+    domain: program.domain,
+    currency: program.currency,
+    default_commission_pct: program.default_commission_pct,
+    payout_term: program.payout_term,
+    min_payout_cents: program.min_payout_cents,
+    cookie_days: program.cookie_days,
+    attribution: program.attribution,
+    auto_approve_days: program.auto_approve_days,
+    provider_a_webhook_secret_set: program.provider_a_webhook_secret !== null,
+    provider_b_webhook_secret_set: program.provider_b_webhook_secret !== null,
+    provider_a_api_key_set: program.provider_a_api_key !== null,
+    api_key_last4: program.api_key_last4,
+    api_key_last_used_at: program.api_key_last_used_at,
+    created_at: program.created_at,
+    updated_at: program.updated_at,
+  };
+}
+
+export function viewEvent(event: InferSelectModel<typeof events>) {
+  return {
+    id: event.id,
+    program_id: event.program_id,
+    type: event.type,
+    payload: event.payload,
+    created_at: event.created_at,
+  };
+}
+
+/** The signing secret is not among the fields: only the create and rotate replies show it. */
+export function viewEndpoint(endpoint: InferSelectModel<typeof webhookEndpoints>) {
+  return {
+    id: endpoint.id,
+    program_id: endpoint.program_id,
+    url: endpoint.url,
+    events: endpoint.events,
+    description: endpoint.description,
+    active: endpoint.active,
+    disabled_at: endpoint.disabled_at,
+    created_at: endpoint.created_at,
+    updated_at: endpoint.updated_at,
+  };
+}
+
+/** The full record of contract §6. */
+export function viewCommission(commission: InferSelectModel<typeof commissions>) {
+  return {
+    id: commission.id,
+    program_id: commission.program_id,
+    partner_id: commission.partner_id,
+    payment_id: commission.payment_id,
+    flow_id: commission.flow_id,
+    payout_id: commission.payout_id,
+    kind: commission.kind,
+    source_commission_id: commission.source_commission_id,
+    status: commission.status,
+    flagged: commission.flagged,
+    review_reason: commission.review_reason,
+    rejected_reason: commission.rejected_reason,
+    amount_cents: commission.amount_cents,
+    txn_amount_cents: commission.txn_amount_cents,
+    currency: commission.currency,
+    provider: commission.provider,
+    provider_transaction_id: commission.provider_transaction_id,
+    subscription_id: commission.subscription_id,
+    customer_email: commission.customer_email,
+    rate: commission.rate,
+    note: commission.note,
+    created_at: commission.created_at,
+    approved_at: commission.approved_at,
+    paid_at: commission.paid_at,
+    updated_at: commission.updated_at,
+  };
+}
+
+/** A commission in outbound webhooks (interface, "Commission and payout"; contract §9 adds the currency). */
+export function viewCommissionData(commission: InferSelectModel<typeof commissions>) {
+  return {
+    id: commission.id,
+    partner_id: commission.partner_id,
+    amount: commission.amount_cents,
+    revenue: commission.txn_amount_cents,
+    status: commission.status,
+    currency: commission.currency,
+  };
+}
+
+export function viewPayout(payout: InferSelectModel<typeof payouts>) {
+  return {
+    id: payout.id,
+    program_id: payout.program_id,
+    partner_id: payout.partner_id,
+    amount_cents: payout.amount_cents,
+    currency: payout.currency,
+    status: payout.status,
+    method: payout.method,
+    period_start: payout.period_start,
+    period_end: payout.period_end,
+    due_at: payout.due_at,
+    commission_count: payout.commission_count,
+    reference: payout.reference,
+    failure_code: payout.failure_code,
+    failure_message: payout.failure_message,
+    created_at: payout.created_at,
+    paid_at: payout.paid_at,
+    updated_at: payout.updated_at,
+  };
+}
+
+/** A payment in lists; `trace` stands on the single one. */
+export function viewPayment(payment: InferSelectModel<typeof payments>) {
+  return {
+    id: payment.id,
+    program_id: payment.program_id,
+    provider: payment.provider,
+    provider_transaction_id: payment.provider_transaction_id,
+    outcome: payment.outcome,
+    partner_id: payment.partner_id,
+    ref: payment.ref,
+    currency: payment.currency,
+    txn_amount_cents: payment.txn_amount_cents,
+    adjusted_cents: payment.adjusted_cents,
+    customer_email: payment.customer_email,
+    customer_id: payment.customer_id,
+    subscription_id: payment.subscription_id,
+    created_at: payment.created_at,
+    updated_at: payment.updated_at,
+  };
+}

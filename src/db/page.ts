@@ -1,0 +1,58 @@
+import { AppError } from "../lib/errors.ts";
+import { toBase64, fromBase64 } from "../lib/crypto.ts";
+
+/** Which page of a list is wanted, as the query string said it. */
+export interface PageRequest {
+  page: number;
+  per_page: number;
+  cursor?: string | undefined;
+}
+
+export interface Page<T> {
+  data: T[];
+  total: number;
+  page: number;
+  per_page: number;
+  /** For walking on at constant cost; null at the end. */
+  next_cursor: string | null;
+}
+
+/** How many rows to read and skip: one more than the page holds tells whether anything follows it. */
+export function window({ page, per_page, cursor }: PageRequest): { limit: number; offset: number } {
+  return { limit: per_page + 1, offset: cursor === undefined ? (page - 1) * per_page : 0 };
+}
+
+/** The id after which a cursor goes on, or null without one. */
+export function cursorId({ cursor }: PageRequest): string | null {
+  if (cursor === undefined) return null;
+  const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
+  const id = bytes ? new TextDecoder().decode(bytes) : "";
+  if (!/^[a-z]{2,5}_[0-9a-z]{26}$/.test(id)) {
+    throw new AppError("validation_failed", "The request is not valid.", {
+      details: [{ path: "cursor", message: "This is not a cursor of this list." }],
+    });
+  }
+  return id;
+}
+
+/** The page made of the rows read with `window`, newest first, and the exact total. */
+export function pageOf<Row extends { id: string }, T>(
+  request: PageRequest,
+  rows: readonly Row[],
+  total: number,
+  view: (row: Row) => T,
+): Page<T> {
+  const shown = rows.slice(0, request.per_page);
+  const last = shown.at(-1);
+  return {
+    data: shown.map(view),
+    total,
+    page: request.page,
+    per_page: request.per_page,
+    next_cursor: last && rows.length > request.per_page ? encodeCursor(last.id) : null,
+  };
+}
+
+function encodeCursor(id: string): string {
+  return toBase64(new TextEncoder().encode(id)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -1,0 +1,25 @@
+import { isbot } from "isbot";
+
+/**
+ * Whether a User-Agent names a known bot: crawlers, link previewers, monitors (the kept list of `isbot`).
+ *
+ * An HTTP library and a browser under automation are tools that someone drives on purpose, such as an owner's server
+ * that reports a click, so they are not known bots. A missing User-Agent names nobody.
+ */
+export function isKnownBot(userAgent: string | null): boolean {
+  if (userAgent === null || userAgent === "") return false;
+  const known = verdicts.get(userAgent);
+  if (known !== undefined) return known;
+  const verdict = !TOOL_PATTERN.test(userAgent) && isbot(userAgent.replace("HeadlessChrome/", "Chrome/"));
+  if (verdicts.size >= KEPT_VERDICTS) verdicts.clear();
+  if (userAgent.length <= KEPT_LENGTH) verdicts.set(userAgent, verdict);
+  return verdict;
+}
+
+const TOOL_PATTERN =
+  /^(?:node|undici|axios|got|deno|bun|curl|wget|python|aiohttp|httpx|go-http-client|okhttp|java|apache-httpclient|ruby|faraday|php|guzzlehttp|symfony|postmanruntime|insomnia|httpie|reqwest|hyper)\b/i;
+
+/** The list costs several µs a name; visitors share few names, so verdicts are kept, bounded against invented ones. */
+const verdicts = new Map<string, boolean>();
+const KEPT_VERDICTS = 2_000;
+const KEPT_LENGTH = 512;

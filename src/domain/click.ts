@@ -1,0 +1,88 @@
+import { SLUG_PATTERN } from "./partner.ts";
+
+/** Why an arrival is not in the audit log. The last two are known only where partners are, when a batch is flushed. */
+export const CLICK_DROP_REASONS = ["bot", "duplicate", "unknown_ref", "partner_deactivated"] as const;
+export type ClickDropReason = (typeof CLICK_DROP_REASONS)[number];
+
+/** Characters of `landing` and of `referrer` that are kept. */
+export const KEPT_CHARACTERS = 1_024;
+
+/** A click as the visitor's page reports it, after validation. */
+export interface Click {
+  program_id: string;
+  /** Partner slug in the case given; whose it is comes out at the flush. */
+  ref: string;
+  /** The path the visitor arrived at, without query and fragment: those may carry what is nobody's business. */
+  landing: string;
+  /** The page the visitor came from, or empty. */
+  referrer: string;
+  /** Made by the sender and kept on its retry, so that a repeated click is recognised. */
+  id: string | null;
+}
+
+export type ParsedClick = { ok: true; click: Click } | { ok: false; details: { path: string; message: string }[] };
+
+/**
+ * Reads `{program_id, ref, landing, referrer}` (contract §10) and the optional `id`; unknown fields are refused (§2).
+ * Pure and never throws. Written by hand because it runs once per click: a schema library costs as much as the parse.
+ */
+export function parseClick(body: unknown): ParsedClick {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return { ok: false, details: [{ path: "", message: "must be an object" }] };
+  }
+  const details: { path: string; message: string }[] = [];
+  let program_id = "";
+  let ref = "";
+  let landing = "/";
+  let referrer = "";
+  let id: string | null = null;
+  const fields = body as Record<string, unknown>;
+  for (const field in fields) {
+    const value = fields[field];
+    if (!FIELDS.has(field)) details.push({ path: field, message: "unknown field" });
+    else if (typeof value !== "string") details.push({ path: field, message: "must be a string" });
+    else if (field === "program_id") program_id = value;
+    else if (field === "ref") ref = value;
+    else if (field === "landing") landing = value;
+    else if (field === "referrer") referrer = value;
+    else id = value;
+  }
+  for (const [field, pattern, message] of REQUIRED) {
+    const value = fields[field];
+    if (value === undefined) details.push({ path: field, message: "required" });
+    else if (typeof value === "string" && !pattern.test(value)) details.push({ path: field, message });
+  }
+  if (landing.charCodeAt(0) !== SLASH) details.push({ path: "landing", message: "must be a path that begins with /" });
+  if (referrer !== "" && !URL_PATTERN.test(referrer)) {
+    details.push({ path: "referrer", message: "must be a URL or empty" });
+  }
+  if (id !== null && !CLICK_ID_PATTERN.test(id)) {
+    details.push({ path: "id", message: "must be 8 to 64 letters, digits, - or _" });
+  }
+  if (details.length > 0) return { ok: false, details };
+  return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), id } };
+}
+
+/** A program id as far as its form tells; whether it exists comes out at the flush. */
+export const PROGRAM_ID_PATTERN = /^prog_[A-Za-z0-9]{1,64}$/;
+export const CLICK_ID_PATTERN = /^[A-Za-z0-9_-]{8,64}$/;
+
+const FIELDS = new Set(["program_id", "ref", "landing", "referrer", "id"]);
+const REQUIRED = [
+  ["program_id", PROGRAM_ID_PATTERN, "must be a program id (prog_…)"],
+  ["ref", SLUG_PATTERN, "must be 1 to 64 letters, digits, - or _"],
+] as const;
+const URL_PATTERN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/]/;
+const SLASH = 0x2f;
+// eslint-disable-next-line no-control-regex -- control characters are what it removes
+const CONTROL_PATTERN = /[\u0000-\u001f\u007f]/g;
+
+function keptPath(path: string): string {
+  const end = path.search(/[?#]/);
+  return kept(end < 0 ? path : path.slice(0, end));
+}
+
+/** Cut to length, never in the middle of a surrogate pair; NUL and lone surrogates cannot be stored as text. */
+function kept(text: string): string {
+  return text.slice(0, KEPT_CHARACTERS).toWellFormed().replace(CONTROL_PATTERN, "");
+}

@@ -1,0 +1,34 @@
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ProgramCtx, Ctx } from "./core/context.ts";
+
+/** The Worker's bindings: those of `wrangler.toml` and the secrets and options that a deployment sets. */
+export interface Bindings extends Omit<Cloudflare.Env, "ADMIN_TOKEN" | "ENCRYPTION_KEY"> {
+  /** Opens /admin; without it /admin answers 404. */
+  ADMIN_TOKEN?: string;
+  /** Base64 of 32 bytes; seals the secrets at rest. */
+  ENCRYPTION_KEY?: string;
+  /** Earlier keys, comma-separated, that still open what they sealed. */
+  ENCRYPTION_KEY_PREVIOUS?: string;
+  EMAIL?: SendEmail;
+  EMAIL_FROM?: string;
+}
+
+export interface AppEnv {
+  Bindings: Bindings;
+  Variables: {
+    request_id: string;
+    /** The instant of the request (ms); the only clock the layers below see. */
+    now: number;
+    /** Not bound to a program: operator, sign-in and provider routes. */
+    base: Ctx;
+    /** Under /api/v1: bound to the program of the presented key. */
+    ctx: ProgramCtx;
+    /** What a route answers with, for the reply stored beside its commit (`http/idempotency.ts`). */
+    reply?: { view: (result: unknown) => unknown; status: ContentfulStatusCode };
+  };
+}
+
+/** A wake-up for one delivery; the row is the truth. */
+export interface DeliveryMessage {
+  delivery_id: string;
+}

@@ -1,0 +1,61 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../core/partners.ts";
+import { viewPartner, viewStats } from "../../core/views.ts";
+import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
+import type { AppEnv } from "../../env.ts";
+import { replies } from "../idempotency.ts";
+import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from "../validate.ts";
+
+const MAX_METADATA_BYTES = 8 * 1024;
+
+const slug = z.string().regex(SLUG_PATTERN, "A slug is 1 to 64 letters, digits, - or _.");
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (value) => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
+    "Metadata is at most 8 KiB of JSON.",
+  );
+
+const optional = {
+  first_name: text(200).nullish(),
+  last_name: text(200).nullish(),
+  commission_pct: percentage.nullish(),
+  payout_method: z.enum(PAYOUT_METHODS).nullish(),
+  payout_email: email.nullish(),
+  metadata: metadata.nullish(),
+};
+
+export const partnerCreate = z.strictObject({ email, slug, ...optional });
+
+export const partnerPatch = z.strictObject({
+  email: email.optional(),
+  slug: slug.optional(),
+  status: z.enum(PARTNER_STATUSES).optional(),
+  ...optional,
+});
+
+const partnerQuery = pageQuery.extend({
+  status: z.enum(PARTNER_STATUSES).optional(),
+  search: z.string().max(200).optional(),
+});
+
+/** `/api/v1/partners` (interface, "Partners"). */
+export const partners = new Hono<AppEnv>()
+  .post("/", requireJson, jsonBody(partnerCreate), replies(viewPartner, 201), async (c) => {
+    const partner = await createPartner(c.var.ctx, c.req.valid("json"));
+    return c.json(viewPartner(partner), 201);
+  })
+  .get("/", query(partnerQuery), async (c) => {
+    const page = await listPartners(c.var.ctx, c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map(viewPartner) });
+  })
+  .get("/:id", async (c) => {
+    const { partner, stats, clicks } = await getPartner(c.var.ctx, c.req.param("id"));
+    return c.json({ ...viewPartner(partner), stats: viewStats(stats, c.var.ctx.program.currency, clicks) });
+  })
+  .patch("/:id", requireJson, jsonBody(partnerPatch), async (c) => {
+    const partner = await updatePartner(c.var.ctx, c.req.param("id"), c.req.valid("json"));
+    return c.json(viewPartner(partner));
+  })
+  .delete("/:id", async (c) => c.json(viewPartner(await deletePartner(c.var.ctx, c.req.param("id")))));

@@ -1,0 +1,51 @@
+import type { Context, MiddlewareHandler } from "hono";
+import type { Ctx } from "../core/context.ts";
+import { databaseFor } from "../db/client.ts";
+import type { AppEnv, Bindings, DeliveryMessage } from "../env.ts";
+import { newId } from "../lib/id.ts";
+import { SecretSealer } from "../lib/seal.ts";
+
+/** Gives every request its id, its instant and its base context; the id stands on every response (contract §2). */
+export function requestContext(): MiddlewareHandler<AppEnv> {
+  return async function requestContext(c, next) {
+    const now = Date.now();
+    c.set("now", now);
+    c.set("request_id", newId("request", now));
+    c.set(
+      "base",
+      baseContext(c.env, now, (work) => c.executionCtx.waitUntil(work)),
+    );
+    await next();
+    c.header("X-Request-Id", c.var.request_id);
+  };
+}
+
+/** A context over the deployment's bindings; `waitUntil` keeps work alive after the reply. */
+export function baseContext(env: Bindings, now: number, waitUntil: (work: Promise<unknown>) => void): Ctx {
+  return {
+    db: databaseFor(env),
+    now,
+    actor: "system",
+    sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
+    wake: (delivery_ids) => waitUntil(wakeDeliveries(env, delivery_ids)),
+  };
+}
+
+const MAX_MESSAGES = 100;
+
+/** A lost wake-up loses nothing: the sweep finds the row. So a failing queue is logged, never an error of the caller. */
+async function wakeDeliveries(env: Bindings, delivery_ids: string[]): Promise<void> {
+  try {
+    for (let i = 0; i < delivery_ids.length; i += MAX_MESSAGES) {
+      const bodies: DeliveryMessage[] = delivery_ids.slice(i, i + MAX_MESSAGES).map((delivery_id) => ({ delivery_id }));
+      await env.DELIVERIES.sendBatch(bodies.map((body) => ({ body })));
+    }
+  } catch (error) {
+    console.error(JSON.stringify({ level: "error", what: "wake-up not queued", message: String(error) }));
+  }
+}
+
+/** The visitor's address for rate limits only; it is never stored. Null outside the platform. */
+export function addressOf(c: Context<AppEnv>): string | null {
+  return c.req.header("cf-connecting-ip") ?? null;
+}

@@ -1,0 +1,107 @@
+import type { Context, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { AppEnv } from "../env.ts";
+import { AppError, type ErrorCode } from "../lib/errors.ts";
+
+const STATUS = {
+  invalid_json: 400,
+  unauthorized: 401,
+  invalid_signature: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  already_exists: 409,
+  invalid_transition: 409,
+  idempotency_conflict: 409,
+  provider_not_configured: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  storage_unavailable: 503,
+} as const satisfies Record<ErrorCode, ContentfulStatusCode>;
+
+export function statusOf(code: ErrorCode): ContentfulStatusCode {
+  return STATUS[code];
+}
+
+/** Renders any thrown value; the only place that does. An unknown one becomes a constant text and a log line. */
+export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<Response> {
+  const error = await authenticatedFirst(toAppError(thrown), c);
+  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, c);
+  return errorResponse(error, c);
+}
+
+/** The error body of contract §2, with the headers that belong to it. */
+export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
+  if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
+  if (error.code === "unauthorized" && c.req.path.startsWith("/api/")) c.header("WWW-Authenticate", "Bearer");
+  return c.json(
+    {
+      error: {
+        code: error.code,
+        message: error.message,
+        ...(error.details ? { details: error.details } : {}),
+        request_id: c.var.request_id,
+      },
+    },
+    STATUS[error.code],
+  );
+}
+
+/**
+ * A caller without a valid key learns nothing but that: whatever else is wrong with the request, an unknown key is
+ * told first. (The key is looked up together with the first read, which a refused request may never reach.)
+ */
+async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<AppError> {
+  if (error.code === "unauthorized" || error.code === "rate_limited") return error;
+  const ctx = c.get("ctx") as AppEnv["Variables"]["ctx"] | undefined;
+  if (!ctx) return error;
+  try {
+    await ctx.read();
+    return error;
+  } catch (thrown) {
+    return toAppError(thrown);
+  }
+}
+
+function toAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  if (thrown instanceof HTTPException) {
+    if (thrown.status === 400) return new AppError("invalid_json", "The body is not valid JSON.");
+    if (thrown.status === 413) return new AppError("payload_too_large", "The body is too large.");
+  }
+  return new AppError("internal_error", "Something went wrong on our side.");
+}
+
+function logFailure(thrown: unknown, c: Context<AppEnv>): void {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  console.error(
+    JSON.stringify({
+      level: "error",
+      request_id: c.var.request_id,
+      method: c.req.method,
+      path: c.req.path,
+      error: error.name,
+      message: error.message,
+      cause: error.cause instanceof Error ? error.cause.message : undefined,
+      stack: error.stack,
+    }),
+  );
+}
+
+const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
+
+/** 405 with `Allow` where the path exists under another method, else 404 (contract §2). */
+export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): never {
+  const allowed = METHODS.filter((method) =>
+    app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
+  );
+  if (allowed.length === 0 || allowed.includes(c.req.method)) {
+    throw new AppError("not_found", "There is nothing at this address.");
+  }
+  c.header("Allow", allowed.join(", "));
+  throw new AppError("method_not_allowed", `This address takes ${allowed.join(", ")}.`);
+}

@@ -1,0 +1,56 @@
+import type { MiddlewareHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { claimKey, endClaim, storeReply, type Claim } from "../core/idempotency.ts";
+import type { AppEnv } from "../env.ts";
+import { sha256Hex } from "../lib/crypto.ts";
+import { invalidField } from "../lib/errors.ts";
+
+const HEADER = "Idempotency-Key";
+const MAX_KEY_LENGTH = 255;
+
+/** The replies a later, equal request may get again: not those that a second try could turn into a success. */
+const REPEATABLE = new Set([200, 201, 403, 404, 409]);
+
+/**
+ * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
+ * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (contract §2). Where the route tells
+ * its reply by `replies`, that reply is stored in the same transaction as the change.
+ */
+export function idempotency(): MiddlewareHandler<AppEnv> {
+  return async function idempotency(c, next) {
+    const key = c.req.header(HEADER);
+    if (c.req.method !== "POST" || key === undefined) return next();
+    if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
+      throw invalidField(HEADER, `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters.`);
+    }
+    const { ctx, request_id } = c.var;
+    const request = [c.req.method, new URL(c.req.url).pathname, await c.req.text()].join("\n");
+    const claim: Claim = { key, request_hash: await sha256Hex(request), claimed_by: request_id };
+    const stored = await claimKey(ctx, claim);
+    if (stored) {
+      return c.body(stored.body, stored.status_code as ContentfulStatusCode, {
+        "Content-Type": "application/json",
+        "Idempotent-Replayed": "true",
+      });
+    }
+    let isStored = false;
+    ctx.alongside = async (result) => {
+      const reply = c.get("reply");
+      if (!reply || isStored) return [];
+      isStored = true;
+      return storeReply(ctx, claim, { status_code: reply.status, body: JSON.stringify(reply.view(result)) });
+    };
+    await next();
+    if (isStored && c.res.ok) return;
+    const reply = REPEATABLE.has(c.res.status) ? { status_code: c.res.status, body: await c.res.clone().text() } : null;
+    await endClaim(ctx, claim, reply);
+  };
+}
+
+/** Tells what the route answers with, made from the result of its commit. */
+export function replies<T>(view: (result: T) => unknown, status: ContentfulStatusCode): MiddlewareHandler<AppEnv> {
+  return async function replies(c, next) {
+    c.set("reply", { view: view as (result: unknown) => unknown, status });
+    await next();
+  };
+}

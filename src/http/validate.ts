@@ -1,0 +1,112 @@
+import { zValidator } from "@hono/zod-validator";
+import type { Context, MiddlewareHandler } from "hono";
+import * as z from "zod";
+import { hasAtMostFourDecimals } from "../domain/money.ts";
+import type { AppEnv } from "../env.ts";
+import { AppError, type ErrorDetail } from "../lib/errors.ts";
+
+/** The body as `schema` reads it: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
+export function jsonBody<T extends z.ZodType>(schema: T) {
+  return zValidator("json", schema, refuse);
+}
+
+/** The query string as `schema` reads it, 422 with the parameter's name. */
+export function query<T extends z.ZodType>(schema: T) {
+  return zValidator("query", schema, refuse);
+}
+
+/** Runs before `jsonBody`, which takes a body of another type for an empty object. */
+export const requireJson: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  const hasBody = c.req.header("transfer-encoding") !== undefined || Number(c.req.header("content-length") ?? 0) > 0;
+  if (hasBody && type !== "application/json") {
+    throw new AppError("unsupported_media_type", "Send the body as application/json.");
+  }
+  await next();
+};
+
+function refuse(result: { success: boolean; error?: unknown }, _c: Context): void {
+  if (result.success) return;
+  throw new AppError("validation_failed", "The request is not valid.", {
+    details: detailsOf(result.error as z.core.$ZodError),
+  });
+}
+
+/** Zod's issues as paths and messages; an unknown field is named itself, not the object around it. */
+export function detailsOf(error: z.core.$ZodError): ErrorDetail[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map(String);
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "This field is not known." }));
+    }
+    return [{ path: path.join("."), message: issue.message }];
+  });
+}
+
+/** A text that can be stored and given back as it came: no lone surrogate, no NUL; 1 to `max` characters. */
+export function text(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .refine(
+      (value) => value.isWellFormed() && !value.includes("\0"),
+      "This text holds characters that are not allowed.",
+    );
+}
+
+/** An e-mail address of at most 254 characters. */
+export const email = z.email().max(254);
+
+/** 0 to 100 with at most four decimals (contract §3). */
+export const percentage = z
+  .number()
+  .min(0)
+  .max(100)
+  .refine(hasAtMostFourDecimals, "A percentage has at most four decimals.");
+
+/** A decimal positive integer, as a query string spells it. */
+function positiveInteger(max: number) {
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, "This must be a positive integer.")
+    .transform(Number)
+    .refine((value) => value <= max, `This must be at most ${max}.`);
+}
+
+export const MAX_PER_PAGE = 100;
+export const DEFAULT_PER_PAGE = 20;
+
+/** `page`, `per_page` and `cursor` of every list (contract §2). */
+export const pageQuery = z.object({
+  page: positiveInteger(1_000_000_000).default(1),
+  per_page: positiveInteger(MAX_PER_PAGE).default(DEFAULT_PER_PAGE),
+  cursor: z.string().min(1).max(200).optional(),
+});
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
+const DAY_MS = 86_400_000;
+
+/**
+ * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (contract §8). Both come out as milliseconds,
+ * `to` as the first instant no longer included. A time without a zone is UTC.
+ */
+export const timeRange = z.object({
+  from: instant((ms) => ms).optional(),
+  to: instant((ms, bareDate) => (bareDate ? ms + DAY_MS : ms)).optional(),
+});
+
+function instant(bound: (ms: number, bareDate: boolean) => number) {
+  return z.string().transform((value, issues) => {
+    const bareDate = DATE.test(value);
+    const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(value) ? value : `${value}Z`;
+    const ms = bareDate || TIMESTAMP.test(value) ? Date.parse(zoned) : Number.NaN;
+    const realDay = bareDate ? !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value) : true;
+    if (Number.isNaN(ms) || !realDay || ms < 0) {
+      issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
+      return z.NEVER;
+    }
+    return bound(ms, bareDate);
+  });
+}

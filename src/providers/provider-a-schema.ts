@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { amount, currency, expandableId, id, optionalText, signedAmount } from "./wire.ts";
+
+/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
+const metadata = z.unknown();
+
+export const checkoutSession = z.object({
+  id,
+  mode: z.enum(["payment", "subscription", "setup"]),
+  payment_status: z.enum(["paid", "unpaid", "no_payment_required"]),
+  /** Null only while a `setup` session has nothing to charge. */
+  amount_total: amount.nullish(),
+  currency: currency.nullish(),
+  total_details: z.object({ amount_tax: amount.nullish() }).nullish(),
+  client_reference_id: optionalText,
+  metadata,
+  customer: expandableId,
+  subscription: expandableId,
+  invoice: expandableId,
+  payment_intent: expandableId,
+  customer_details: z.object({ email: optionalText }).nullish(),
+  customer_email: optionalText,
+});
+export type CheckoutSession = z.output<typeof checkoutSession>;
+
+const taxes = z.array(z.object({ amount: signedAmount })).nullish();
+
+/** Where an invoice payment's money came from. */
+const payment = z.object({ payment_intent: expandableId, charge: expandableId });
+
+const subscriptionOf = z.object({ subscription: expandableId }).nullish();
+
+const invoiceLine = z.object({
+  metadata,
+  subscription: expandableId,
+  parent: z.object({ subscription_item_details: subscriptionOf, invoice_item_details: subscriptionOf }).nullish(),
+});
+
+export const invoice = z.object({
+  id,
+  status: z.enum(["draft", "open", "paid", "uncollectible", "void"]),
+  currency,
+  total: signedAmount,
+  amount_paid: amount,
+  amount_due: amount.nullish(),
+  /** Old shape: marked as paid outside the vendor. Its successor says how much. */
+  paid_out_of_band: z.boolean().nullish(),
+  amount_paid_off_stripe: amount.nullish(),
+  /** The net total; older shapes have `tax`, or the taxes one by one under either name. */
+  total_excluding_tax: signedAmount.nullish(),
+  tax: signedAmount.nullish(),
+  total_taxes: taxes,
+  total_tax_amounts: taxes,
+  metadata,
+  customer: expandableId,
+  customer_email: optionalText,
+  parent: z.object({ subscription_details: z.object({ subscription: expandableId, metadata }).nullish() }).nullish(),
+  /** Old shape. */
+  subscription: expandableId,
+  subscription_details: z.object({ metadata }).nullish(),
+  payment_intent: expandableId,
+  charge: expandableId,
+  lines: z.object({ data: z.array(invoiceLine) }).nullish(),
+  /** Only when expanded. */
+  payments: z.object({ data: z.array(z.object({ payment: payment.nullish() })) }).nullish(),
+});
+export type Invoice = z.output<typeof invoice>;
+
+export const invoicePayment = z.object({ invoice: expandableId, payment });
+export type InvoicePayment = z.output<typeof invoicePayment>;
+
+export const charge = z.object({
+  id,
+  amount_refunded: amount,
+  payment_intent: expandableId,
+  /** Old shape. */
+  invoice: expandableId,
+});
+export type Charge = z.output<typeof charge>;
+
+/** A charge of which only the ids matter. */
+export const chargeIds = charge.omit({ amount_refunded: true });
+
+export const paymentIntent = z.object({
+  id,
+  latest_charge: expandableId,
+  /** Old shape. */
+  invoice: expandableId,
+  payment_details: z.object({ order_reference: z.string().nullish() }).nullish(),
+});
+export type PaymentIntent = z.output<typeof paymentIntent>;
+
+export const refund = z.object({
+  id,
+  amount,
+  status: z.string().nullish(),
+  charge: expandableId,
+  payment_intent: expandableId,
+});
+export type Refund = z.output<typeof refund>;
+
+export const dispute = z
+  .object({
+    /** The vendor's own published example has none. */
+    id: id.nullish(),
+    amount,
+    status: z.string(),
+    charge: expandableId,
+    payment_intent: expandableId,
+  })
+  .refine((object) => object.charge !== null || object.payment_intent !== null, {
+    path: ["charge"],
+    message: "a dispute names its charge or its payment intent",
+  });
+export type Dispute = z.output<typeof dispute>;
+
+export const subscription = z.object({ id, customer: expandableId, metadata });
+
+export const customer = z.object({ id, metadata });

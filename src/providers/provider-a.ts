@@ -1,0 +1,236 @@
+import { z } from "zod";
+import {
+  charge,
+  chargeIds,
+  checkoutSession,
+  customer,
+  dispute,
+  invoice,
+  invoicePayment,
+  paymentIntent,
+  refund,
+  subscription,
+  type Charge,
+  type Dispute,
+  type InvoicePayment,
+  type PaymentIntent,
+  type Refund,
+} from "./provider-a-schema.ts";
+import { invoiceReading, sessionReading } from "./provider-a-payment.ts";
+import type { Fact, Provider } from "./provider.ts";
+import { verifySignature } from "./signature.ts";
+import {
+  aliasesOf,
+  factsOf,
+  factsOr,
+  id,
+  ignore,
+  instant,
+  parseWith,
+  reader,
+  refIn,
+  refuse,
+  type Reader,
+} from "./wire.ts";
+
+const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner: "." };
+
+/** Provider A speaks Stripe's webhook formats, before and after API version 2025-03-31 (contract §1, §5). */
+export const providerA: Provider = {
+  name: "provider_a",
+  signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
+  verify: (input) => verifySignature(SCHEME, input),
+  parse: (body) => parseWith(envelope, READERS, body),
+  // Its program stands in the address only (interface, "Inbound webhooks").
+  claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
+};
+
+/** Seconds since the epoch; the newest kinds of event, none of which is used here, write a date and time. */
+const created = z.union([
+  z
+    .int()
+    .min(0)
+    .max(253_402_300_799)
+    .transform((seconds) => new Date(seconds * 1000).toISOString()),
+  instant,
+]);
+
+const envelope = z
+  .object({ id, type: id, created })
+  .transform((event) => ({ event_id: event.id, event_type: event.type, occurred_at: event.created }));
+
+/** Where an event holds the object it is about. */
+const AT = ["data", "object"];
+
+/** Says that the total refunded of the charge is now `amount_refunded`, not what one refund was. */
+const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
+  factsOf({
+    kind: "adjustment",
+    occurred_at,
+    adjustment_id: `charge:${object.id}`,
+    aliases: chargeAliases(object),
+    mode: "cumulative",
+    amount_cents: object.amount_refunded,
+    net_of_tax: false,
+    direction: "deduct",
+    effective: true,
+  }),
+);
+
+/** A refund that came to nothing gives back what the cumulative total of its charge had already taken. */
+const failedRefundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
+  const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
+  if (!failed) return { facts: [], ignored: "counted_by_charge_refunded" };
+  const aliases = refundAliases(object);
+  if (aliases.length === 0) return { facts: [], ignored: "refund_without_payment" };
+  return factsOf({
+    kind: "adjustment",
+    occurred_at,
+    adjustment_id: object.id,
+    aliases,
+    mode: "refund_failed",
+    amount_cents: object.amount,
+    net_of_tax: false,
+    direction: "deduct",
+    effective: true,
+  });
+});
+
+/**
+ * How disputes close, and whether the disputed amount is gone. Only a lost one takes it (contract §5); one closed by a
+ * refund, or prevented, moves no money of its own: what was refunded arrives as `charge.refunded`.
+ */
+const DISPUTE_TAKES = new Map([
+  ["lost", true],
+  ["won", false],
+  ["warning_closed", false],
+  ["prevented", false],
+  ["charge_refunded", false],
+]);
+
+const closedDisputeReader = reader(AT, dispute, (object, { occurred_at }) => {
+  const effective = DISPUTE_TAKES.get(object.status);
+  if (effective !== undefined) return factsOf(disputeFact(object, occurred_at, effective));
+  return refuse({
+    path: "data.object.status",
+    message: `not how a dispute closes: ${[...DISPUTE_TAKES.keys()].join(", ")}`,
+  });
+});
+
+/** Funds reinstated after a dispute was lost: the deduction is withdrawn. */
+const reinstatedReader = reader(AT, dispute, (object, { occurred_at }) =>
+  factsOf(disputeFact(object, occurred_at, false)),
+);
+
+const subscriptionReader = reader(AT, subscription, (object, { event_type, occurred_at }) => {
+  const ref = refIn(object.metadata);
+  return factsOr(
+    "no_ref",
+    event_type === "customer.subscription.deleted"
+      ? { kind: "cancellation", occurred_at, subscription_id: object.id }
+      : null,
+    ref === null
+      ? null
+      : { kind: "attribution", occurred_at, ref, subscription_id: object.id, customer_id: object.customer },
+  );
+});
+
+const customerReader = reader(AT, customer, (object, { occurred_at }) => {
+  const ref = refIn(object.metadata);
+  return factsOr(
+    "no_ref",
+    ref === null ? null : { kind: "attribution", occurred_at, ref, subscription_id: null, customer_id: object.id },
+  );
+});
+
+const READERS: ReadonlyMap<string, Reader> = new Map([
+  ["checkout.session.completed", reader(AT, checkoutSession, sessionReading)],
+  ["checkout.session.async_payment_succeeded", reader(AT, checkoutSession, sessionReading)],
+  ["checkout.session.async_payment_failed", ignore("payment_failed")],
+  ["checkout.session.expired", ignore("session_expired")],
+
+  // Two events of one change; the second is not sent for an invoice paid outside the vendor.
+  ["invoice.paid", reader(AT, invoice, invoiceReading)],
+  ["invoice.payment_succeeded", reader(AT, invoice, invoiceReading)],
+  ["invoice.payment_failed", ignore("payment_failed")],
+  // Only an open invoice can be voided or written off: nobody paid, so there is no commission to take back.
+  ["invoice.voided", ignore("invoice_never_paid")],
+  ["invoice.marked_uncollectible", ignore("invoice_never_paid")],
+  // What was overpaid goes to the customer's balance and lowers what a later invoice is paid with.
+  ["invoice.overpaid", ignore("credited_to_balance")],
+  // A credit note on a paid invoice gives money back as a refund, which `charge.refunded` tells, or as balance, which
+  // lowers `amount_paid` of a later invoice; on an open one it lowers `amount_paid` of that one. Counting the note as
+  // well would take the same money twice.
+  ["credit_note.created", ignore("counted_elsewhere")],
+  ["credit_note.updated", ignore("counted_elsewhere")],
+  ["credit_note.voided", ignore("counted_elsewhere")],
+
+  ["invoice_payment.paid", linkReader(invoicePayment, invoicePaymentAliases)],
+  ["charge.succeeded", linkReader(chargeIds, chargeAliases)],
+  ["payment_intent.succeeded", linkReader(paymentIntent, intentAliases)],
+  ["charge.failed", ignore("payment_failed")],
+  ["payment_intent.payment_failed", ignore("payment_failed")],
+
+  ["charge.refunded", refundedReader],
+  ["refund.created", ignore("counted_by_charge_refunded")],
+  ["refund.updated", failedRefundReader],
+  ["refund.failed", failedRefundReader],
+  ["charge.refund.updated", failedRefundReader],
+
+  // While a dispute is open the vendor only holds the money; the closing decides (contract §5: "lost").
+  ["charge.dispute.created", ignore("dispute_open")],
+  ["charge.dispute.updated", ignore("dispute_open")],
+  ["charge.dispute.funds_withdrawn", ignore("dispute_open")],
+  ["charge.dispute.closed", closedDisputeReader],
+  ["charge.dispute.funds_reinstated", reinstatedReader],
+
+  ["customer.subscription.created", subscriptionReader],
+  ["customer.subscription.updated", subscriptionReader],
+  ["customer.subscription.deleted", subscriptionReader],
+  ["customer.created", customerReader],
+  ["customer.updated", customerReader],
+]);
+
+/** Events that say no more than which ids belong together, so that a refund finds its payment. */
+function linkReader<Schema extends z.ZodType>(schema: Schema, idsOf: (object: z.output<Schema>) => string[]): Reader {
+  return reader(AT, schema, (object, { occurred_at }) => {
+    const aliases = idsOf(object);
+    return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });
+  });
+}
+
+function chargeAliases(object: Omit<Charge, "amount_refunded">): string[] {
+  return aliasesOf(object.id, object.payment_intent, object.invoice);
+}
+
+function refundAliases(object: Refund): string[] {
+  return aliasesOf(object.charge, object.payment_intent);
+}
+
+/**
+ * Since 2025-03-31 an intent no longer names its invoice, except that billing writes the invoice's id as the order
+ * reference. Owners may write their own there, which do not look like an invoice id.
+ */
+function intentAliases(object: PaymentIntent): string[] {
+  const order = object.payment_details?.order_reference ?? "";
+  return aliasesOf(object.id, object.latest_charge, object.invoice, order.startsWith("in_") ? order : null);
+}
+
+function invoicePaymentAliases(object: InvoicePayment): string[] {
+  return aliasesOf(object.invoice, object.payment.payment_intent, object.payment.charge);
+}
+
+function disputeFact(object: Dispute, occurred_at: string, effective: boolean): Fact {
+  const aliases = aliasesOf(object.charge, object.payment_intent);
+  return {
+    kind: "adjustment",
+    occurred_at,
+    adjustment_id: object.id ?? `dispute:${aliases[0]}`,
+    aliases,
+    mode: "single",
+    amount_cents: object.amount,
+    net_of_tax: false,
+    direction: "deduct",
+    effective,
+  };
+}

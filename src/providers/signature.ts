@@ -1,0 +1,59 @@
+import { constantTimeEqual, fromHex, hmacSha256 } from "../lib/crypto.ts";
+
+/** How a vendor writes its signature header; both are `key=value` pairs around one HMAC-SHA256. */
+export interface SignatureScheme {
+  /** Between the pairs of the header. */
+  separator: string;
+  timestamp_key: string;
+  signature_key: string;
+  /** Between the timestamp and the body in what is signed. */
+  joiner: string;
+}
+
+/** Contract §5: a timestamp outside 300 s either side is refused; 300 s itself is inside. */
+const TOLERANCE_SECONDS = 300;
+
+/** A vendor rolling its secret sends two; more than this is not a vendor and is not worth the time. */
+const MAX_SIGNATURES = 10;
+
+const PAIR = /^([A-Za-z0-9_-]+)=(.*)$/s;
+const TIMESTAMP = /^(0|[1-9][0-9]{0,14})$/;
+const SIGNATURE = /^[0-9a-f]{64}$/;
+
+/**
+ * True when one of the first ten well-formed signatures in `header` is the HMAC-SHA256, under one of `secrets`, of
+ * `<timestamp><joiner><body>` over the exact body bytes, and the timestamp is at most 300 s from `now` (ms), counted in
+ * the whole seconds the vendor counts in. Anything malformed is false; nothing throws.
+ */
+export async function verifySignature(
+  scheme: SignatureScheme,
+  input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number },
+): Promise<boolean> {
+  const signed = readHeader(scheme, input.header ?? "");
+  if (!signed) return false;
+  if (Math.abs(Math.floor(input.now / 1000) - Number(signed.timestamp)) > TOLERANCE_SECONDS) return false;
+  let matched = false;
+  for (const secret of input.secrets) {
+    if (secret === "") continue;
+    const expected = await hmacSha256(secret, `${signed.timestamp}${scheme.joiner}`, input.body);
+    for (const signature of signed.signatures) matched = constantTimeEqual(expected, signature) || matched;
+  }
+  return matched;
+}
+
+/** The one timestamp, as written, and the candidate signatures; null when the header is not of the scheme's form. */
+function readHeader(scheme: SignatureScheme, header: string): { timestamp: string; signatures: Uint8Array[] } | null {
+  let timestamp: string | null = null;
+  const signatures: Uint8Array[] = [];
+  for (const element of header.split(scheme.separator)) {
+    const [, key, value] = PAIR.exec(element) ?? [];
+    if (key === undefined || value === undefined) return null;
+    if (key === scheme.timestamp_key) {
+      if (timestamp !== null || !TIMESTAMP.test(value)) return null;
+      timestamp = value;
+    } else if (key === scheme.signature_key && SIGNATURE.test(value) && signatures.length < MAX_SIGNATURES) {
+      signatures.push(fromHex(value)!);
+    }
+  }
+  return timestamp === null || signatures.length === 0 ? null : { timestamp, signatures };
+}

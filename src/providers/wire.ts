@@ -1,0 +1,126 @@
+import { z } from "zod";
+import type { ErrorDetail } from "../lib/errors.ts";
+import type { Fact, ParseResult } from "./provider.ts";
+
+/** What one vendor event says: facts, or a named reason why it says nothing here, or why its shape is refused. */
+export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
+
+/** The envelope of a vendor's event, normalised. */
+export interface Envelope {
+  event_id: string;
+  event_type: string;
+  occurred_at: string;
+}
+
+/** Reads the body of one event type. */
+export type Reader = (body: unknown, event: Envelope) => Reading;
+
+/** More complaints than this about one body help nobody. */
+const MAX_DETAILS = 20;
+
+/** A reader of the object at `at` in the body, which refuses, with paths, every one that is not of `schema`. */
+export function reader<Schema extends z.ZodType>(
+  at: readonly string[],
+  schema: Schema,
+  read: (object: z.output<Schema>, event: Envelope) => Reading,
+): Reader {
+  return (body, event) => {
+    const parsed = schema.safeParse(at.reduce(field, body));
+    return parsed.success ? read(parsed.data, event) : { details: detailsOf(parsed.error, at) };
+  };
+}
+
+/** The facts that are there. */
+export function factsOf(...facts: (Fact | null)[]): Reading {
+  return { facts: facts.filter((fact) => fact !== null), ignored: null };
+}
+
+/** The facts that are there, or, when there are none, the reason for it. */
+export function factsOr(reason: string, ...facts: (Fact | null)[]): Reading {
+  return facts.some((fact) => fact !== null) ? factsOf(...facts) : { facts: [], ignored: reason };
+}
+
+/** A reader for events that are deliberately not used, whatever their shape. */
+export function ignore(reason: string): Reader {
+  return () => ({ facts: [], ignored: reason });
+}
+
+export function refuse(...details: ErrorDetail[]): Reading {
+  return { details };
+}
+
+/** Parses a body: its envelope, then the reader of its type. Types without a reader are ignored as `unhandled_type`. */
+export function parseWith(
+  envelope: z.ZodType<Envelope>,
+  readers: ReadonlyMap<string, Reader>,
+  body: unknown,
+): ParseResult {
+  const parsed = envelope.safeParse(body);
+  if (!parsed.success) return { ok: false, details: detailsOf(parsed.error, []) };
+  const read = readers.get(parsed.data.event_type) ?? ignore("unhandled_type");
+  const reading = read(body, parsed.data);
+  if ("details" in reading) return { ok: false, details: reading.details };
+  return { ok: true, event: { ...parsed.data, ...reading } };
+}
+
+function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
+  return error.issues
+    .slice(0, MAX_DETAILS)
+    .map((issue) => ({ path: [...at, ...issue.path].map(String).join("."), message: issue.message }));
+}
+
+/** A vendor's id. */
+export const id = z.string().min(1).max(255);
+
+/** An id that may be absent, or stand expanded as the object it names. */
+export const expandableId = z
+  .union([id, z.object({ id })], { error: "expected an id or an object with an id" })
+  .nullish()
+  .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
+
+/** Smallest units, never negative. */
+export const amount = z.int().min(0);
+
+/** Smallest units of either sign. */
+export const signedAmount = z.int();
+
+/** ISO 4217 in either case, given upper. Any three letters: a currency that is new must not lose a payment. */
+export const currency = z
+  .string()
+  .regex(/^[A-Za-z]{3}$/, "expected a three-letter currency")
+  .transform((code) => code.toUpperCase());
+
+/** An e-mail address or another text of which the empty form means absence. */
+export const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text || null);
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** An RFC 3339 instant of any precision, given in ISO 8601 with milliseconds, UTC. */
+export const instant = z
+  .string()
+  .refine((text) => RFC_3339.test(text) && Number.isFinite(Date.parse(text)), "expected an RFC 3339 date and time")
+  .transform((text) => new Date(text).toISOString());
+
+/** The field of a value that may be anything; undefined when there is none. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}
+
+/**
+ * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference; a
+ * number is its text, since owners type slugs like 42 without quotes; values of other types are not references.
+ */
+export function refIn(bag: unknown): string | null {
+  const ref = field(bag, "service_ref");
+  return (typeof ref === "number" ? String(ref) : typeof ref === "string" ? ref : "") || null;
+}
+
+/** The ids that are there, each once, in order. */
+export function aliasesOf(...ids: (string | null | undefined)[]): string[] {
+  return [...new Set(ids.filter((alias) => typeof alias === "string"))];
+}

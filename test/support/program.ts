@@ -1,0 +1,126 @@
+/** Makers of programs and their keys, and the one way tests call the service. */
+import { env, exports } from "cloudflare:workers";
+import { baseContext } from "../../src/http/context.ts";
+import { forProgram, type Program, type ProgramCtx } from "../../src/core/context.ts";
+import { programs } from "../../src/db/schema.ts";
+import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
+import { newId } from "../../src/lib/id.ts";
+import { iso } from "../../src/lib/time.ts";
+import type { Bindings } from "../../src/env.ts";
+
+export const BASE_URL = "https://service.example";
+
+export interface TestProgram {
+  program: Program;
+  id: string;
+  api_key: string;
+  /** Calls the API with the program's key; a body that is not a text is sent as JSON. */
+  api: <T = Record<string, never>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: HeadersInit,
+  ) => Promise<Reply<T>>;
+}
+
+export interface Reply<T> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+export const SECRET_A = "whsec_test_secret_of_provider_a";
+export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
+
+/** A program with both providers' secrets set unless told otherwise. */
+export async function makeProgram(overrides: Partial<Program> = {}): Promise<TestProgram> {
+  const now = Date.now();
+  const api_key = `sk_${randomToken(32)}`;
+  const { db, sealer } = testContext(now);
+  const program: Program = {
+    id: newId("program", now),
+    name: "Test program",
+    owner_email: `owner-${randomToken(6).toLowerCase()}@example.com`,
+    domain: "shop.example",
+    currency: "USD",
+    default_commission_pct: 20,
+    payout_term: "NET-15",
+    min_payout_cents: 0,
+    cookie_days: 60,
+    attribution: "last",
+    auto_approve_days: null,
+    shard: 0,
+    api_key_hash: await sha256Hex(api_key),
+    api_key_last4: api_key.slice(-4),
+    api_key_created_at: iso(now),
+    api_key_last_used_at: null,
+    provider_a_webhook_secret: await sealer.seal(SECRET_A),
+    provider_a_webhook_secret_previous: null,
+    provider_a_webhook_secret_previous_until: null,
+    provider_b_webhook_secret: await sealer.seal(SECRET_B),
+    provider_b_webhook_secret_previous: null,
+    provider_b_webhook_secret_previous_until: null,
+    provider_a_api_key: null,
+    provider_a_last_event_at: null,
+    provider_b_last_event_at: null,
+    created_at: iso(now),
+    updated_at: iso(now),
+    ...overrides,
+  };
+  await db.insert(programs).values(program);
+  return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
+}
+
+/** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries run. */
+export function testContext(now: number = Date.now()) {
+  return { ...baseContext(env as unknown as Bindings, now, () => {}), wake: () => {} };
+}
+
+export function programContext({ program }: TestProgram, now: number = Date.now()): ProgramCtx {
+  return forProgram(testContext(now), program);
+}
+
+export async function callApi<T>(
+  api_key: string | null,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: HeadersInit = {},
+): Promise<Reply<T>> {
+  const all = new Headers(headers);
+  if (api_key !== null && !all.has("authorization")) all.set("authorization", `Bearer ${api_key}`);
+  if (body !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
+  return call<T>(path, {
+    method,
+    headers: all,
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+}
+
+/** Calls the Worker as the network would. The body comes back parsed where it is JSON. */
+export async function call<T>(path: string, init: RequestInit = {}): Promise<Reply<T>> {
+  const response = await exports.default.fetch(new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init }));
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+}
+
+let counter = 0;
+
+/** A partner made through the API, activated unless told otherwise. */
+export async function makePartner(
+  program: TestProgram,
+  fields: Record<string, unknown> = {},
+  status: "invited" | "active" | "deactivated" = "active",
+): Promise<{ id: string; slug: string; email: string; status: string; [field: string]: unknown }> {
+  const n = `${Date.now().toString(36)}${counter++}`;
+  const created = await program.api<{ id: string; slug: string; email: string; status: string }>(
+    "POST",
+    "/api/v1/partners",
+    { email: `p${n}@partners.example`, slug: `p${n}`, ...fields },
+  );
+  if (created.status !== 201) throw new Error(`partner not created: ${JSON.stringify(created.body)}`);
+  if (status === "invited") return created.body;
+  const patched = await program.api<typeof created.body>("PATCH", `/api/v1/partners/${created.body.id}`, { status });
+  return patched.body;
+}

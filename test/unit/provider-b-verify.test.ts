@@ -1,0 +1,142 @@
+import { Environment, Paddle } from "@paddle/paddle-node-sdk";
+import { describe, expect, it } from "vitest";
+import { providerB } from "../../src/providers/provider-b.ts";
+import { fixtures } from "../support/fixtures.ts";
+import {
+  adjustmentCreated,
+  bodyOfB,
+  signB,
+  subscriptionCanceled,
+  transactionCompleted,
+} from "../support/provider-b.ts";
+import { bytesOf, hmacHex } from "../support/vendor.ts";
+
+const SECRET = "pdl_ntfset_01hsdn8d43dt7mezr1ef2jtbaw_test1";
+const OLD_SECRET = "pdl_ntfset_01hsdn8d43dt7mezr1ef2jtbaw_test0";
+const NOW = 1_700_000_000;
+const BODY = bodyOfB(transactionCompleted({ ref: "jane", program: "prog_1" }));
+
+const good = await hmacHex(SECRET, `${NOW}:`, BODY);
+const old = await hmacHex(OLD_SECRET, `${NOW}:`, BODY);
+const at = async (ts: number | string) => `ts=${ts};h1=${await hmacHex(SECRET, `${ts}:`, BODY)}`;
+
+function verify(
+  header: string | null,
+  options: { body?: string | Uint8Array; secrets?: string[]; now?: number } = {},
+): Promise<boolean> {
+  const { body = BODY, secrets = [SECRET], now = NOW * 1000 } = options;
+  return providerB.verify({ header, body: bytesOf(body), secrets, now });
+}
+
+describe("provider B: headers", () => {
+  it("are looked for under the neutral name first, then the vendor's (contract §1)", () => {
+    expect(providerB.signature_headers).toEqual(["Provider-B-Signature", "Paddle-Signature"]);
+  });
+});
+
+const FORMS: [name: string, header: string | null, accepted: boolean][] = [
+  ["one good signature", `ts=${NOW};h1=${good}`, true],
+  ["two, the good one last", `ts=${NOW};h1=${old};h1=${good}`, true],
+  ["two, the good one first", `ts=${NOW};h1=${good};h1=${old}`, true],
+  ["the pairs in the other order", `h1=${good};ts=${NOW}`, true],
+  ["an unknown scheme beside a good one", `ts=${NOW};h1=${good};h2=${old}`, true],
+  ["the right digest under another scheme", `ts=${NOW};h2=${good}`, false],
+  ["only a signature of another secret", `ts=${NOW};h1=${old}`, false],
+  ["upper-case hex", `ts=${NOW};h1=${good.toUpperCase()}`, false],
+  ["a space after the semicolon", `ts=${NOW}; h1=${good}`, false],
+  ["no timestamp", `h1=${good}`, false],
+  ["no signature", `ts=${NOW}`, false],
+  ["nothing", "", false],
+  ["no header at all", null, false],
+  ["garbage", "garbage", false],
+  ["signed with a dot in place of the colon", `ts=${NOW};h1=${await hmacHex(SECRET, `${NOW}.`, BODY)}`, false],
+  ["provider A's form", `t=${NOW},v1=${good}`, false],
+  ["provider A's separator", `ts=${NOW},h1=${good}`, false],
+  ["a timestamp that is no number", await at("abc"), false],
+  ["a negative timestamp", await at(-1), false],
+  ["two timestamps", `ts=${NOW};ts=${NOW};h1=${good}`, false],
+  ["a truncated signature", `ts=${NOW};h1=${good.slice(0, -2)}`, false],
+  ["one character too many", `ts=${NOW};h1=${good}0`, false],
+  ["an empty signature", `ts=${NOW};h1=`, false],
+  ["a trailing semicolon", `ts=${NOW};h1=${good};`, false],
+];
+
+describe("provider B: the header's form", () => {
+  it.each(FORMS)("%s", async (_, header, accepted) => {
+    expect(await verify(header)).toBe(accepted);
+  });
+
+  it("tries ten signatures and no more", async () => {
+    const wrong = Array.from({ length: 9 }, () => `h1=${old}`).join(";");
+    expect(await verify(`ts=${NOW};${wrong};h1=${good}`)).toBe(true);
+    expect(await verify(`ts=${NOW};${wrong};h1=${old};h1=${good}`)).toBe(false);
+  });
+});
+
+describe("provider B: outside 300 s either side is refused (contract §5)", () => {
+  it.each([
+    [-301, false],
+    [-300, true],
+    [-7, true],
+    [0, true],
+    [60, true],
+    [300, true],
+    [301, false],
+    [31_536_000, false],
+  ])("signed %i s from now: %s", async (offset, accepted) => {
+    expect(await verify(await at(NOW + offset))).toBe(accepted);
+  });
+});
+
+describe("provider B: secrets and bytes", () => {
+  it("tries both while a replaced one is still valid (contract §3)", async () => {
+    expect(await verify(`ts=${NOW};h1=${old}`, { secrets: [SECRET, OLD_SECRET] })).toBe(true);
+    expect(await verify(`ts=${NOW};h1=${good}`, { secrets: [] })).toBe(false);
+  });
+
+  it.each([
+    ["pretty-printed", JSON.stringify(JSON.parse(BODY), null, 2)],
+    ["with a trailing newline", `${BODY}\n`],
+    ["unicode", '{"name":"Zo\u00eb 🦊"}'],
+    ["invalid UTF-8", new Uint8Array([0x7b, 0xff, 0x7d])],
+  ])("verifies the exact bytes of a body %s, under which no other passes", async (_, body) => {
+    const header = await signB(body, SECRET, NOW);
+    expect(await verify(header, { body })).toBe(true);
+    expect(await verify(header)).toBe(false);
+  });
+});
+
+describe("provider B: the vendor's SDK", () => {
+  const { webhooks } = new Paddle("pdl_sdbx_apikey_1", { environment: Environment.sandbox });
+
+  it.each([
+    ["transaction.completed", transactionCompleted({ ref: "jane" })],
+    ["adjustment.created", adjustmentCreated({ transaction: "txn_1" })],
+    ["subscription.canceled", subscriptionCanceled({ ref: "jane" })],
+  ])("accepts and understands the maker's %s", async (type, event) => {
+    const body = bodyOfB(event);
+    const read = await webhooks.unmarshal(body, SECRET, await signB(body, SECRET));
+    expect(read.eventType).toBe(type);
+    expect(read.data).toMatchObject({ id: event.data.id });
+    await expect(webhooks.unmarshal(body, OLD_SECRET, await signB(body, SECRET))).rejects.toThrow();
+  });
+
+  it("agrees on the makers' signatures", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const header = await signB(BODY, SECRET, now);
+    expect(await webhooks.isSignatureValid(BODY, SECRET, header)).toBe(true);
+    expect(await verify(header, { now: now * 1000 })).toBe(true);
+  });
+});
+
+describe("provider B: the vendor's vector", () => {
+  it("verifies at its time and not later", async () => {
+    const file = fixtures["b.signature-vector.go-sdk.json"];
+    if (file === undefined) return;
+    const { header, secret, raw_body } = JSON.parse(file) as { header: string; secret: string; raw_body: string };
+    const now = Number(/ts=(\d+)/.exec(header)![1]) * 1000;
+    expect(await verify(header, { body: raw_body, secrets: [secret], now })).toBe(true);
+    expect(await verify(header, { body: raw_body, secrets: [secret], now: now + 301_000 })).toBe(false);
+    expect(await verify(header, { body: `${raw_body} `, secrets: [secret], now })).toBe(false);
+  });
+});

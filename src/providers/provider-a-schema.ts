@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { amount, currency, expandableId, id, optionalText, signedAmount } from "./wire.ts";
-
-/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
-const metadata = z.unknown();
+import { amount, bag, currency, expandableId, id, optionalText, signedAmount } from "./wire.ts";
 
 export const checkoutSession = z.object({
   id,
@@ -13,7 +10,7 @@ export const checkoutSession = z.object({
   currency: currency.nullish(),
   total_details: z.object({ amount_tax: amount.nullish() }).nullish(),
   client_reference_id: optionalText,
-  metadata,
+  metadata: bag,
   customer: expandableId,
   subscription: expandableId,
   invoice: expandableId,
@@ -31,7 +28,7 @@ const payment = z.object({ payment_intent: expandableId, charge: expandableId })
 const subscriptionOf = z.object({ subscription: expandableId }).nullish();
 
 const invoiceLine = z.object({
-  metadata,
+  metadata: bag,
   subscription: expandableId,
   parent: z.object({ subscription_item_details: subscriptionOf, invoice_item_details: subscriptionOf }).nullish(),
 });
@@ -51,13 +48,15 @@ export const invoice = z.object({
   tax: signedAmount.nullish(),
   total_taxes: taxes,
   total_tax_amounts: taxes,
-  metadata,
+  metadata: bag,
   customer: expandableId,
   customer_email: optionalText,
-  parent: z.object({ subscription_details: z.object({ subscription: expandableId, metadata }).nullish() }).nullish(),
+  parent: z
+    .object({ subscription_details: z.object({ subscription: expandableId, metadata: bag }).nullish() })
+    .nullish(),
   /** Old shape. */
   subscription: expandableId,
-  subscription_details: z.object({ metadata }).nullish(),
+  subscription_details: z.object({ metadata: bag }).nullish(),
   payment_intent: expandableId,
   charge: expandableId,
   lines: z.object({ data: z.array(invoiceLine) }).nullish(),
@@ -114,6 +113,6 @@ export const dispute = z
   });
 export type Dispute = z.output<typeof dispute>;
 
-export const subscription = z.object({ id, customer: expandableId, metadata });
+export const subscription = z.object({ id, customer: expandableId, metadata: bag });
 
-export const customer = z.object({ id, metadata });
+export const customer = z.object({ id, metadata: bag });

@@ -4,6 +4,7 @@ import { verifySignature } from "./signature.ts";
 import {
   aliasesOf,
   amount,
+  bag,
   currency,
   factsOf,
   factsOr,
@@ -71,7 +72,7 @@ const transaction = z.object({
   currency_code: currency,
   customer_id: optionalId,
   subscription_id: optionalId,
-  custom_data: z.unknown(),
+  custom_data: bag,
   details: z.object({ totals }),
 });
 
@@ -139,7 +140,7 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
   }),
 );
 
-const subscription = z.object({ id, customer_id: optionalId, custom_data: z.unknown() });
+const subscription = z.object({ id, customer_id: optionalId, custom_data: bag });
 
 const subscriptionReader = reader(["data"], subscription, (data, { event_type, occurred_at }) => {
   const ref = refIn(data.custom_data);

@@ -111,12 +111,15 @@ export function field(value: unknown, name: string): unknown {
     : undefined;
 }
 
+/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
+export const bag = z.unknown().optional();
+
 /**
  * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference; a
  * number is its text, since owners type slugs like 42 without quotes; values of other types are not references.
  */
-export function refIn(bag: unknown): string | null {
-  const ref = field(bag, "service_ref");
+export function refIn(values: unknown): string | null {
+  const ref = field(values, "service_ref");
   return (typeof ref === "number" ? String(ref) : typeof ref === "string" ? ref : "") || null;
 }
 

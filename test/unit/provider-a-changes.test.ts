@@ -1,0 +1,373 @@
+import { describe, expect, it } from "vitest";
+import type { Fact } from "../../src/domain/fact.ts";
+import { providerA } from "../../src/providers/provider-a.ts";
+import {
+  bodyOfA,
+  chargeRefunded,
+  chargeSucceeded,
+  customerEvent,
+  disputeClosed,
+  disputeEvent,
+  eventA,
+  invoicePaymentPaid,
+  paymentIntentSucceeded,
+  refundEvent,
+  refundFailed,
+  subscriptionDeleted,
+  subscriptionEventA,
+  type EventA,
+} from "../support/provider-a.ts";
+
+function parse(event: EventA) {
+  return providerA.parse(JSON.parse(bodyOfA(event)));
+}
+
+function factsOf(event: EventA): Fact[] {
+  const result = parse(event);
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
+  expect(result.event.ignored === null).toBe(result.event.facts.length > 0);
+  return result.event.facts;
+}
+
+function ignoredAs(event: EventA): string | null {
+  const result = parse(event);
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
+  expect(result.event.facts).toEqual([]);
+  return result.event.ignored;
+}
+
+function refusedPaths(event: EventA): string[] {
+  const result = parse(event);
+  return result.ok ? [] : result.details.map((detail) => detail.path);
+}
+
+const AT = 1_755_480_865;
+const AT_ISO = "2025-08-18T01:34:25.000Z";
+const expanded = (id: string) => ({ id, object: "expanded" });
+
+describe("provider A: refunds", () => {
+  it("charge.refunded tells the charge's total refunded so far, tax included", () => {
+    const event = chargeRefunded({
+      created: AT,
+      charge: "ch_1",
+      payment_intent: "pi_1",
+      invoice: "in_1",
+      amount: 3000,
+      refunded: 1000,
+    });
+    expect(factsOf(event)).toEqual([
+      {
+        kind: "adjustment",
+        occurred_at: AT_ISO,
+        adjustment_id: "charge:ch_1",
+        aliases: ["ch_1", "pi_1", "in_1"],
+        mode: "cumulative",
+        amount_cents: 1000,
+        net_of_tax: false,
+        direction: "deduct",
+        effective: true,
+      },
+    ]);
+  });
+
+  it.each<[string, EventA, string[]]>([
+    ["no invoice, as since 2025-03-31", chargeRefunded({ charge: "ch_1", payment_intent: "pi_1" }), ["ch_1", "pi_1"]],
+    ["no payment intent, as long ago", chargeRefunded({ charge: "ch_1", invoice: "in_1" }), ["ch_1", "in_1"]],
+    ["nothing but itself", chargeRefunded({ charge: "ch_1" }), ["ch_1"]],
+    [
+      "both, expanded",
+      chargeRefunded({ charge: "ch_1", object: { payment_intent: expanded("pi_1"), invoice: expanded("in_1") } }),
+      ["ch_1", "pi_1", "in_1"],
+    ],
+  ])("charge.refunded of a charge that names %s", (_, event, aliases) => {
+    expect(factsOf(event)).toMatchObject([{ aliases }]);
+  });
+
+  it.each([
+    [{ amount_refunded: undefined }, ["data.object.amount_refunded"]],
+    [{ amount_refunded: "1000" }, ["data.object.amount_refunded"]],
+    [{ amount_refunded: -1 }, ["data.object.amount_refunded"]],
+    [{ id: undefined }, ["data.object.id"]],
+    [{ payment_intent: [] }, ["data.object.payment_intent"]],
+  ])("charge.refunded of an undocumented shape is refused: %j", (object, paths) => {
+    expect(refusedPaths(chargeRefunded({ object }))).toEqual(paths);
+  });
+
+  it.each([
+    ["refund.failed", "failed"],
+    ["refund.failed", "pending"],
+    ["refund.updated", "failed"],
+    ["refund.updated", "canceled"],
+    ["charge.refund.updated", "failed"],
+    ["charge.refund.updated", "canceled"],
+  ])("%s with status %s gives back what the total had taken", (type, status) => {
+    const ids = { id: "re_1", charge: "ch_1", payment_intent: "pi_1", amount: 700, created: AT };
+    expect(factsOf(refundEvent(type, { ...ids, status }))).toEqual([
+      {
+        kind: "adjustment",
+        occurred_at: AT_ISO,
+        adjustment_id: "re_1",
+        aliases: ["ch_1", "pi_1"],
+        mode: "refund_failed",
+        amount_cents: 700,
+        net_of_tax: false,
+        direction: "deduct",
+        effective: true,
+      },
+    ]);
+  });
+
+  it("a failure told three times is one adjustment", () => {
+    const ids = { id: "re_1", charge: "ch_1", amount: 700, status: "failed", created: AT };
+    const told = ["refund.failed", "refund.updated", "charge.refund.updated"].map((type) =>
+      factsOf(refundEvent(type, ids)),
+    );
+    expect(told[1]).toEqual(told[0]);
+    expect(told[2]).toEqual(told[0]);
+  });
+
+  it.each(["pending", "requires_action", "succeeded", null])(
+    "one that is %s is in the charge's total already",
+    (status) => {
+      for (const type of ["refund.created", "refund.updated", "charge.refund.updated"]) {
+        expect(ignoredAs(refundEvent(type, { charge: "ch_1", object: { status } }))).toBe("counted_by_charge_refunded");
+      }
+    },
+  );
+
+  it("one that names no payment cannot be counted", () => {
+    expect(ignoredAs(refundFailed())).toBe("refund_without_payment");
+  });
+
+  it.each([
+    [{ amount: null }, ["data.object.amount"]],
+    [{ id: 7 }, ["data.object.id"]],
+    [{ charge: 7 }, ["data.object.charge"]],
+  ])("a failed one of an undocumented shape is refused: %j", (object, paths) => {
+    expect(refusedPaths(refundFailed({ charge: "ch_1", object }))).toEqual(paths);
+  });
+});
+
+describe("provider A: disputes", () => {
+  const ids = { id: "du_1", charge: "ch_1", payment_intent: "pi_1", amount: 1500, created: AT };
+  const fact = (effective: boolean): Fact => ({
+    kind: "adjustment",
+    occurred_at: AT_ISO,
+    adjustment_id: "du_1",
+    aliases: ["ch_1", "pi_1"],
+    mode: "single",
+    amount_cents: 1500,
+    net_of_tax: false,
+    direction: "deduct",
+    effective,
+  });
+
+  it.each([
+    ["lost", true],
+    ["won", false],
+    ["warning_closed", false],
+    ["prevented", false],
+    ["charge_refunded", false],
+  ])("closed %s: takes the money %s", (status, effective) => {
+    expect(factsOf(disputeClosed({ ...ids, status }))).toEqual([fact(effective)]);
+  });
+
+  it("funds reinstated withdraw the deduction", () => {
+    expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", { ...ids, status: "won" }))).toEqual([fact(false)]);
+  });
+
+  it.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(
+    "%s decides nothing: the closing does",
+    (type) => {
+      expect(ignoredAs(disputeEvent(type, ids))).toBe("dispute_open");
+    },
+  );
+
+  it("without an id, as in the vendor's published example, goes by its charge", () => {
+    const object = { id: undefined, payment_intent: undefined };
+    expect(factsOf(disputeClosed({ ...ids, object }))).toMatchObject([
+      { adjustment_id: "dispute:ch_1", aliases: ["ch_1"] },
+    ]);
+  });
+
+  it("takes an expanded charge and payment intent", () => {
+    const object = { charge: expanded("ch_1"), payment_intent: expanded("pi_1") };
+    expect(factsOf(disputeClosed({ ...ids, object }))).toEqual([fact(true)]);
+  });
+
+  it.each([
+    [{ amount: -1 }, ["data.object.amount"]],
+    [{ amount: "1500" }, ["data.object.amount"]],
+    [{ status: null }, ["data.object.status"]],
+    [{ status: "needs_response" }, ["data.object.status"]],
+    [{ status: "constructor" }, ["data.object.status"]],
+    [{ charge: null, payment_intent: null }, ["data.object.charge"]],
+  ])("of an undocumented shape is refused: %j", (object, paths) => {
+    expect(refusedPaths(disputeClosed({ ...ids, object }))).toEqual(paths);
+  });
+});
+
+describe("provider A: links between a payment's ids", () => {
+  it.each<[string, EventA, string[]]>([
+    ["invoice and payment intent", invoicePaymentPaid({ invoice: "in_1", payment_intent: "pi_1" }), ["in_1", "pi_1"]],
+    ["invoice and charge", invoicePaymentPaid({ invoice: "in_1", charge: "ch_1" }), ["in_1", "ch_1"]],
+    [
+      "invoice and payment intent, expanded",
+      invoicePaymentPaid({
+        invoice: "in_1",
+        object: { invoice: expanded("in_1"), payment: { type: "payment_intent", payment_intent: expanded("pi_1") } },
+      }),
+      ["in_1", "pi_1"],
+    ],
+    [
+      "charge, payment intent and invoice",
+      chargeSucceeded({ charge: "ch_1", payment_intent: "pi_1", invoice: "in_1" }),
+      ["ch_1", "pi_1", "in_1"],
+    ],
+    ["charge and payment intent", chargeSucceeded({ charge: "ch_1", payment_intent: "pi_1" }), ["ch_1", "pi_1"]],
+    [
+      "payment intent, charge and invoice",
+      paymentIntentSucceeded({ payment_intent: "pi_1", charge: "ch_1", invoice: "in_1" }),
+      ["pi_1", "ch_1", "in_1"],
+    ],
+    [
+      "payment intent and the invoice that billing wrote as the order",
+      paymentIntentSucceeded({ payment_intent: "pi_1", order_reference: "in_1" }),
+      ["pi_1", "in_1"],
+    ],
+    [
+      "payment intent and charge, but not the owner's own order number",
+      paymentIntentSucceeded({ payment_intent: "pi_1", charge: "ch_1", order_reference: "order-7" }),
+      ["pi_1", "ch_1"],
+    ],
+  ])("%s", (_, event, aliases) => {
+    expect(factsOf(event)).toMatchObject([{ kind: "link", aliases }]);
+  });
+
+  it("need two ids", () => {
+    expect(ignoredAs(chargeSucceeded({ charge: "ch_1" }))).toBe("nothing_to_link");
+    expect(ignoredAs(paymentIntentSucceeded({ payment_intent: "pi_1" }))).toBe("nothing_to_link");
+    const record = { payment: { type: "payment_record", payment_record: "pr_1" } };
+    expect(ignoredAs(invoicePaymentPaid({ invoice: "in_1", object: record }))).toBe("nothing_to_link");
+  });
+
+  it("are refused with a path when an id is none", () => {
+    expect(refusedPaths(chargeSucceeded({ object: { payment_intent: 7 } }))).toEqual(["data.object.payment_intent"]);
+    expect(refusedPaths(invoicePaymentPaid({ invoice: "in_1", object: { payment: null } }))).toEqual([
+      "data.object.payment",
+    ]);
+  });
+});
+
+describe("provider A: subscriptions and customers", () => {
+  it("a deleted subscription is a cancellation", () => {
+    expect(factsOf(subscriptionDeleted({ id: "sub_1", created: AT }))).toEqual([
+      { kind: "cancellation", occurred_at: AT_ISO, subscription_id: "sub_1" },
+    ]);
+  });
+
+  it("and is remembered when it names a partner", () => {
+    expect(factsOf(subscriptionDeleted({ id: "sub_1", customer: "cus_1", ref: "jane", created: AT }))).toEqual([
+      { kind: "cancellation", occurred_at: AT_ISO, subscription_id: "sub_1" },
+      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+    ]);
+  });
+
+  it.each(["customer.subscription.created", "customer.subscription.updated"])("%s is remembered", (type) => {
+    const ids = { id: "sub_1", customer: "cus_1", ref: "jane", created: AT };
+    expect(factsOf(subscriptionEventA(type, ids))).toEqual([
+      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "cus_1" },
+    ]);
+    expect(ignoredAs(subscriptionEventA(type, { id: "sub_1" }))).toBe("no_ref");
+    expect(factsOf(subscriptionEventA(type, { ...ids, object: { customer: expanded("cus_2") } }))).toMatchObject([
+      { customer_id: "cus_2" },
+    ]);
+  });
+
+  it.each(["customer.created", "customer.updated"])("%s is remembered", (type) => {
+    expect(factsOf(customerEvent({ id: "cus_1", ref: "jane", created: AT }, type))).toEqual([
+      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: null, customer_id: "cus_1" },
+    ]);
+    expect(ignoredAs(customerEvent({ id: "cus_1" }, type))).toBe("no_ref");
+  });
+
+  it("without an id is refused", () => {
+    expect(refusedPaths(subscriptionDeleted({ object: { id: null } }))).toEqual(["data.object.id"]);
+  });
+});
+
+describe("provider A: events that are deliberately not used", () => {
+  it.each([
+    ["checkout.session.expired", "session_expired"],
+    ["invoice.payment_failed", "payment_failed"],
+    ["invoice.voided", "invoice_never_paid"],
+    ["invoice.marked_uncollectible", "invoice_never_paid"],
+    ["invoice.overpaid", "credited_to_balance"],
+    ["credit_note.created", "counted_elsewhere"],
+    ["credit_note.updated", "counted_elsewhere"],
+    ["credit_note.voided", "counted_elsewhere"],
+    ["charge.failed", "payment_failed"],
+    ["payment_intent.payment_failed", "payment_failed"],
+    ["refund.created", "counted_by_charge_refunded"],
+    ["payout.paid", "unhandled_type"],
+    ["invoice.created", "unhandled_type"],
+    ["transaction.completed", "unhandled_type"],
+    ["constructor", "unhandled_type"],
+    ["__proto__", "unhandled_type"],
+  ])("%s: %s, whatever its object", (type, reason) => {
+    expect(ignoredAs(eventA(type, { id: "x" }))).toBe(reason);
+    const bare = providerA.parse({ id: "evt_1", type, created: AT });
+    expect(bare).toMatchObject({ ok: true, event: { facts: [], ignored: reason } });
+  });
+
+  it("takes the newest kinds of event, whose time is a text", () => {
+    const event = { id: "evt_1", type: "v2.core.account.updated", created: "2025-08-18T01:34:25.123456Z" };
+    expect(providerA.parse(event)).toEqual({
+      ok: true,
+      event: {
+        event_id: "evt_1",
+        event_type: "v2.core.account.updated",
+        occurred_at: "2025-08-18T01:34:25.123Z",
+        facts: [],
+        ignored: "unhandled_type",
+      },
+    });
+  });
+});
+
+describe("provider A: the envelope", () => {
+  it.each<[string, unknown, string[]]>([
+    ["no id", { type: "x.y", created: AT }, ["id"]],
+    ["an empty id", { id: "", type: "x.y", created: AT }, ["id"]],
+    ["a number as id", { id: 1, type: "x.y", created: AT }, ["id"]],
+    ["no type", { id: "evt_1", created: AT }, ["type"]],
+    ["no time", { id: "evt_1", type: "x.y" }, ["created"]],
+    ["a time that is none", { id: "evt_1", type: "x.y", created: "yesterday" }, ["created"]],
+    ["a time before all", { id: "evt_1", type: "x.y", created: -1 }, ["created"]],
+    ["a time in milliseconds", { id: "evt_1", type: "x.y", created: AT * 1_000_000 }, ["created"]],
+    ["neither", {}, ["id", "type", "created"]],
+    ["null", null, [""]],
+    ["a text", "evt_1", [""]],
+    ["a list", [], [""]],
+    ["a number", 7, [""]],
+    ["nothing", undefined, [""]],
+  ])("with %s is refused", (_, body, paths) => {
+    const result = providerA.parse(body);
+    expect(result.ok ? [] : result.details.map((detail) => detail.path)).toEqual(paths);
+  });
+
+  it.each([
+    ["no data", { id: "evt_1", type: "charge.refunded", created: AT }],
+    ["data of null", { id: "evt_1", type: "charge.refunded", created: AT, data: null }],
+    ["no object", { id: "evt_1", type: "charge.refunded", created: AT, data: {} }],
+    ["an object that is a text", { id: "evt_1", type: "charge.refunded", created: AT, data: { object: "ch_1" } }],
+    ["an object that is a list", { id: "evt_1", type: "charge.refunded", created: AT, data: { object: [] } }],
+  ])("of a used type with %s is refused at data.object", (_, body) => {
+    expect(providerA.parse(body)).toMatchObject({ ok: false, details: [{ path: "data.object" }] });
+  });
+
+  it("claims no owner: its program stands in the address (interface)", () => {
+    const event = chargeRefunded({ object: { metadata: { service_program: "prog_1" } } });
+    expect(providerA.claimedOwner(event)).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
+  });
+});

@@ -67,11 +67,11 @@ export function parseHostLiteral(hostname: string): ReturnType<typeof parseAddre
 export function whyNameRefused(name: string): string | null {
   const lower = name.toLowerCase();
   const labels = lower.split(".");
-  const last = labels.at(-1) === "" ? labels.at(-2) : labels.at(-1);
-  if (LOCAL_TOP_LABELS.has(last ?? "")) return "must not be a local or special-use name";
+  const last = labels.at(-1) ?? "";
+  if (LOCAL_TOP_LABELS.has(last)) return "must not be a local or special-use name";
   if (labels.includes("")) return "must not have an empty label or a trailing dot in its host name";
   if (labels.length < 2) return "must have a full host name, not a single label";
-  if (/^\d+$/.test(last ?? "")) return "must have a valid host name";
+  if (/^\d+$/.test(last)) return "must have a valid host name";
   return null;
 }
 

@@ -15,6 +15,7 @@ export function startDeadline(ms: number): Deadline {
   const controller = new AbortController();
   const expired = Promise.withResolvers<typeof EXPIRED>();
   const timer = setTimeout(() => {
+    // Before the abort, so that a race ends as EXPIRED and not with what the abort makes of the promise.
     expired.resolve(EXPIRED);
     controller.abort(new DOMException("The time for this call is over.", "TimeoutError"));
   }, ms);

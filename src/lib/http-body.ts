@@ -32,7 +32,7 @@ export async function readAtMost(
         if (length === limit) ended = "cut";
       }
     } catch {
-      ended = deadline.signal.aborted ? "expired" : "broken";
+      ended = "broken";
     }
   }
   if (ended !== "complete") void reader.cancel().catch(() => undefined);

@@ -68,8 +68,7 @@ export async function sendAttempt(delivery: OutgoingDelivery, deps: SendDeps): P
   try {
     outcome = await guardAndPost(delivery, { ...deps, budgetMs, startedAt, deadline });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "unknown failure";
-    outcome = deadline.signal.aborted ? failed("timeout", TIMED_OUT) : failed("connection", reason);
+    outcome = failed("connection", error instanceof Error ? error.message : "unknown failure");
   } finally {
     deadline.clear();
   }

@@ -103,7 +103,7 @@ async function lookUp(name: string, type: string, deps: ResolveDeps, deadline: D
     if (body.ended !== "complete") return { failure: `${type}: the resolver's answer is incomplete` };
     return readAnswer(type, JSON.parse(new TextDecoder().decode(body.bytes)));
   } catch {
-    return { failure: `${type}: ${deadline.signal.aborted ? "timed out" : "the resolver cannot be reached or read"}` };
+    return { failure: `${type}: the resolver cannot be reached or read` };
   }
 }
 

@@ -189,6 +189,17 @@ describe("a failed lookup is `dns`, never public (contract §9)", () => {
         ),
     ],
     [
+      "a good answer that goes on without end",
+      () =>
+        new Response(
+          new ReadableStream({
+            start: (controller) =>
+              controller.enqueue(new TextEncoder().encode('{"Status":0,"Answer":[{"type":1,"data":"1.1.1.1"}]}')),
+            pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(0x20)),
+          }),
+        ),
+    ],
+    [
       "an answer without end",
       () => new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(65_536)) })),
     ],

@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { customers } from "./http/api/customers.ts";
 import { partners } from "./http/api/partners.ts";
+import { payments } from "./http/api/payments.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
@@ -33,5 +35,7 @@ app.use(
   idempotency(),
 );
 app.route("/api/v1/partners", partners);
+app.route("/api/v1/payments", payments);
+app.route("/api/v1/customers", customers);
 app.route("/webhooks", inbound);
 app.route("/", health);

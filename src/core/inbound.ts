@@ -133,11 +133,6 @@ function eventOutcome(event: OpenEvent, outcome: Outcome | null, concerned: numb
   return has("link") ? "linked" : "ignored";
 }
 
-/** Settles a payment again under the same rules, after a slug or a partner was put right; never a second commission. */
-export async function reprocessPayment(ctx: ProgramCtx, key: PaymentKey): Promise<void> {
-  await settle(ctx, key);
-}
-
 /**
  * The program an inbound request belongs to: the claimed one, else the one of the stored payment or subscription that
  * it names. The claim chooses only which secret is tried (contract §5).

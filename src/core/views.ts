@@ -197,3 +197,32 @@ export function viewPayment(payment: InferSelectModel<typeof payments>) {
     updated_at: payment.updated_at,
   };
 }
+
+/**
+ * A payment with its trace: the flows tried in order, each condition with the value it saw and whether it held, the
+ * rate and the arithmetic, or the reason why there is no commission (contract §5).
+ */
+export function viewPaymentWithTrace(
+  payment: InferSelectModel<typeof payments>,
+  rows: readonly InferSelectModel<typeof commissions>[],
+) {
+  const { decision } = payment;
+  return {
+    ...viewPayment(payment),
+    trace: {
+      outcome: payment.outcome,
+      ref: payment.ref,
+      ref_source: decision?.ref_source ?? null,
+      partner_id: payment.partner_id,
+      partner_slug: decision?.partner_slug ?? null,
+      flows: decision?.flows ?? [],
+      flow_id: decision?.flow_id ?? null,
+      rate: decision?.rate ?? null,
+      txn_amount_cents: payment.txn_amount_cents,
+      adjusted_cents: payment.adjusted_cents,
+      amount_cents: decision?.amount_cents ?? null,
+      arithmetic: decision?.arithmetic ?? null,
+    },
+    commissions: rows.map(viewCommission),
+  };
+}

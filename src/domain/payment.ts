@@ -1,6 +1,6 @@
 import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
 import type { AdjustmentFact, AttributionFact, CancellationFact, Fact, PaymentFact } from "./fact.ts";
-import { matchFlow, type Flow, type FlowTrace } from "./flow.ts";
+import { matchFlow, type Flow, type FlowSubject, type FlowTrace } from "./flow.ts";
 import { mulDivHalfUp } from "./money.ts";
 import { slugKey, type PartnerStatus } from "./partner.ts";
 import type { ProviderName } from "./provider-name.ts";
@@ -250,25 +250,40 @@ function decideRate(
       partner_slug: recorded.partner_slug,
     });
   } else {
-    const { flow, tried } = matchFlow(input.flows, {
+    const chosen = chooseRate(input.flows, partner, input.program, {
       txn_amount_cents: state.base_cents,
       customer_email: state.customer_email,
       partner_slug: partner.slug,
       provider: input.provider,
     });
-    rate = flow
-      ? { source: "flow", action_type: flow.action_type, action_value: flow.action_value }
-      : partner.commission_pct !== null
-        ? { source: "partner", action_type: "percentage", action_value: partner.commission_pct }
-        : { source: "program", action_type: "percentage", action_value: input.program.default_commission_pct };
-    record.flow_id = flow?.id ?? null;
-    record.flows = tried;
+    rate = chosen.rate;
+    record.flow_id = chosen.flow_id;
+    record.flows = chosen.tried;
     record.decided_on = decided_on;
     record.self_referral = state.customer_email?.toLowerCase() === partner.email.toLowerCase();
   }
   record.rate = rate;
   record.amount_cents = amountFor(rate, state.base_cents, adjusted_cents);
   record.arithmetic = arithmetic(rate, state.base_cents, adjusted_cents, record.amount_cents);
+}
+
+/**
+ * The rate of a payment: the first matching flow's, else the partner's own, else the program's default (interface,
+ * "Evaluation order").
+ */
+export function chooseRate(
+  flows: readonly Flow[],
+  partner: { commission_pct: number | null },
+  program: { default_commission_pct: number },
+  subject: FlowSubject,
+): { rate: Rate; flow_id: string | null; tried: FlowTrace[] } {
+  const { flow, tried } = matchFlow(flows, subject);
+  const rate: Rate = flow
+    ? { source: "flow", action_type: flow.action_type, action_value: flow.action_value }
+    : partner.commission_pct !== null
+      ? { source: "partner", action_type: "percentage", action_value: partner.commission_pct }
+      : { source: "program", action_type: "percentage", action_value: program.default_commission_pct };
+  return { rate, flow_id: flow?.id ?? null, tried };
 }
 
 function reviewReasons(

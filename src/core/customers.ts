@@ -1,0 +1,60 @@
+import { sql } from "drizzle-orm";
+import { iso } from "../lib/time.ts";
+import { runBatch } from "../db/client.ts";
+import type { ProgramCtx } from "./context.ts";
+
+export interface Erased {
+  payments: number;
+  commissions: number;
+  provider_events: number;
+}
+
+/** What stands where an address stood. */
+const ERASED = "[erased]";
+
+/**
+ * Removes a customer's e-mail address from payments, commissions, facts, traces and stored provider bodies (contract
+ * §12). Sums stay the same: an erased payment keeps the rule recorded on it. No audit event is written, for it would
+ * have to name whom it forgot.
+ */
+export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Erased> {
+  await ctx.read();
+  const { db } = ctx;
+  const program_id = ctx.program.id;
+  // As SQLite lowers: ASCII letters only.
+  const address = email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const stamp = iso(ctx.now);
+  const ofCustomer = sql`program_id = ${program_id} and kind = 'payment' and lower(data ->> 'customer_email') = ${address}`;
+  // Refunds and customer updates name the address too; an event of the customer's payment goes whatever its spelling.
+  const told = sql`program_id = ${program_id} and body is not null and (
+    instr(lower(body), ${JSON.stringify(address).slice(1, -1)}) > 0
+    or event_id in (select substr(fact_id, 1, instr(fact_id, '#') - 1) from facts where ${ofCustomer}))`;
+  const statements = [
+    db.all<{ n: number }>(sql`select count(*) as n from provider_events where ${told}`),
+    db.all<{ n: number }>(sql`select count(*) as n from payments where program_id = ${program_id}
+      and lower(customer_email) = ${address}`),
+    db.all<{ n: number }>(sql`select count(*) as n from commissions where program_id = ${program_id}
+      and lower(customer_email) = ${address}`),
+    db.run(sql`update payments set erased_at = ${stamp}, customer_email = null,
+        facts_revision = facts_revision + 1,
+        settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end,
+        decision = case when decision is null then null else json_set(decision, '$.decided_on', null, '$.flows', (
+          select json_group_array(json_set(flow.value, '$.conditions', (
+            select json_group_array(case when condition.value ->> 'field' = 'customer_email'
+              and lower(condition.value ->> 'saw') = ${address}
+              then json_set(condition.value, '$.saw', ${ERASED}) else json(condition.value) end)
+            from json_each(flow.value, '$.conditions') condition)))
+          from json_each(decision, '$.flows') flow)) end
+      where program_id = ${program_id} and lower(customer_email) = ${address}`),
+    db.run(sql`update commissions set customer_email = null
+      where program_id = ${program_id} and lower(customer_email) = ${address}`),
+    db.run(sql`update provider_events set body = null where ${told}`),
+    db.run(sql`update facts set data = json_set(data, '$.customer_email', null) where ${ofCustomer}`),
+  ] as const;
+  const [[events], [paymentRows], [commissionRows]] = await runBatch(db, statements);
+  return {
+    payments: paymentRows?.n ?? 0,
+    commissions: commissionRows?.n ?? 0,
+    provider_events: events?.n ?? 0,
+  };
+}

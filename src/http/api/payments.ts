@@ -1,0 +1,30 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { getPayment, listPayments, reprocessPayment } from "../../core/payments.ts";
+import { viewPayment, viewPaymentWithTrace } from "../../core/views.ts";
+import { OUTCOMES } from "../../domain/payment.ts";
+import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import type { AppEnv } from "../../env.ts";
+import { pageQuery, query, timeRange } from "../validate.ts";
+
+const paymentQuery = pageQuery.extend({
+  outcome: z.enum(OUTCOMES).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  partner_id: z.string().max(64).optional(),
+  ...timeRange.shape,
+});
+
+/** `/api/v1/payments` (contract §5). */
+export const payments = new Hono<AppEnv>()
+  .get("/", query(paymentQuery), async (c) => {
+    const page = await listPayments(c.var.ctx, c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map(viewPayment) });
+  })
+  .get("/:id", async (c) => {
+    const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
+    return c.json(viewPaymentWithTrace(payment, commissions));
+  })
+  .post("/:id/reprocess", async (c) => {
+    const { payment, commissions } = await reprocessPayment(c.var.ctx, c.req.param("id"));
+    return c.json(viewPaymentWithTrace(payment, commissions));
+  });

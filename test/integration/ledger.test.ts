@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { chargeRefunded, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+
+describe("from payment to commission", () => {
+  it("turns a session with a partner's reference into one pending commission", async () => {
+    const program = await makeProgram();
+    const jane = await makePartner(program, { slug: "Jane" });
+    const reply = await sendA(program, sessionCompleted({ ref: "JANE", amount: 12_000, tax: 2_000 }));
+    expect(reply).toMatchObject({ status: 200, body: { received: true, outcome: "commission" } });
+    const ledger = await ledgerOf(program);
+    expect(ledger.commissions).toMatchObject([
+      { partner_id: jane.id, amount_cents: 2_000, txn_amount_cents: 10_000, status: "pending", currency: "USD" },
+    ]);
+  });
+
+  it("sends the same event 20 times at once: one payment, one commission, one event of each kind", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const event = sessionCompleted({ ref: "jane" });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => sendA(program, event)));
+    expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 20 }, () => 200));
+    const ledger = await ledgerOf(program);
+    expect(ledger.payments).toHaveLength(1);
+    expect(ledger.commissions).toHaveLength(1);
+    expect(ledger.eventCounts).toMatchObject({ "commission.created": 1, "webhook.provider_a": 1 });
+    expect(ledger.eventCounts["commission.updated"]).toBeUndefined();
+  });
+
+  it("session and invoice of one purchase, either order, at once", async () => {
+    for (const order of [0, 1, 2]) {
+      const program = await makeProgram();
+      await makePartner(program, { slug: "jane" });
+      const ids = {
+        invoice: `in_${order}${program.id}`,
+        subscription: `sub_${program.id}`,
+        customer: `cus_${program.id}`,
+      };
+      const session = sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, ...ids });
+      const invoice = invoicePaid({
+        id: ids.invoice,
+        subscription: ids.subscription,
+        customer: ids.customer,
+        amount: 12_000,
+        tax: 2_000,
+      });
+      const events = order === 1 ? [invoice, session] : [session, invoice];
+      if (order === 2) await Promise.all(events.map((event) => sendA(program, event)));
+      else for (const event of events) expect((await sendA(program, event)).status).toBe(200);
+      const ledger = await ledgerOf(program);
+      expect(ledger.payments).toHaveLength(1);
+      expect(ledger.commissions).toMatchObject([{ amount_cents: 2_000 }]);
+      expect(ledger.eventCounts["commission.created"]).toBe(1);
+    }
+  });
+
+  it("a refund that comes before its payment waits for it", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const intent = `pi_${program.id}`;
+    const refund = await sendA(program, chargeRefunded({ payment_intent: intent, amount: 12_000, refunded: 3_000 }));
+    expect(refund.body).toMatchObject({ outcome: "waiting" });
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent: intent }));
+    const ledger = await ledgerOf(program);
+    expect(ledger.commissions).toMatchObject([{ amount_cents: 1_500 }]);
+  });
+
+  it("provider B's transaction", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane", commission_pct: 12.5 });
+    const reply = await sendB(program, transactionCompleted({ ref: "jane", program: program.id }));
+    expect(reply).toMatchObject({ status: 200, body: { outcome: "commission" } });
+    const ledger = await ledgerOf(program);
+    expect(ledger.commissions).toMatchObject([{ rate: { source: "partner", action_value: 12.5 } }]);
+  });
+});

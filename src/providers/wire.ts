@@ -79,7 +79,7 @@ export const expandableId = z
   .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
 
 /** Smallest units, never negative. */
-export const amount = z.int().min(0);
+export const amount = z.int().min(0, { abort: true });
 
 /** Smallest units of either sign. */
 export const signedAmount = z.int();

@@ -131,7 +131,8 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
   const paid = overrides.amount_paid ?? amount;
   const metadataOf = (place: string) => (ref !== null && ref_in === place ? { service_ref: ref } : {});
   const line = { id: uniqueId("il_"), amount: amount - tax, currency, metadata: metadataOf("line") };
-  const taxes = tax === 0 ? [] : [{ amount: tax, taxable_amount: amount - tax, taxability_reason: "standard_rated" }];
+  const taxed = { amount: tax, taxable_amount: amount - tax, taxability_reason: "standard_rated" };
+  const taxes = (shape: object) => (tax === 0 ? [] : [{ ...taxed, ...shape }]);
   const payments = { payment_intent: overrides.payment_intent ?? null, charge: overrides.charge ?? null };
   const common = {
     id,
@@ -163,7 +164,7 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
         subscription,
         subscription_details: subscription === null ? null : of_subscription,
         tax: tax === 0 ? null : tax,
-        total_tax_amounts: taxes,
+        total_tax_amounts: taxes({ inclusive: false, tax_rate: "txr_1" }),
       },
       overrides,
     );
@@ -171,7 +172,13 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
   const shape = invoiceShape();
   const item = {
     invoice_item_details: null,
-    subscription_item_details: { invoice_item: null, proration: false, subscription, subscription_item: "si_1" },
+    subscription_item_details: {
+      invoice_item: null,
+      proration: false,
+      proration_details: { credited_items: null },
+      subscription,
+      subscription_item: "si_1",
+    },
     type: "subscription_item_details",
   };
   return eventA(
@@ -191,7 +198,11 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
               subscription_details: { ...of_subscription, subscription },
               type: "subscription_details",
             },
-      total_taxes: taxes,
+      total_taxes: taxes({
+        tax_behavior: "exclusive",
+        tax_rate_details: { tax_rate: "txr_1" },
+        type: "tax_rate_details",
+      }),
       ...(payments.payment_intent === null && payments.charge === null
         ? {}
         : { payments: { object: "list", data: [{ object: "invoice_payment", payment: payments }], has_more: false } }),

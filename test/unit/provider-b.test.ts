@@ -1,0 +1,387 @@
+import { describe, expect, it } from "vitest";
+import type { Fact } from "../../src/domain/fact.ts";
+import { providerB } from "../../src/providers/provider-b.ts";
+import {
+  adjustmentCreated,
+  adjustmentUpdated,
+  bodyOfB,
+  eventB,
+  subscriptionCanceled,
+  subscriptionEventB,
+  transactionCompleted,
+  transactionEvent,
+  type EventB,
+} from "../support/provider-b.ts";
+
+/** Parses an event as it comes off the wire. */
+function parse(event: EventB) {
+  return providerB.parse(JSON.parse(bodyOfB(event)));
+}
+
+function factsOf(event: EventB): Fact[] {
+  const result = parse(event);
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
+  expect(result.event.ignored === null).toBe(result.event.facts.length > 0);
+  return result.event.facts;
+}
+
+function ignoredAs(event: EventB): string | null {
+  const result = parse(event);
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
+  expect(result.event.facts).toEqual([]);
+  return result.event.ignored;
+}
+
+function refusedPaths(event: EventB): string[] {
+  const result = parse(event);
+  return result.ok ? [] : result.details.map((detail) => detail.path);
+}
+
+const occurred_at = "2024-05-12T10:18:53.001234Z";
+const AT_ISO = "2024-05-12T10:18:53.001Z";
+
+describe("provider B: a completed transaction", () => {
+  it("is one payment, with everything a ledger needs", () => {
+    const event = transactionCompleted({
+      event_id: "evt_1",
+      occurred_at,
+      id: "txn_1",
+      ref: "Jane",
+      program: "prog_1",
+      amount: 43_549,
+      tax: 3_549,
+      currency: "EUR",
+      customer: "ctm_1",
+      subscription: "sub_1",
+    });
+    expect(parse(event)).toEqual({
+      ok: true,
+      event: {
+        event_id: "evt_1",
+        event_type: "transaction.completed",
+        occurred_at: AT_ISO,
+        ignored: null,
+        facts: [
+          {
+            kind: "payment",
+            occurred_at: AT_ISO,
+            key: "txn_1",
+            source: "transaction",
+            aliases: ["txn_1"],
+            paid: true,
+            currency: "EUR",
+            base_cents: 40_000,
+            gross_cents: 43_549,
+            ref: "Jane",
+            customer_email: null,
+            customer_id: "ctm_1",
+            subscription_id: "sub_1",
+          },
+          { kind: "attribution", occurred_at: AT_ISO, ref: "Jane", subscription_id: "sub_1", customer_id: "ctm_1" },
+        ],
+      },
+    });
+  });
+
+  describe("the money base is details.totals.total - details.totals.tax (contract §5)", () => {
+    const withTotals = (totals: unknown) => transactionCompleted({ data: { details: { totals } } });
+    it.each<[unknown, number, number]>([
+      [{ total: "43549", tax: "3549" }, 40_000, 43_549],
+      [{ total: "0", tax: "0" }, 0, 0],
+      [{ total: "100", tax: "100" }, 0, 100],
+      [{ total: 43_549, tax: 3_549 }, 40_000, 43_549],
+      [{ total: "0100", tax: "00" }, 100, 100],
+      [{ total: "9007199254740991", tax: "1" }, 9_007_199_254_740_990, 9_007_199_254_740_991],
+      // Credit from the customer's balance lowers grand_total: it was paid before, in another transaction.
+      [{ total: "1000", tax: "0", credit: "400", grand_total: "600", discount: "5", subtotal: "1005" }, 1000, 1000],
+    ])("%j is %i of %i", (totals, base_cents, gross_cents) => {
+      expect(factsOf(withTotals(totals))[0]).toMatchObject({ base_cents, gross_cents });
+    });
+
+    it.each<[unknown, string[]]>([
+      [{ total: "-1", tax: "0" }, ["total"]],
+      [{ total: -1, tax: 0 }, ["total"]],
+      [{ total: "10.5", tax: "0" }, ["total"]],
+      [{ total: 10.5, tax: 0 }, ["total"]],
+      [{ total: "", tax: "0" }, ["total"]],
+      [{ total: " 5", tax: "0" }, ["total"]],
+      [{ total: "1e3", tax: "0" }, ["total"]],
+      [{ total: "0x10", tax: "0" }, ["total"]],
+      [{ total: "12,00", tax: "0" }, ["total"]],
+      [{ total: "9007199254740992", tax: "0" }, ["total"]],
+      [{ total: "1".repeat(40), tax: "0" }, ["total"]],
+      [{ total: null, tax: "0" }, ["total"]],
+      [{ total: true, tax: "0" }, ["total"]],
+      [{ total: "10" }, ["tax"]],
+      [{ tax: "10" }, ["total"]],
+      [{ total: "10", tax: "11" }, ["tax"]],
+      [{}, ["total", "tax"]],
+    ])("%j is refused", (totals, paths) => {
+      expect(refusedPaths(withTotals(totals))).toEqual(paths.map((path) => `data.details.totals.${path}`));
+    });
+  });
+
+  it("counts nothing twice and nothing in hundreds: a zero-decimal currency stays as it is", () => {
+    expect(factsOf(transactionCompleted({ amount: 1100, tax: 100, currency: "JPY" }))[0]).toMatchObject({
+      currency: "JPY",
+      base_cents: 1000,
+    });
+  });
+
+  it("of nothing, as when a payment method is changed, is kept and remembered", () => {
+    const origin = "subscription_payment_method_change";
+    const facts = factsOf(transactionCompleted({ amount: 0, origin, ref: "jane", subscription: "sub_1" }));
+    expect(facts).toMatchObject([
+      { kind: "payment", base_cents: 0, paid: true },
+      { kind: "attribution", ref: "jane" },
+    ]);
+  });
+
+  describe("the reference is custom_data.service_ref (contract §5)", () => {
+    it.each<[unknown, string | null]>([
+      [{ service_ref: "jane" }, "jane"],
+      [{ service_ref: " Jane-_9 " }, " Jane-_9 "],
+      [{ service_ref: 42 }, "42"],
+      [{ service_ref: 0 }, "0"],
+      [{ service_ref: "" }, null],
+      [{ service_ref: null }, null],
+      [{ service_ref: true }, null],
+      [{ service_ref: ["jane"] }, null],
+      [{ service_ref: { slug: "jane" } }, null],
+      [{ other: "jane" }, null],
+      [{}, null],
+      [null, null],
+      ["service_ref", null],
+      [["jane"], null],
+      [7, null],
+    ])("%j: %j", (custom_data, ref) => {
+      const facts = factsOf(transactionCompleted({ data: { custom_data } }));
+      expect(facts[0]).toMatchObject({ kind: "payment", ref });
+      expect(facts).toHaveLength(ref === null ? 1 : 2);
+    });
+
+    it("may be missing altogether", () => {
+      expect(factsOf(transactionCompleted({ data: { custom_data: undefined } }))[0]).toMatchObject({ ref: null });
+    });
+
+    it("is remembered only when there is someone to remember it for", () => {
+      expect(factsOf(transactionCompleted({ ref: "jane", customer: null }))).toHaveLength(1);
+      expect(factsOf(transactionCompleted({ ref: "jane", customer: null, subscription: "sub_1" }))).toHaveLength(2);
+    });
+  });
+
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ id: "" }, ["data.id"]],
+    [{ id: undefined }, ["data.id"]],
+    [{ currency_code: "EURO" }, ["data.currency_code"]],
+    [{ currency_code: undefined }, ["data.currency_code"]],
+    [{ customer_id: 7 }, ["data.customer_id"]],
+    [{ subscription_id: {} }, ["data.subscription_id"]],
+    [{ details: undefined }, ["data.details"]],
+    [{ details: {} }, ["data.details.totals"]],
+    [{ details: { totals: [] } }, ["data.details.totals"]],
+  ])("of an undocumented shape is refused with its path: %j", (data, paths) => {
+    expect(refusedPaths(transactionCompleted({ data }))).toEqual(paths);
+  });
+
+  it("may lack what is optional, and hold what is new", () => {
+    const data = { id: "txn_1", currency_code: "usd", details: { totals: { total: "5", tax: "1", new: 1 } }, new: [] };
+    const body = { event_id: "evt_1", event_type: "transaction.completed", occurred_at, data, new: {} };
+    expect(providerB.parse(body)).toMatchObject({
+      ok: true,
+      event: { facts: [{ key: "txn_1", currency: "USD", base_cents: 4, customer_id: null, subscription_id: null }] },
+    });
+  });
+});
+
+describe("provider B: adjustments", () => {
+  it("are read created and updated, net of tax (contract §5)", () => {
+    const same = { id: "adj_1", transaction: "txn_1", amount: 100, tax: 8, occurred_at };
+    const fact: Fact = {
+      kind: "adjustment",
+      occurred_at: AT_ISO,
+      adjustment_id: "adj_1",
+      aliases: ["txn_1"],
+      mode: "single",
+      amount_cents: 92,
+      net_of_tax: true,
+      direction: "deduct",
+      effective: true,
+    };
+    expect(factsOf(adjustmentUpdated(same))).toEqual([fact]);
+    expect(factsOf(adjustmentCreated({ ...same, status: "approved" }))).toEqual([fact]);
+    expect(factsOf(adjustmentCreated(same))).toEqual([{ ...fact, effective: false }]);
+  });
+
+  it.each([
+    ["approved", true],
+    ["pending_approval", false],
+    ["rejected", false],
+    ["reversed", false],
+  ] as const)("only approved ones count (contract §5): %s %s", (status, effective) => {
+    expect(factsOf(adjustmentUpdated({ transaction: "txn_1", status }))).toMatchObject([{ effective }]);
+  });
+
+  it.each([
+    ["refund", "deduct"],
+    ["credit", "deduct"],
+    ["chargeback", "deduct"],
+    ["chargeback_warning", "deduct"],
+    ["credit_reverse", "reverse"],
+    ["chargeback_reverse", "reverse"],
+    ["chargeback_warning_reverse", "reverse"],
+  ] as const)("reversals add back (contract §5): %s is to %s", (action, direction) => {
+    const event = adjustmentCreated({ transaction: "txn_1", action, status: "approved" });
+    expect(factsOf(event)).toMatchObject([{ direction, effective: true, amount_cents: 10_000 }]);
+  });
+
+  it("are ordered by when they occurred, whatever the zone it is told in", () => {
+    const times = ["2024-04-15T08:48:20.5Z", "2024-04-15T10:48:20.500000+02:00", "2024-04-15T08:48:20.500999Z"];
+    for (const time of times) {
+      const event = adjustmentUpdated({ transaction: "txn_1", occurred_at: time });
+      expect(factsOf(event)).toMatchObject([{ occurred_at: "2024-04-15T08:48:20.500Z" }]);
+    }
+  });
+
+  it("of the tax alone change nothing that counts", () => {
+    expect(factsOf(adjustmentUpdated({ transaction: "txn_1", amount: 300, tax: 300 }))).toMatchObject([
+      { amount_cents: 0, effective: true },
+    ]);
+  });
+
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ id: null }, ["data.id"]],
+    [{ transaction_id: undefined }, ["data.transaction_id"]],
+    [{ action: "gift" }, ["data.action"]],
+    [{ action: "toString" }, ["data.action"]],
+    [{ status: "maybe" }, ["data.status"]],
+    [{ status: undefined }, ["data.status"]],
+    [{ totals: null }, ["data.totals"]],
+    [{ totals: { total: "1", tax: "2" } }, ["data.totals.tax"]],
+    [{ totals: { total: "-5", tax: "0" } }, ["data.totals.total"]],
+    [{ totals: { total: "5" } }, ["data.totals.tax"]],
+  ])("of an undocumented shape are refused with their path: %j", (data, paths) => {
+    expect(refusedPaths(adjustmentCreated({ transaction: "txn_1", data }))).toEqual(paths);
+  });
+});
+
+describe("provider B: subscriptions", () => {
+  it("a canceled one is a cancellation, remembered when it names a partner", () => {
+    const cancellation = { kind: "cancellation", occurred_at: AT_ISO, subscription_id: "sub_1" };
+    expect(factsOf(subscriptionCanceled({ id: "sub_1", occurred_at }))).toEqual([cancellation]);
+    expect(factsOf(subscriptionCanceled({ id: "sub_1", ref: "jane", customer: "ctm_1", occurred_at }))).toEqual([
+      cancellation,
+      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: "sub_1", customer_id: "ctm_1" },
+    ]);
+  });
+
+  it.each(["created", "imported", "trialing", "activated", "updated", "past_due", "paused", "resumed"])(
+    "%s is remembered when it names a partner",
+    (verb) => {
+      const type = `subscription.${verb}`;
+      const same = { id: "sub_1", customer: "ctm_1", occurred_at };
+      expect(factsOf(subscriptionEventB(type, { ...same, ref: 42 }))).toEqual([
+        { kind: "attribution", occurred_at: AT_ISO, ref: "42", subscription_id: "sub_1", customer_id: "ctm_1" },
+      ]);
+      expect(ignoredAs(subscriptionEventB(type, same))).toBe("no_ref");
+    },
+  );
+
+  it("without an id is refused", () => {
+    expect(refusedPaths(subscriptionCanceled({ data: { id: "" } }))).toEqual(["data.id"]);
+  });
+});
+
+describe("provider B: events that are deliberately not used", () => {
+  it.each([
+    ["transaction.paid", "counted_when_completed"],
+    ["transaction.payment_failed", "payment_failed"],
+    ["transaction.revised", "counted_by_adjustment"],
+    ["transaction.created", "unhandled_type"],
+    ["transaction.billed", "unhandled_type"],
+    ["price.created", "unhandled_type"],
+    ["checkout.session.completed", "unhandled_type"],
+    ["constructor", "unhandled_type"],
+  ])("%s: %s, whatever its data", (type, reason) => {
+    expect(ignoredAs(transactionEvent(type, { ref: "jane" }))).toBe(reason);
+    expect(ignoredAs(eventB(type, {}))).toBe(reason);
+    const bare = providerB.parse({ event_id: "evt_1", event_type: type, occurred_at });
+    expect(bare).toMatchObject({ ok: true, event: { facts: [], ignored: reason } });
+  });
+});
+
+describe("provider B: the envelope", () => {
+  const event_type = "price.created";
+  it.each<[string, unknown, string[]]>([
+    ["no id", { event_type, occurred_at }, ["event_id"]],
+    ["an empty id", { event_id: "", event_type, occurred_at }, ["event_id"]],
+    ["no type", { event_id: "evt_1", occurred_at }, ["event_type"]],
+    ["no time", { event_id: "evt_1", event_type }, ["occurred_at"]],
+    ["a time without a zone", { event_id: "evt_1", event_type, occurred_at: "2024-05-12T10:18:53" }, ["occurred_at"]],
+    ["a day", { event_id: "evt_1", event_type, occurred_at: "2024-05-12" }, ["occurred_at"]],
+    ["a time there is not", { event_id: "evt_1", event_type, occurred_at: "2024-13-12T10:18:53Z" }, ["occurred_at"]],
+    ["seconds", { event_id: "evt_1", event_type, occurred_at: 1_715_509_133 }, ["occurred_at"]],
+    ["null", null, [""]],
+    ["a text", "evt_1", [""]],
+    ["a list", [], [""]],
+  ])("with %s is refused", (_, body, paths) => {
+    const result = providerB.parse(body);
+    expect(result.ok ? [] : result.details.map((detail) => detail.path)).toEqual(paths);
+  });
+
+  it.each([undefined, null, "txn_1", 7, []])("of a used type with data of %j is refused at data", (data) => {
+    const body = { event_id: "evt_1", event_type: "transaction.completed", occurred_at, data };
+    expect(providerB.parse(body)).toMatchObject({ ok: false, details: [{ path: "data" }] });
+  });
+});
+
+describe("provider B: whose event an unverified body claims to be (contract §5)", () => {
+  it.each<[string, unknown, [string | null, string | null, string | null]]>([
+    [
+      "a transaction",
+      transactionCompleted({ id: "txn_1", program: "prog_1", subscription: "sub_1" }),
+      ["prog_1", "txn_1", "sub_1"],
+    ],
+    ["a transaction without custom data", transactionCompleted({ id: "txn_1" }), [null, "txn_1", null]],
+    [
+      "an adjustment",
+      adjustmentUpdated({ id: "adj_1", transaction: "txn_1", subscription: "sub_1" }),
+      [null, "txn_1", "sub_1"],
+    ],
+    ["a subscription", subscriptionCanceled({ id: "sub_1", program: "prog_1" }), ["prog_1", null, "sub_1"]],
+    [
+      "a subscription created by a transaction",
+      subscriptionEventB("subscription.created", { id: "sub_1", data: { transaction_id: "txn_1" } }),
+      [null, "txn_1", "sub_1"],
+    ],
+    ["another entity", eventB("price.created", { id: "pri_1" }), [null, null, null]],
+    [
+      "a program that is no text",
+      transactionCompleted({ id: "txn_1", custom_data: { service_program: 7 } }),
+      [null, "txn_1", null],
+    ],
+    [
+      "an empty program",
+      transactionCompleted({ id: "txn_1", custom_data: { service_program: "" } }),
+      [null, "txn_1", null],
+    ],
+    [
+      "a program of absurd length",
+      transactionCompleted({ id: "txn_1", custom_data: { service_program: "p".repeat(300) } }),
+      [null, "txn_1", null],
+    ],
+    [
+      "ids that are none",
+      { event_type: "transaction.completed", data: { id: {}, subscription_id: 7 } },
+      [null, null, null],
+    ],
+    ["no type", { data: { id: "txn_1", transaction_id: "txn_2" } }, [null, "txn_2", null]],
+    ["custom data that is a list", { data: { custom_data: ["service_program"] } }, [null, null, null]],
+    ["nothing", {}, [null, null, null]],
+    ["null", null, [null, null, null]],
+    ["a text", "prog_1", [null, null, null]],
+    ["data of null", { data: null }, [null, null, null]],
+  ])("%s", (_, body, [program_id, transaction_id, subscription_id]) => {
+    expect(providerB.claimedOwner(body)).toEqual({ program_id, transaction_id, subscription_id });
+  });
+});

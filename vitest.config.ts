@@ -11,6 +11,8 @@ export default defineConfig({
           ADMIN_TOKEN: "test-admin-token",
           ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
           TEST_MIGRATIONS: migrations,
+          PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? "100",
+          ...(process.env.PROPERTY_SEED ? { PROPERTY_SEED: process.env.PROPERTY_SEED } : {}),
         },
       },
     }),

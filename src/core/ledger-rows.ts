@@ -158,6 +158,21 @@ function planCommissions(
     });
     if (isNews(row, after)) occurrences.push(commissionOccurrence("commission.updated", after));
   };
+  // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
+  // row, and any order ends in the same commissions. The log and the endpoints are told of a rejection.
+  const withdraw = (row: Commission) => {
+    writes.push({
+      statement: ctx.db
+        .delete(commissions)
+        .where(
+          and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
+        ),
+      expect: 1,
+    });
+    const after: Commission = { ...row, status: "rejected", amount_cents: 0, rejected_reason: decision.outcome };
+    const told = commissionOccurrence("commission.updated", after);
+    occurrences.push({ ...told, payload: { ...told.payload, withdrawn: true, reason: decision.outcome } });
+  };
   const add = (commission: Commission) => {
     writes.push({ statement: ctx.db.insert(commissions).values(commission) });
     occurrences.push(commissionOccurrence("commission.created", commission));
@@ -171,6 +186,10 @@ function planCommissions(
       continue;
     }
     const planned = plan.sale?.id === row.id ? plan.sale : { partner_id: row.partner_id, amount_cents: 0 };
+    if (planned.partner_id !== desired?.partner_id && isAlone(row, state.commissions)) {
+      withdraw(row);
+      continue;
+    }
     change(row, {
       ...shared,
       partner_id: planned.partner_id,
@@ -214,6 +233,11 @@ function planCommissions(
     });
   }
   return { writes, occurrences };
+}
+
+/** True where the partner has no other row for the payment that the row would have to balance. */
+function isAlone(row: Commission, rows: readonly Commission[]): boolean {
+  return rows.every((other) => other === row || other.partner_id !== row.partner_id);
 }
 
 /** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */

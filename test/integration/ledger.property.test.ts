@@ -1,0 +1,184 @@
+/** The ledger is a function of the set of facts (contract §5). */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { and, eq, sql } from "drizzle-orm";
+import { describe, expect, it } from "vitest";
+import { receiveEvent } from "../../src/core/inbound.ts";
+import { commissions, payments } from "../../src/db/schema.ts";
+import type { ProgramCtx } from "../../src/core/context.ts";
+import { eventsOf, makeWorldProgram, world, type WorldEvent } from "../support/ledger-world.ts";
+import { ledgerOf } from "../support/ledger.ts";
+import { programContext, testContext, type TestProgram } from "../support/program.ts";
+
+const RUNS = Number(env.PROPERTY_RUNS ?? 100);
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+/** What must be the same, whatever the order: everything but ids, revisions and the instants of writing. */
+async function projection(program: TestProgram) {
+  const { payments: paymentRows, commissions: commissionRows } = await ledgerOf(program);
+  const keyOf = new Map(paymentRows.map((row) => [row.id, row.provider_transaction_id]));
+  const slugOf = await slugs(program);
+  const flowIndex = await flowNames(program);
+  return {
+    payments: paymentRows.map((row) => ({
+      key: row.provider_transaction_id,
+      outcome: row.outcome,
+      partner: slugOf.get(row.partner_id ?? "") ?? null,
+      ref: row.ref,
+      currency: row.currency,
+      base: row.txn_amount_cents,
+      gross: row.gross_cents,
+      adjusted: row.adjusted_cents,
+      email: row.customer_email,
+      subscription: row.subscription_id,
+      created_at: row.created_at,
+      amount: row.decision?.amount_cents ?? null,
+      arithmetic: row.decision?.arithmetic ?? null,
+      tried: row.decision?.flows.map(({ flow_id: _, ...flow }) => flow) ?? [],
+    })),
+    commissions: commissionRows
+      .map((row) => ({
+        key: keyOf.get(row.payment_id ?? "") ?? null,
+        partner: slugOf.get(row.partner_id) ?? null,
+        kind: row.kind,
+        status: row.status,
+        amount: row.amount_cents,
+        base: row.txn_amount_cents,
+        currency: row.currency,
+        flagged: row.flagged,
+        reason: row.review_reason,
+        rate: row.rate,
+        flow: flowIndex.get(row.flow_id ?? "") ?? null,
+        email: row.customer_email,
+        subscription: row.subscription_id,
+        created_at: row.created_at,
+      }))
+      .toSorted((a, b) => `${a.key}${a.partner}${a.kind}`.localeCompare(`${b.key}${b.partner}${b.kind}`)),
+  };
+}
+
+async function slugs(program: TestProgram): Promise<Map<string, string>> {
+  const rows = await env.DB.prepare("select id, slug from partners where program_id = ?")
+    .bind(program.id)
+    .all<{ id: string; slug: string }>();
+  return new Map(rows.results.map(({ id, slug }) => [id, slug]));
+}
+
+async function flowNames(program: TestProgram): Promise<Map<string, string>> {
+  const rows = await env.DB.prepare("select id, name from flows where program_id = ?")
+    .bind(program.id)
+    .all<{ id: string; name: string }>();
+  return new Map(rows.results.map(({ id, name }) => [id, name]));
+}
+
+/** A context whose settling dies: reads fail after the facts are stored. */
+function crashing(program: TestProgram): ProgramCtx {
+  return { ...programContext(program), read: () => Promise.reject(new Error("crashed before settling")) };
+}
+
+async function deliver(program: TestProgram, { provider, event }: WorldEvent, crash = false): Promise<void> {
+  const ctx = crash ? crashing(program) : programContext(program);
+  try {
+    await receiveEvent(ctx, provider, event, "{}");
+  } catch (error) {
+    if (!crash) throw error;
+  }
+}
+
+const disorder = fc.record({
+  /** A sort key for each delivery, a number of copies, and whether the first copy crashes before it settles. */
+  keys: fc.array(fc.record({ at: fc.nat(), copies: fc.integer({ min: 1, max: 2 }), crash: fc.boolean() }), {
+    minLength: 60,
+    maxLength: 60,
+  }),
+  batch: fc.integer({ min: 1, max: 4 }),
+});
+
+type Disorder = typeof disorder extends fc.Arbitrary<infer D> ? D : never;
+
+/** Delivers everything in disorder, concurrently in batches; what crashed the vendor sends again at the end. */
+async function deliverInDisorder(
+  program: TestProgram,
+  events: readonly WorldEvent[],
+  { keys, batch }: Disorder,
+  between: () => Promise<void> = async () => {},
+): Promise<void> {
+  const deliveries = events
+    .flatMap((each, i) => {
+      const { at, copies, crash } = keys[i % keys.length]!;
+      return Array.from({ length: copies }, (_, copy) => ({
+        each,
+        crash: crash && copy === 0,
+        at: (at * (copy + 7)) % 1_009,
+      }));
+    })
+    .toSorted((a, b) => a.at - b.at);
+  for (let i = 0; i < deliveries.length; i += batch) {
+    await Promise.all(deliveries.slice(i, i + batch).map(({ each, crash }) => deliver(program, each, crash)));
+    await between();
+  }
+  for (const { each, crash } of deliveries) if (crash) await deliver(program, each);
+}
+
+describe("the ledger is a function of the set of facts", () => {
+  it(`ends the same in any order, with repetitions, races and crashes (seed ${SEED}, ${RUNS} runs)`, async () => {
+    await fc.assert(
+      fc.asyncProperty(world, disorder, async ({ stories, flows }, chaos) => {
+        const events = eventsOf(stories);
+        const [calm, wild] = await Promise.all([makeWorldProgram(flows), makeWorldProgram(flows)]);
+        for (const each of events) await deliver(calm, each);
+        await deliverInDisorder(wild, events, chaos);
+        expect(await projection(wild)).toEqual(await projection(calm));
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  }, 600_000);
+
+  it(`keeps the sum per payment at the rule's result when commissions are paid in between (seed ${SEED})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        disorder,
+        fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+        async ({ stories, flows }, chaos, payNow) => {
+          const events = eventsOf(stories);
+          const [calm, wild] = await Promise.all([makeWorldProgram(flows), makeWorldProgram(flows)]);
+          for (const each of events) await deliver(calm, each);
+          let step = 0;
+          const { db } = testContext();
+          await deliverInDisorder(wild, events, chaos, async () => {
+            if (!payNow[step++ % payNow.length]) return;
+            await db
+              .update(commissions)
+              .set({ status: "paid", paid_at: new Date().toISOString() })
+              .where(and(eq(commissions.program_id, wild.id), sql`abs(random()) % 2 = 0`, sql`status <> 'rejected'`));
+          });
+          expect(await sums(wild)).toEqual(await sums(calm));
+        },
+      ),
+      { seed: SEED, numRuns: Math.ceil(RUNS / 2) },
+    );
+  }, 600_000);
+});
+
+/** What each partner has earned of each payment, over all rows. */
+async function sums(program: TestProgram): Promise<Record<string, number>> {
+  const { db } = testContext();
+  const rows = await db
+    .select({
+      key: payments.provider_transaction_id,
+      partner: commissions.partner_id,
+      amount: sql<number>`sum(${commissions.amount_cents})`,
+    })
+    .from(commissions)
+    .innerJoin(payments, eq(payments.id, commissions.payment_id))
+    .where(eq(commissions.program_id, program.id))
+    .groupBy(payments.provider_transaction_id, commissions.partner_id);
+  const slugOf = await slugs(program);
+  return Object.fromEntries(
+    rows
+      .filter((row) => row.amount !== 0)
+      .map((row) => [`${row.key} ${slugOf.get(row.partner)}`, row.amount] as const)
+      .toSorted(),
+  );
+}

@@ -1,0 +1,288 @@
+/** Every outcome of contract §5 by a vendor-signed event, and the trace that explains it. */
+import { describe, expect, it } from "vitest";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import {
+  chargeRefunded,
+  disputeClosed,
+  disputeEvent,
+  invoicePaid,
+  sessionAsyncSucceeded,
+} from "../support/provider-a.ts";
+import { sessionCompleted, sessionSetup, subscriptionDeleted } from "../support/provider-a.ts";
+import {
+  adjustmentCreated,
+  adjustmentUpdated,
+  subscriptionCanceled,
+  transactionCompleted,
+} from "../support/provider-b.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+
+interface PaymentBody {
+  id: string;
+  outcome: string;
+  trace: {
+    outcome: string;
+    ref: string | null;
+    ref_source: string | null;
+    partner_id: string | null;
+    flows: { flow_id: string; matched: boolean; conditions: { saw: unknown; held: boolean }[] }[];
+    rate: { source: string; action_type: string; action_value: number } | null;
+    amount_cents: number | null;
+    arithmetic: string | null;
+  };
+  commissions: { id: string; amount_cents: number; partner_id: string; rate: unknown; status: string }[];
+}
+
+async function onlyPayment(program: TestProgram): Promise<PaymentBody> {
+  const list = await program.api<{ data: { id: string }[]; total: number }>("GET", "/api/v1/payments");
+  expect(list.body.total).toBe(1);
+  const one = await program.api<PaymentBody>("GET", `/api/v1/payments/${list.body.data[0]!.id}`);
+  expect(one.status).toBe(200);
+  return one.body;
+}
+
+describe("outcomes", () => {
+  const cases: [string, (program: TestProgram) => Promise<unknown>, string][] = [
+    ["no_ref", (program) => sendA(program, sessionCompleted({ ref: null })), "no_ref"],
+    ["unknown_ref", (program) => sendA(program, sessionCompleted({ ref: "stranger" })), "unknown_ref"],
+    ["partner_not_active", (program) => sendA(program, sessionCompleted({ ref: "invited" })), "partner_not_active"],
+    ["partner_deactivated", (program) => sendB(program, transactionCompleted({ ref: "gone" })), "partner_deactivated"],
+    ["zero_amount", (program) => sendA(program, sessionCompleted({ ref: "jane", amount: 0 })), "zero_amount"],
+    [
+      "zero_amount of a fully taxed sum",
+      (program) => sendB(program, transactionCompleted({ ref: "jane", amount: 500, tax: 500 })),
+      "zero_amount",
+    ],
+    ["unpaid", (program) => sendA(program, sessionCompleted({ ref: "jane", payment_status: "unpaid" })), "unpaid"],
+    ["commission", (program) => sendA(program, invoicePaid({ ref: "JANE", ref_in: "line" })), "commission"],
+  ];
+  it.each(cases)("%s", async (_name, send, outcome) => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    await makePartner(program, { slug: "invited" }, "invited");
+    await makePartner(program, { slug: "gone" }, "deactivated");
+    expect(await send(program)).toMatchObject({ status: 200, body: { received: true, outcome } });
+    const payment = await onlyPayment(program);
+    expect(payment.outcome).toBe(outcome);
+    expect(payment.trace.outcome).toBe(outcome);
+    if (outcome === "commission") {
+      expect(payment.commissions).toHaveLength(1);
+      expect(payment.trace.amount_cents).toBe(payment.commissions[0]?.amount_cents);
+      expect(payment.trace.rate).toEqual(payment.commissions[0]?.rate);
+      expect(payment.trace.arithmetic).toBe("20 % of 10000 = 2000");
+    } else {
+      expect(payment.commissions).toEqual([]);
+      expect(payment.trace.amount_cents).toBeNull();
+    }
+    const filtered = await program.api<{ total: number }>("GET", `/api/v1/payments?outcome=${outcome}`);
+    expect(filtered.body.total).toBe(1);
+    const others = await program.api<{ total: number }>(
+      "GET",
+      `/api/v1/payments?outcome=${outcome === "no_ref" ? "unpaid" : "no_ref"}`,
+    );
+    expect(others.body.total).toBe(0);
+    const { eventCounts } = await ledgerOf(program);
+    expect((eventCounts["webhook.provider_a"] ?? 0) + (eventCounts["webhook.provider_b"] ?? 0)).toBe(1);
+  });
+
+  it("an unpaid session counts when its delayed payment arrives, dated by that payment", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const ids = { id: "cs_delayed", ref: "jane", payment_intent: "pi_delayed" };
+    await sendA(program, sessionCompleted({ ...ids, payment_status: "unpaid", created: 1_780_000_000 }));
+    await sendA(program, sessionAsyncSucceeded({ ...ids, created: 1_780_200_000 }));
+    const ledger = await ledgerOf(program);
+    expect(ledger.payments).toMatchObject([{ outcome: "commission" }]);
+    expect(ledger.commissions).toMatchObject([{ created_at: new Date(1_780_200_000_000).toISOString() }]);
+  });
+
+  it("setup sessions make no payment but are remembered for their customer", async () => {
+    const program = await makeProgram();
+    const jane = await makePartner(program, { slug: "jane" });
+    const setup = await sendA(program, sessionSetup({ ref: "jane", customer: "cus_1" }));
+    expect(setup.body).toMatchObject({ received: true, outcome: "remembered" });
+    expect((await ledgerOf(program)).payments).toEqual([]);
+    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1" }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: jane.id }]);
+    expect((await onlyPayment(program)).trace).toMatchObject({ ref: "jane", ref_source: "customer" });
+  });
+
+  it("a later purchase's reference is not remembered for an earlier one", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const first = sessionCompleted({ ref: null, customer: "cus_2", created: 1_780_000_000 });
+    const second = sessionCompleted({ ref: "jane", customer: "cus_2", created: 1_780_500_000 });
+    await sendA(program, first);
+    await sendA(program, second);
+    expect((await ledgerOf(program)).payments.map((row) => row.outcome).toSorted()).toEqual(["commission", "no_ref"]);
+  });
+});
+
+describe("partners that turn active", () => {
+  it("a payment that names an invited partner becomes a commission, dated by the payment, when the partner turns active", async () => {
+    const program = await makeProgram();
+    const ivy = await makePartner(program, { slug: "ivy" }, "invited");
+    const created = Math.floor(Date.now() / 1000) - 86_400;
+    await sendA(program, sessionCompleted({ ref: "ivy", created }));
+    expect((await ledgerOf(program)).commissions).toEqual([]);
+    await program.api("PATCH", `/api/v1/partners/${ivy.id}`, { status: "active" });
+    const ledger = await ledgerOf(program);
+    expect(ledger.commissions).toMatchObject([
+      { partner_id: ivy.id, created_at: new Date(created * 1000).toISOString() },
+    ]);
+    expect(ledger.eventCounts["commission.created"]).toBe(1);
+  });
+
+  it("one that names a deactivated partner never does, not even by reprocessing after the partner is active again", async () => {
+    const program = await makeProgram();
+    const gone = await makePartner(program, { slug: "gone" }, "deactivated");
+    await sendA(program, sessionCompleted({ ref: "gone" }));
+    await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
+    const payment = await onlyPayment(program);
+    const again = await program.api<PaymentBody>("POST", `/api/v1/payments/${payment.id}/reprocess`);
+    expect([again.status, again.body.outcome]).toEqual([200, "partner_deactivated"]);
+    expect((await ledgerOf(program)).commissions).toEqual([]);
+  });
+
+  it("reprocess finds the partner after a slug was put right, and never makes a second commission", async () => {
+    const program = await makeProgram();
+    await sendA(program, sessionCompleted({ ref: "jane" }));
+    const { id } = await onlyPayment(program);
+    const jane = await makePartner(program, { slug: "jane" });
+    for (let i = 0; i < 3; i++) {
+      const reply = await program.api<PaymentBody>("POST", `/api/v1/payments/${id}/reprocess`);
+      expect(reply.body.commissions.map((row) => row.partner_id)).toEqual([jane.id]);
+    }
+    expect((await ledgerOf(program)).eventCounts["commission.created"]).toBe(1);
+    expect((await ledgerOf(program)).eventCounts["commission.updated"]).toBeUndefined();
+  });
+});
+
+describe("money that goes back", () => {
+  async function sold(fields: Parameters<typeof sessionCompleted>[0] = {}) {
+    const program = await makeProgram();
+    const jane = await makePartner(program, { slug: "jane" });
+    const ids = { charge: "ch_1", payment_intent: "pi_1" };
+    await sendA(
+      program,
+      sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent: "pi_1", ...fields }),
+    );
+    return { program, jane, ids };
+  }
+
+  it("recalculates by the rule recorded on the commission, whatever the flows say by then", async () => {
+    const { program, ids } = await sold();
+    const changed = await program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 90 });
+    expect(changed.status).toBe(200);
+    await sendA(program, chargeRefunded({ ...ids, amount: 12_000, refunded: 3_000 }));
+    const ledger = await ledgerOf(program);
+    // 3,000 of 12,000 gross is 2,500 of 10,000 net; 20 % of 7,500.
+    expect(ledger.commissions).toMatchObject([{ amount_cents: 1_500, flagged: false }]);
+    expect(ledger.eventCounts["commission.updated"]).toBe(1);
+  });
+
+  it("flags what was refunded by more than half, and takes everything back at a full refund", async () => {
+    const { program, ids } = await sold();
+    await sendA(program, chargeRefunded({ ...ids, amount: 12_000, refunded: 6_000 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 1_000, flagged: false }]);
+    await sendA(program, chargeRefunded({ ...ids, amount: 12_000, refunded: 6_002 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ flagged: true, review_reason: "mostly_refunded" }]);
+    await sendA(program, chargeRefunded({ ...ids, amount: 12_000, refunded: 12_000 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0, status: "pending" }]);
+  });
+
+  it("a lost dispute counts, a won one does not, reinstated funds come back", async () => {
+    const { program, ids } = await sold();
+    const dispute = { id: "du_1", ...ids, amount: 12_000 };
+    await sendA(program, disputeClosed({ ...dispute, id: "du_won", status: "won", created: 1_790_000_000 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000 }]);
+    await sendA(program, disputeClosed({ ...dispute, created: 1_790_000_010 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
+    await sendA(program, disputeEvent("charge.dispute.funds_reinstated", { ...dispute, created: 1_790_000_020 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000, flagged: false }]);
+  });
+
+  it("a flat commission stays until the payment is fully refunded", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const flow = await program.api("POST", "/api/v1/flows", { name: "flat", action_type: "flat", action_value: 700 });
+    expect(flow.status).toBe(201);
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent: "pi_f" }));
+    await sendA(program, chargeRefunded({ payment_intent: "pi_f", charge: "ch_f", amount: 10_000, refunded: 9_999 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 700 }]);
+    await sendA(program, chargeRefunded({ payment_intent: "pi_f", charge: "ch_f", amount: 10_000, refunded: 10_000 }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
+  });
+
+  it("provider B: only approved adjustments count, net of tax; reversals add back; the newest version wins", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    await sendB(program, transactionCompleted({ id: "txn_1", ref: "jane", amount: 12_000, tax: 2_000 }));
+    const amount = async () => (await ledgerOf(program)).commissions[0]?.amount_cents;
+    const refund = { id: "adj_1", transaction: "txn_1", amount: 3_000, tax: 500 };
+    const at = (minute: number) => ({ occurred_at: `2026-11-01T10:0${minute}:00.000000Z` });
+    await sendB(program, adjustmentCreated({ ...refund, ...at(1) }));
+    expect(await amount()).toBe(2_000);
+    await sendB(program, adjustmentUpdated({ ...refund, ...at(3) }));
+    expect(await amount()).toBe(1_500);
+    await sendB(program, adjustmentUpdated({ ...refund, status: "rejected", ...at(2) }));
+    expect(await amount()).toBe(1_500);
+    await sendB(
+      program,
+      adjustmentCreated({
+        id: "adj_2",
+        transaction: "txn_1",
+        amount: 6_000,
+        tax: 1_000,
+        action: "chargeback",
+        status: "approved",
+        ...at(4),
+      }),
+    );
+    expect(await amount()).toBe(500);
+    await sendB(
+      program,
+      adjustmentCreated({
+        id: "adj_3",
+        transaction: "txn_1",
+        amount: 6_000,
+        tax: 1_000,
+        action: "chargeback_reverse",
+        status: "approved",
+        ...at(5),
+      }),
+    );
+    expect(await amount()).toBe(1_500);
+  });
+
+  it.each([
+    ["A", "sub_canceled_a"],
+    ["B", "sub_canceled_b"],
+  ])(
+    "a canceled subscription flags its unpaid commissions, also those that come later (provider %s)",
+    async (provider, subscription) => {
+      const program = await makeProgram();
+      await makePartner(program, { slug: "jane" });
+      const pay = () =>
+        provider === "A"
+          ? sendA(program, invoicePaid({ ref: "jane", subscription }))
+          : sendB(program, transactionCompleted({ ref: "jane", subscription }));
+      await pay();
+      await (provider === "A"
+        ? sendA(program, subscriptionDeleted({ id: subscription }))
+        : sendB(program, subscriptionCanceled({ id: subscription })));
+      await pay();
+      const { commissions } = await ledgerOf(program);
+      expect(commissions).toHaveLength(2);
+      for (const row of commissions)
+        expect(row).toMatchObject({ flagged: true, review_reason: "subscription_canceled" });
+    },
+  );
+
+  it("flags a customer who is the partner", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane", email: "jane@example.com" });
+    await sendA(program, sessionCompleted({ ref: "jane", email: "JANE@example.com" }));
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ flagged: true, review_reason: "self_referral" }]);
+  });
+});

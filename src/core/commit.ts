@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { utcDay, iso } from "../lib/time.ts";
 import { newId } from "../lib/id.ts";
+import { AppError } from "../lib/errors.ts";
 import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 
@@ -97,8 +98,18 @@ async function transact(ctx: ProgramCtx, statements: Statement[]): Promise<unkno
   try {
     return await runBatch(ctx.db, statements);
   } catch (error) {
-    throw conflictIn(error) ?? error;
+    throw takenOverIn(error) ?? conflictIn(error) ?? error;
   }
+}
+
+/** The guard of `storeReplyBeside`: this request was taken for dead and another one does its work. */
+function takenOverIn(error: unknown): AppError | null {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (/NOT NULL constraint failed: commit_guards/.test(at.message)) {
+      return new AppError("idempotency_conflict", "Another request with this Idempotency-Key took over.");
+    }
+  }
+  return null;
 }
 
 /** D1 tells which constraint failed only in the text of the error, possibly wrapped by drizzle. */

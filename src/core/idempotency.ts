@@ -56,12 +56,23 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
 }
 
 /**
- * The statements that keep a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
+ * The statement that keeps a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
  * thenable: returned by itself it would be run by whoever awaits this.)
  */
-export async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
+async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   const body = await ctx.sealer.seal(reply.body);
   return [ctx.db.update(idempotencyKeys).set({ status_code: reply.status_code, body }).where(held(ctx, claim))];
+}
+
+/**
+ * The statements that keep the reply in the same transaction as the change it reports. They fail it where the key has
+ * been taken over meanwhile: then another request does the same work (`core/commit.ts` tells it from a lost race).
+ */
+export async function storeReplyBeside(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
+  return [
+    ...(await storeReply(ctx, claim, reply)),
+    ctx.db.run(sql`insert into commit_guards (lost_race) select null where changes() <> 1`),
+  ];
 }
 
 /** Stores the reply, or gives the key back where a second try may succeed. */

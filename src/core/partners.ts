@@ -8,6 +8,7 @@ import { iso } from "../lib/time.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
+import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewPartner } from "./views.ts";
 
@@ -155,46 +156,39 @@ async function changePartner(
   patch: PartnerPatch,
   type: "partner.updated" | "partner.deleted",
 ): Promise<Partner> {
-  for (let attempt = 0; ; attempt++) {
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  const { partner, activated } = await untilWon(async () => {
     const [[before], ownSlugs] = await ctx.read(
       ctx.db.select().from(partners).where(owned(ctx, id)),
       ctx.db.select({ slug_key: partnerSlugs.slug_key }).from(partnerSlugs).where(eq(partnerSlugs.partner_id, id)),
     );
     if (!before) throw notFound("partner");
-    const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-    if (Object.keys(given).length === 0) return before;
-    const partner: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
-    partner.search_text = searchText(partner);
+    if (Object.keys(given).length === 0) return { partner: before, activated: false };
+    const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
+    after.search_text = searchText(after);
     const writes: Write[] = [
       {
         statement: ctx.db
           .update(partners)
-          .set({ ...given, search_text: partner.search_text, updated_at: partner.updated_at })
+          .set({ ...given, search_text: after.search_text, updated_at: after.updated_at })
           .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
         expect: 1,
       },
     ];
-    if (!ownSlugs.some(({ slug_key }) => slug_key === slugKey(partner.slug))) {
-      writes.push({ statement: claimSlug(ctx, partner) });
+    if (!ownSlugs.some(({ slug_key }) => slug_key === slugKey(after.slug))) {
+      writes.push({ statement: claimSlug(ctx, after) });
     }
-    const activated = partner.status === "active" && before.status !== "active";
-    if (activated) writes.push({ statement: wakeWaitingPayments(ctx, id) });
-    if (partner.status === "deactivated") {
+    const turnsActive = after.status === "active" && before.status !== "active";
+    if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
+    if (after.status === "deactivated") {
       writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
     }
-    try {
-      await commitPartner(ctx, { writes, occurrences: [occurrence(type, partner)], result: partner });
-    } catch (error) {
-      if (error instanceof CommitConflict && attempt < MAX_RACES) continue;
-      throw error;
-    }
-    if (activated) await settleWaiting(ctx, id);
-    return partner;
-  }
+    await commitPartner(ctx, { writes, occurrences: [occurrence(type, after)], result: after });
+    return { partner: after, activated: turnsActive };
+  });
+  if (activated) await settleWaiting(ctx, id);
+  return partner;
 }
-
-/** How often a lost race is tried again before it is told as a failure. */
-const MAX_RACES = 8;
 
 /** A payment that names an invited partner becomes a commission the moment the partner turns active (contract §4). */
 function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {

@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { CommitConflict } from "../core/commit.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 
@@ -37,7 +38,7 @@ export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<
 /** The error body of contract §2, with the headers that belong to it. */
 export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
   if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
-  if (error.code === "unauthorized" && c.req.path.startsWith("/api/")) c.header("WWW-Authenticate", "Bearer");
+  if (error.code === "unauthorized") c.header("WWW-Authenticate", "Bearer");
   return c.json(
     {
       error: {
@@ -69,6 +70,13 @@ async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<
 
 function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
+  if (thrown instanceof CommitConflict) {
+    // Others kept changing the same thing until this request gave up; nothing was written.
+    return new AppError("storage_unavailable", "This is being changed too often at once; try again.", {
+      retryAfter: 1,
+      cause: thrown,
+    });
+  }
   if (thrown instanceof HTTPException) {
     if (thrown.status === 400) return new AppError("invalid_json", "The body is not valid JSON.");
     if (thrown.status === 413) return new AppError("payload_too_large", "The body is too large.");
@@ -94,14 +102,17 @@ function logFailure(thrown: unknown, c: Context<AppEnv>): void {
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
 
-/** 405 with `Allow` where the path exists under another method, else 404 (contract §2). */
-export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): never {
+/**
+ * 405 with `Allow` where the path exists under another method, else 404 (contract §2). Answers instead of throwing, so
+ * that the middleware around it goes on as after any answer.
+ */
+export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): Promise<Response> {
   const allowed = METHODS.filter((method) =>
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
   );
   if (allowed.length === 0 || allowed.includes(c.req.method)) {
-    throw new AppError("not_found", "There is nothing at this address.");
+    return renderError(new AppError("not_found", "There is nothing at this address."), c);
   }
   c.header("Allow", allowed.join(", "));
-  throw new AppError("method_not_allowed", `This address takes ${allowed.join(", ")}.`);
+  return renderError(new AppError("method_not_allowed", `This address takes ${allowed.join(", ")}.`), c);
 }

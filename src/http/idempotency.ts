@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { claimKey, endClaim, storeReply, type Claim } from "../core/idempotency.ts";
+import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/idempotency.ts";
 import type { AppEnv } from "../env.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { invalidField } from "../lib/errors.ts";
@@ -34,11 +34,12 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       });
     }
     let isStored = false;
+    // Asked again where a commit lost a race and is tried once more: only the one that stands keeps its reply.
     ctx.alongside = async (result) => {
       const reply = c.get("reply");
-      if (!reply || isStored) return [];
+      if (!reply) return [];
       isStored = true;
-      return storeReply(ctx, claim, { status_code: reply.status, body: JSON.stringify(reply.view(result)) });
+      return storeReplyBeside(ctx, claim, { status_code: reply.status, body: JSON.stringify(reply.view(result)) });
     };
     await next();
     if (isStored && c.res.ok) return;

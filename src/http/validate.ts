@@ -15,11 +15,13 @@ export function query<T extends z.ZodType>(schema: T) {
   return zValidator("query", schema, refuse);
 }
 
-/** Runs before `jsonBody`, which takes a body of another type for an empty object. */
+/**
+ * Runs before `jsonBody`, which takes a body of another type for an empty object. The body itself tells whether there
+ * is one: not every client says its length.
+ */
 export const requireJson: MiddlewareHandler<AppEnv> = async (c, next) => {
   const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
-  const hasBody = c.req.header("transfer-encoding") !== undefined || Number(c.req.header("content-length") ?? 0) > 0;
-  if (hasBody && type !== "application/json") {
+  if (type !== "application/json" && (await c.req.text()) !== "") {
     throw new AppError("unsupported_media_type", "Send the body as application/json.");
   }
   await next();
@@ -43,11 +45,11 @@ export function detailsOf(error: z.core.$ZodError): ErrorDetail[] {
   });
 }
 
-/** A text that can be stored and given back as it came: no lone surrogate, no NUL; 1 to `max` characters. */
-export function text(max: number) {
+/** A text that can be stored and given back as it came: no lone surrogate, no NUL; `min` to `max` characters. */
+export function text(max: number, min: 0 | 1 = 1) {
   return z
     .string()
-    .min(1)
+    .min(min)
     .max(max)
     .refine(
       (value) => value.isWellFormed() && !value.includes("\0"),
@@ -87,6 +89,8 @@ export const pageQuery = z.object({
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
 const DAY_MS = 86_400_000;
+/** The last instant of four-digit years: beyond it timestamps no longer sort as texts. */
+const LAST_MS = 253_402_300_799_999;
 
 /**
  * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (contract §8). Both come out as milliseconds,
@@ -99,14 +103,23 @@ export const timeRange = z.object({
 
 function instant(bound: (ms: number, bareDate: boolean) => number) {
   return z.string().transform((value, issues) => {
-    const bareDate = DATE.test(value);
-    const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(value) ? value : `${value}Z`;
-    const ms = bareDate || TIMESTAMP.test(value) ? Date.parse(zoned) : Number.NaN;
-    const realDay = bareDate ? !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value) : true;
-    if (Number.isNaN(ms) || !realDay || ms < 0) {
+    // A plus sign that the caller did not encode arrives as a space.
+    const given = value.replace(/ (\d{2}:\d{2})$/, "+$1");
+    const bareDate = DATE.test(given);
+    const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(given) ? given : `${given}Z`;
+    const ms = (bareDate || TIMESTAMP.test(given)) && isRealDay(given.slice(0, 10)) ? Date.parse(zoned) : Number.NaN;
+    if (Number.isNaN(ms)) {
       issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
       return z.NEVER;
     }
-    return bound(ms, bareDate);
+    // Both bounds begin at an instant, and every stored one is a whole millisecond: the next one from a fraction of it.
+    const whole = /\.\d{3}\d*[1-9]/.test(given) ? ms + 1 : ms;
+    return Math.min(Math.max(bound(whole, bareDate), 0), LAST_MS);
   });
+}
+
+/** `Date.parse` takes the 30th of February for a day in March. */
+function isRealDay(day: string): boolean {
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }

@@ -10,16 +10,28 @@ import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from
 const MAX_METADATA_BYTES = 8 * 1024;
 
 const slug = z.string().regex(SLUG_PATTERN, "A slug is 1 to 64 letters, digits, - or _.");
+
+/** Taken as it is: a schema that walks the fields would drop one called `__proto__`. */
 const metadata = z
-  .record(z.string(), z.unknown())
-  .refine(
-    (value) => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
-    "Metadata is at most 8 KiB of JSON.",
-  );
+  .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
+    message: "This must be a JSON object.",
+    abort: true,
+  })
+  .refine((value) => jsonBytes(value) <= MAX_METADATA_BYTES, "Metadata is at most 8 KiB of JSON.")
+  .meta({ type: "object" });
+
+/** Infinite where the value is nested too deeply to be written as JSON. */
+function jsonBytes(value: unknown): number {
+  try {
+    return new TextEncoder().encode(JSON.stringify(value)).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
 
 const optional = {
-  first_name: text(200).nullish(),
-  last_name: text(200).nullish(),
+  first_name: text(200, 0).nullish(),
+  last_name: text(200, 0).nullish(),
   commission_pct: percentage.nullish(),
   payout_method: z.enum(PAYOUT_METHODS).nullish(),
   payout_email: email.nullish(),

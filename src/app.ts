@@ -1,9 +1,15 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { admin } from "./http/admin.ts";
 import { customers } from "./http/api/customers.ts";
+import { events } from "./http/api/events.ts";
+import { flows } from "./http/api/flows.ts";
+import { integrations } from "./http/api/integrations.ts";
 import { partners } from "./http/api/partners.ts";
 import { payments } from "./http/api/payments.ts";
-import { authenticate } from "./http/authenticate.ts";
+import { programs } from "./http/api/programs.ts";
+import { webhooks } from "./http/api/webhooks.ts";
+import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
@@ -23,19 +29,25 @@ app.notFound((c) => methodNotAllowedOrNotFound(app, c));
 app.use(requestContext());
 app.use(securityHeaders());
 
-app.use(
-  "/api/v1/*",
-  authenticate(),
-  bodyLimit({
-    maxSize: API_BODY_LIMIT,
-    onError: () => {
-      throw new AppError("payload_too_large", "The body is at most 64 KiB.");
-    },
-  }),
-  idempotency(),
-);
+const limitBody = bodyLimit({
+  maxSize: API_BODY_LIMIT,
+  onError: () => {
+    throw new AppError("payload_too_large", "The body is at most 64 KiB.");
+  },
+});
+
+app.use("/api/v1/*", authenticate(), limitBody, idempotency());
+app.route("/api/v1/programs", programs);
 app.route("/api/v1/partners", partners);
+app.route("/api/v1/flows", flows);
 app.route("/api/v1/payments", payments);
 app.route("/api/v1/customers", customers);
+app.route("/api/v1/events", events);
+app.route("/api/v1/webhooks", webhooks);
+app.route("/api/v1/integrations", integrations);
+
+app.use("/admin/*", authenticateOperator(), limitBody);
+app.route("/admin", admin);
+
 app.route("/webhooks", inbound);
 app.route("/", health);

@@ -1,7 +1,178 @@
-import { eq } from "drizzle-orm";
-import { programs } from "../db/schema.ts";
+import { and, desc, eq, lt, sql, type SQL } from "drizzle-orm";
+import { runBatch } from "../db/client.ts";
+import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { programs, sessions } from "../db/schema.ts";
+import type { Attribution } from "../domain/program.ts";
+import { randomToken, sha256Hex } from "../lib/crypto.ts";
+import { invalidField, notFound } from "../lib/errors.ts";
+import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
-import type { Ctx, Program } from "./context.ts";
+import { commit, type Write } from "./commit.ts";
+import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
+import { refuseWhere, untilWon } from "./races.ts";
+import { nextStamp } from "./stamps.ts";
+
+export interface ProgramInput {
+  name: string;
+  owner_email: string;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+}
+
+/** Settings in clear; the secrets among them are sealed before they are kept, and null clears one. */
+export interface ProgramPatch extends SecretPatch {
+  name?: string | undefined;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+  default_commission_pct?: number | undefined;
+  payout_term?: string | undefined;
+  min_payout_cents?: number | undefined;
+  cookie_days?: number | undefined;
+  attribution?: Attribution | undefined;
+  auto_approve_days?: number | null | undefined;
+}
+
+/** A program with its API key in clear: only for the reply that shows it. */
+export interface ProgramWithKey {
+  program: Program;
+  api_key: string;
+}
+
+/** Creates a program with its first API key; the settings not given take the interface's defaults. */
+export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
+  const { api_key, columns } = await newApiKey(ctx);
+  const stamp = iso(ctx.now);
+  const program: Program = {
+    id: newId("program", ctx.now),
+    name: input.name,
+    owner_email: input.owner_email,
+    domain: input.domain ?? null,
+    currency: input.currency ?? "USD",
+    default_commission_pct: 20,
+    payout_term: "NET-15",
+    min_payout_cents: 0,
+    cookie_days: 60,
+    attribution: "last",
+    auto_approve_days: null,
+    shard: 0,
+    ...columns,
+    provider_a_webhook_secret: null,
+    provider_a_webhook_secret_previous: null,
+    provider_a_webhook_secret_previous_until: null,
+    provider_b_webhook_secret: null,
+    provider_b_webhook_secret_previous: null,
+    provider_b_webhook_secret_previous_until: null,
+    provider_a_api_key: null,
+    provider_a_last_event_at: null,
+    provider_b_last_event_at: null,
+    created_at: stamp,
+    updated_at: stamp,
+  };
+  await commit(forProgram(ctx, program), {
+    writes: [{ statement: ctx.db.insert(programs).values(program) }],
+    occurrences: [],
+  });
+  return { program, api_key };
+}
+
+/** All programs of the deployment, newest first; for its operator. */
+export async function listPrograms(ctx: Ctx, request: PageRequest): Promise<Page<Program>> {
+  const after = cursorId(request);
+  const { limit, offset } = window(request);
+  const [rows, [counted]] = await runBatch(ctx.db, [
+    ctx.db
+      .select()
+      .from(programs)
+      .where(after ? lt(programs.id, after) : undefined)
+      .orderBy(desc(programs.id))
+      .limit(limit)
+      .offset(offset),
+    ctx.db.select({ total: sql<number>`count(*)` }).from(programs),
+  ]);
+  return pageOf(request, rows, counted?.total ?? 0, (row) => row);
+}
+
+/** The program with this id; for its operator. */
+export async function findProgram(ctx: Ctx, id: string): Promise<Program> {
+  const [[program]] = await runBatch(ctx.db, [ctx.db.select().from(programs).where(eq(programs.id, id))]);
+  if (!program) throw notFound("program");
+  return program;
+}
+
+export async function getProgram(ctx: ProgramCtx): Promise<Program> {
+  await ctx.read();
+  return ctx.program;
+}
+
+/**
+ * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
+ * a commission exists (contract §3); that holds also where the first commission comes in at the same moment.
+ */
+export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promise<Program> {
+  return untilWon(async () => {
+    const [[before], [commissioned]] = await ctx.read(
+      ctx.db
+        .select()
+        .from(programs)
+        .where(sql`${programs.id} = ${ctx.programId}`),
+      ctx.db.all<{ any: number }>(sql`select ${hasCommissions(ctx.programId)} as "any"`),
+    );
+    if (!before) throw notFound("program");
+    const { provider_a_webhook_secret, provider_b_webhook_secret, provider_a_api_key, ...settings } = patch;
+    const changes: Partial<Program> = {
+      ...changedSettings(before, settings),
+      ...(await changedSecrets(ctx, before, {
+        provider_a_webhook_secret,
+        provider_b_webhook_secret,
+        provider_a_api_key,
+      })),
+    };
+    if (Object.keys(changes).length === 0) return before;
+    const program: Program = { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+    const writes: Write[] = [
+      {
+        statement: ctx.db
+          .update(programs)
+          .set({ ...changes, updated_at: program.updated_at })
+          .where(and(eq(programs.id, program.id), eq(programs.updated_at, before.updated_at))),
+        expect: 1,
+      },
+    ];
+    if (changes.currency !== undefined) {
+      if (commissioned?.any) throw invalidField("currency", "The currency is locked once a commission exists.");
+      writes.push(refuseWhere(ctx, hasCommissions(sql`${program.id}`)));
+    }
+    const changed = Object.keys(changes).filter((name) => name in patch);
+    await commit(ctx, {
+      writes,
+      occurrences: [{ type: "program.updated", payload: { program_id: program.id, changed } }],
+      result: program,
+    });
+    return program;
+  });
+}
+
+/** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (contract §3 and §11). */
+export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey> {
+  await ctx.read();
+  const { api_key, columns } = await newApiKey(ctx);
+  const { id } = ctx.program;
+  const made = { program: { ...ctx.program, ...columns }, api_key };
+  await commit(ctx, {
+    writes: [
+      { statement: ctx.db.update(programs).set(columns).where(eq(programs.id, id)), expect: 1 },
+      {
+        statement: ctx.db.delete(sessions).where(and(eq(sessions.program_id, id), eq(sessions.audience, "owner"))),
+      },
+    ],
+    occurrences: [
+      { type: "api_key.regenerated", payload: { program_id: id, last4: columns.api_key_last4, actor: ctx.actor } },
+    ],
+    result: made,
+  });
+  return made;
+}
 
 /** Notes the use of a key, at most once an hour (contract §3); null when there is nothing to note. */
 export function touchApiKey(ctx: Ctx, program: Program): Promise<unknown> | null {
@@ -10,6 +181,31 @@ export function touchApiKey(ctx: Ctx, program: Program): Promise<unknown> | null
   return ctx.db
     .update(programs)
     .set({ api_key_last_used_at: iso(ctx.now) })
-    .where(eq(programs.id, program.id))
+    .where(and(eq(programs.id, program.id), eq(programs.api_key_hash, program.api_key_hash)))
     .run();
+}
+
+const KEY_BYTES = 32;
+
+/** `sk_` + 43 url-safe characters; only its hash is kept, and four characters to tell it by (contract §3). */
+async function newApiKey(ctx: Ctx) {
+  const api_key = `sk_${randomToken(KEY_BYTES)}`;
+  const columns = {
+    api_key_hash: await sha256Hex(api_key),
+    api_key_last4: api_key.slice(-4),
+    api_key_created_at: iso(ctx.now),
+    api_key_last_used_at: null,
+  };
+  return { api_key, columns };
+}
+
+function changedSettings(before: Program, given: Omit<ProgramPatch, keyof SecretPatch>): Partial<Program> {
+  const values = Object.entries(given).filter(([name, value]) => {
+    return value !== undefined && value !== before[name as keyof typeof given];
+  });
+  return Object.fromEntries(values);
+}
+
+function hasCommissions(programId: SQL): SQL {
+  return sql`exists (select 1 from commissions where program_id = ${programId})`;
 }

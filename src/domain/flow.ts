@@ -1,3 +1,4 @@
+import { hasAtMostFourDecimals } from "./money.ts";
 import type { ProviderName } from "./provider-name.ts";
 
 export const CONDITION_FIELDS = ["txn_amount_cents", "customer_email", "partner_slug", "provider"] as const;
@@ -7,6 +8,9 @@ export const FLOW_ACTION_TYPES = ["percentage", "flat"] as const;
 export type ConditionField = (typeof CONDITION_FIELDS)[number];
 export type ConditionOp = (typeof CONDITION_OPS)[number];
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
+
+/** What can trigger a flow (interface, "Flow"; contract §4: nothing else). */
+export const FLOW_EVENTS = ["transaction_completed"] as const;
 
 /** At most this many flows a program and conditions a flow (contract §4). */
 export const MAX_FLOWS = 100;
@@ -113,6 +117,16 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
     return { path: "value", message: `${condition.field} is compared with a text` };
   }
   return null;
+}
+
+/** Why an action makes no sense, or null: "percentage 0–100, flat an integer ≥ 0" (contract §4), of cents. */
+export function actionProblem({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">) {
+  if (action_type === "flat") {
+    const isAmount = Number.isSafeInteger(action_value) && action_value >= 0;
+    return isAmount ? null : "A flat amount is a whole number of cents, 0 or more.";
+  }
+  const isPercentage = action_value >= 0 && action_value <= 100 && hasAtMostFourDecimals(action_value);
+  return isPercentage ? null : "A percentage is 0 to 100 with at most four decimals.";
 }
 
 function compare(a: string, b: string): number {

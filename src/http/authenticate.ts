@@ -2,12 +2,11 @@ import type { Context, MiddlewareHandler } from "hono";
 import { forApiKey } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
 import type { AppEnv } from "../env.ts";
-import { sha256Hex } from "../lib/crypto.ts";
+import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
 import { addressOf } from "./context.ts";
 
 const RETRY_AFTER_SECONDS = 60;
-const BEARER = /^Bearer +(\S+)$/i;
 
 /**
  * Binds the request to the program of its API key (interface, "Authentication"). Only the key's hash is compared, in
@@ -16,8 +15,8 @@ const BEARER = /^Bearer +(\S+)$/i;
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {
   return async function authenticate(c, next) {
-    const key = BEARER.exec(c.req.header("authorization") ?? "")?.[1];
-    if (key === undefined) {
+    const key = bearerOf(c);
+    if (key === null) {
       throw new AppError("unauthorized", "Send the API key in the header Authorization: Bearer <API_KEY>.");
     }
     const hash = await sha256Hex(key);
@@ -29,24 +28,52 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       if (touch) c.executionCtx.waitUntil(touch);
     });
     const read = ctx.read;
-    ctx.read = (...statements) => countFailure(c, read(...statements));
+    ctx.read = async (...statements) => {
+      try {
+        return await read(...statements);
+      } catch (error) {
+        if (error instanceof AppError && error.code === "unauthorized") await countFailure(c);
+        throw error;
+      }
+    };
     c.set("ctx", ctx);
     await next();
   };
 }
 
-/** Turns a failed authentication into 429 once its address has failed too often. */
-async function countFailure<T>(c: Context<AppEnv>, reading: Promise<T>): Promise<T> {
-  try {
-    return await reading;
-  } catch (error) {
-    const address = addressOf(c);
-    if (error instanceof AppError && error.code === "unauthorized" && address !== null) {
-      const { success } = await c.env.RATE_LIMIT_FAILED_AUTH.limit({ key: address });
-      if (!success) {
-        throw new AppError("rate_limited", "Too many failed authentications.", { retryAfter: RETRY_AFTER_SECONDS });
-      }
+/**
+ * Lets the operator of the deployment in: the bearer of ADMIN_TOKEN, compared in constant time. A deployment without
+ * the token has no /admin at all (contract §3).
+ */
+export function authenticateOperator(): MiddlewareHandler<AppEnv> {
+  return async function authenticateOperator(c, next) {
+    const { ADMIN_TOKEN } = c.env;
+    if (!ADMIN_TOKEN) throw new AppError("not_found", "There is nothing at this address.");
+    const token = bearerOf(c);
+    if (token === null || !(await constantTimeEqualText(token, ADMIN_TOKEN))) {
+      if (token !== null) await countFailure(c);
+      throw new AppError(
+        "unauthorized",
+        "Send the operator's token in the header Authorization: Bearer <ADMIN_TOKEN>.",
+      );
     }
-    throw error;
+    c.set("base", { ...c.var.base, actor: "operator" });
+    await next();
+  };
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+function bearerOf(c: Context<AppEnv>): string | null {
+  return BEARER.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
+}
+
+/** Answers 429 instead once an address has tried too many wrong keys; one without any key has guessed nothing. */
+async function countFailure(c: Context<AppEnv>): Promise<void> {
+  const address = addressOf(c);
+  if (address === null) return;
+  const { success } = await c.env.RATE_LIMIT_FAILED_AUTH.limit({ key: address });
+  if (!success) {
+    throw new AppError("rate_limited", "Too many failed authentications.", { retryAfter: RETRY_AFTER_SECONDS });
   }
 }

@@ -1,0 +1,21 @@
+import type { ProviderName } from "../domain/provider-name.ts";
+import type { Program, ProgramCtx } from "./context.ts";
+
+export interface ProviderStatus {
+  /** A secret is set and a verified event has arrived (contract §3). */
+  configured: boolean;
+  webhook_secret_set: boolean;
+  last_event_at: string | null;
+}
+
+/** How the program's connections to the payment providers stand. */
+export async function integrationStatus(ctx: ProgramCtx): Promise<Record<ProviderName, ProviderStatus>> {
+  await ctx.read();
+  return { provider_a: statusOf(ctx.program, "provider_a"), provider_b: statusOf(ctx.program, "provider_b") };
+}
+
+function statusOf(program: Program, provider: ProviderName): ProviderStatus {
+  const webhook_secret_set = program[`${provider}_webhook_secret`] !== null;
+  const last_event_at = program[`${provider}_last_event_at`];
+  return { configured: webhook_secret_set && last_event_at !== null, webhook_secret_set, last_event_at };
+}

@@ -1,0 +1,172 @@
+import { and, desc, eq, isNull, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { deliveries, webhookEndpoints } from "../db/schema.ts";
+import { invalidField, notFound } from "../lib/errors.ts";
+import { toBase64 } from "../lib/crypto.ts";
+import { newId } from "../lib/id.ts";
+import { iso } from "../lib/time.ts";
+import { commit, type Occurrence } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import { refuseWhere, untilWon } from "./races.ts";
+import { nextStamp } from "./stamps.ts";
+
+export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
+
+/** At most this many endpoints a program (contract §9). */
+export const MAX_ENDPOINTS = 20;
+
+export interface EndpointInput {
+  /** Judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
+  url: string;
+  events: string[];
+  description?: string | null | undefined;
+}
+
+export type EndpointPatch = { [K in keyof EndpointInput]?: EndpointInput[K] | undefined } & {
+  active?: boolean | undefined;
+};
+
+/** An endpoint together with its signing secret in clear: only for the reply that shows it. */
+export interface EndpointWithSecret {
+  endpoint: Endpoint;
+  secret: string;
+}
+
+/** Registers an endpoint with a new signing secret. @throws `validation_failed` past the limit of endpoints. */
+export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Promise<EndpointWithSecret> {
+  const secret = newEndpointSecret();
+  return untilWon(async () => {
+    const [[held]] = await ctx.read(
+      ctx.db
+        .select({ endpoints: sql<number>`count(*)` })
+        .from(webhookEndpoints)
+        .where(live(ctx)),
+    );
+    if ((held?.endpoints ?? 0) >= MAX_ENDPOINTS) {
+      throw invalidField("webhooks", `A program has at most ${MAX_ENDPOINTS} endpoints.`);
+    }
+    const stamp = iso(ctx.now);
+    const endpoint: Endpoint = {
+      id: newId("endpoint", ctx.now),
+      program_id: ctx.program.id,
+      url: input.url,
+      secret: await ctx.sealer.seal(secret),
+      secret_previous: null,
+      secret_previous_until: null,
+      events: eventList(input.events),
+      description: input.description ?? null,
+      active: true,
+      failing_since: null,
+      failure_count: 0,
+      disabled_at: null,
+      deleted_at: null,
+      created_at: stamp,
+      updated_at: stamp,
+    };
+    const made = { endpoint, secret };
+    await commit(ctx, {
+      writes: [
+        { statement: ctx.db.insert(webhookEndpoints).values(endpoint) },
+        // The limit holds also for those who create at once: the loser reads again, and then knows better.
+        refuseWhere(
+          ctx,
+          sql`(select count(*) from webhook_endpoints where program_id = ${endpoint.program_id}
+            and deleted_at is null) > ${MAX_ENDPOINTS}`,
+        ),
+      ],
+      occurrences: [occurrence("webhook_endpoint.created", endpoint)],
+      result: made,
+    });
+    return made;
+  });
+}
+
+/** The program's endpoints, newest first. */
+export async function listEndpoints(ctx: ProgramCtx): Promise<Endpoint[]> {
+  const [rows] = await ctx.read(
+    ctx.db.select().from(webhookEndpoints).where(live(ctx)).orderBy(desc(webhookEndpoints.id)),
+  );
+  return rows;
+}
+
+/** Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones. */
+export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: EndpointPatch): Promise<Endpoint> {
+  const given: Partial<Endpoint> = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  if (given.events) given.events = eventList(given.events);
+  if (given.active) Object.assign(given, { disabled_at: null, failing_since: null, failure_count: 0 });
+  return untilWon(async () => {
+    const before = await readEndpoint(ctx, id);
+    if (Object.keys(given).length === 0) return before;
+    const endpoint: Endpoint = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db
+            .update(webhookEndpoints)
+            .set({ ...given, updated_at: endpoint.updated_at })
+            .where(and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at))),
+          expect: 1,
+        },
+      ],
+      occurrences: [occurrence("webhook_endpoint.updated", endpoint)],
+      result: endpoint,
+    });
+    return endpoint;
+  });
+}
+
+/** Removes an endpoint: nothing is sent to it any more, and what was still to be sent ends as failed. */
+export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
+  return untilWon(async () => {
+    const endpoint = await readEndpoint(ctx, id);
+    const stamp = iso(ctx.now);
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db.update(webhookEndpoints).set({ deleted_at: stamp, updated_at: stamp }).where(live(ctx, id)),
+          expect: 1,
+        },
+        {
+          statement: ctx.db
+            .update(deliveries)
+            .set({ status: "failed", next_attempt_at: null, claimed_until: null, completed_at: stamp })
+            .where(and(eq(deliveries.endpoint_id, id), sql`${deliveries.status} in ('pending', 'delivering')`)),
+        },
+      ],
+      occurrences: [occurrence("webhook_endpoint.deleted", endpoint)],
+      result: endpoint,
+    });
+    return endpoint;
+  });
+}
+
+async function readEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
+  const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
+  if (!endpoint) throw notFound("webhook endpoint");
+  return endpoint;
+}
+
+/** The endpoints of the program that are not deleted, or the one of them with this id. */
+export function live(ctx: ProgramCtx, id?: string): SQL | undefined {
+  return and(
+    sql`${webhookEndpoints.program_id} = ${ctx.programId}`,
+    id === undefined ? undefined : eq(webhookEndpoints.id, id),
+    isNull(webhookEndpoints.deleted_at),
+  );
+}
+
+const SECRET_BYTES = 32;
+
+/** `whsec_` + base64 of 32 random bytes (contract §9): the form that stock verification libraries take. */
+export function newEndpointSecret(): string {
+  return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))}`;
+}
+
+/** Each type once; beside `*`, which stands for all, no other needs to be named. */
+function eventList(events: readonly string[]): string[] {
+  return events.includes("*") ? ["*"] : [...new Set(events)];
+}
+
+function occurrence(type: `webhook_endpoint.${"created" | "updated" | "deleted"}`, endpoint: Endpoint): Occurrence {
+  const { id: endpoint_id, url, events, description, active } = endpoint;
+  return { type, payload: { endpoint_id, url, events, description, active } };
+}

@@ -1,0 +1,19 @@
+export const ATTRIBUTIONS = ["last", "first"] as const;
+export type Attribution = (typeof ATTRIBUTIONS)[number];
+
+/** `NET-` and 0–365: the days from a period's end to its payouts' due date (contract §3). */
+export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;
+
+/**
+ * A program's domain as it is kept, in lower case and with its international labels in their ASCII form; null when the
+ * text is no full host name. An address, a port, a path or a scheme is not part of a domain.
+ */
+export function normalDomain(text: string): string | null {
+  if (/[^\p{L}\p{M}\p{N}.-]/u.test(text) || !URL.canParse(`https://${text}/`)) return null;
+  const domain = new URL(`https://${text}/`).hostname;
+  const labels = domain.split(".");
+  const isName = labels.length >= 2 && domain.length <= 253 && labels.every((label) => LABEL.test(label));
+  return isName && !/^\d+$/.test(labels.at(-1) ?? "") ? domain : null;
+}
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

@@ -1,0 +1,77 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../core/flows.ts";
+import { simulateFlow } from "../../core/simulate.ts";
+import { viewFlow } from "../../core/views.ts";
+import {
+  actionProblem,
+  CONDITION_FIELDS,
+  CONDITION_OPS,
+  conditionProblem,
+  FLOW_ACTION_TYPES,
+  FLOW_EVENTS,
+  MAX_CONDITIONS,
+} from "../../domain/flow.ts";
+import type { AppEnv } from "../../env.ts";
+import { replies } from "../idempotency.ts";
+import { jsonBody, requireJson, text } from "../validate.ts";
+
+const condition = z
+  .strictObject({
+    field: z.enum(CONDITION_FIELDS),
+    op: z.enum(CONDITION_OPS),
+    value: z.union([z.number(), text(500, 0)], "This must be a number or a text."),
+  })
+  .superRefine((value, issues) => {
+    const problem = conditionProblem(value);
+    if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
+  });
+
+export const flowCreate = z.strictObject({
+  name: text(200),
+  event: z.enum(FLOW_EVENTS).optional(),
+  action_type: z.enum(FLOW_ACTION_TYPES),
+  action_value: z.number(),
+  conditions: z.array(condition).max(MAX_CONDITIONS).optional(),
+  priority: z.number().optional(),
+  active: z.boolean().optional(),
+});
+
+export const flowPatch = flowCreate.partial();
+
+const simulation = z
+  .strictObject({
+    flow: flowCreate
+      .partial({ name: true })
+      .superRefine((flow, issues) => {
+        const problem = actionProblem(flow);
+        if (problem !== null) issues.addIssue({ code: "custom", path: ["action_value"], message: problem });
+      })
+      .optional(),
+    flow_id: z.string().max(64).optional(),
+    last: z.int().min(1).max(1_000),
+  })
+  .refine(({ flow, flow_id }) => flow !== undefined || flow_id !== undefined, {
+    path: ["flow"],
+    message: "Give a flow, a flow_id or both.",
+  });
+
+/** `/api/v1/flows` (interface, "Flows"; contract §4). */
+export const flows = new Hono<AppEnv>()
+  .post("/", requireJson, jsonBody(flowCreate), replies(viewFlow, 201), async (c) => {
+    const flow = await createFlow(c.var.ctx, c.req.valid("json"));
+    return c.json(viewFlow(flow), 201);
+  })
+  .post("/simulate", requireJson, jsonBody(simulation), async (c) =>
+    c.json(await simulateFlow(c.var.ctx, c.req.valid("json"))),
+  )
+  .get("/", async (c) => c.json({ data: (await listFlows(c.var.ctx)).map(viewFlow) }))
+  .get("/:id", async (c) => c.json(viewFlow(await getFlow(c.var.ctx, c.req.param("id")))))
+  .patch("/:id", requireJson, jsonBody(flowPatch), async (c) => {
+    const flow = await updateFlow(c.var.ctx, c.req.param("id"), c.req.valid("json"));
+    return c.json(viewFlow(flow));
+  })
+  .delete("/:id", async (c) => {
+    const { id } = await deleteFlow(c.var.ctx, c.req.param("id"));
+    return c.json({ id, deleted: true });
+  });

@@ -1,0 +1,47 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { getProgram, updateProgram } from "../../core/programs.ts";
+import { viewProgram } from "../../core/views.ts";
+import { isCurrency } from "../../domain/currency.ts";
+import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
+import type { AppEnv } from "../../env.ts";
+import { jsonBody, percentage, requireJson, text } from "../validate.ts";
+
+export const programName = text(200);
+
+export const currency = z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.");
+
+/** A host name, kept in lower case. */
+export const domain = text(253).transform((value, issues) => {
+  const normal = normalDomain(value);
+  if (normal !== null) return normal;
+  issues.addIssue({ code: "custom", message: "This must be a host name, such as shop.example.com." });
+  return z.NEVER;
+});
+
+/** Pasted by hand, so the blanks around it are not part of it. */
+const secret = z.string().trim().pipe(text(500));
+
+export const programPatch = z
+  .strictObject({
+    name: programName,
+    domain: domain.nullable(),
+    currency,
+    default_commission_pct: percentage,
+    payout_term: z.string().regex(PAYOUT_TERM_PATTERN, "This must be NET- and the days, 0 to 365: NET-30."),
+    min_payout_cents: z.int().min(0),
+    cookie_days: z.int().min(1).max(365),
+    attribution: z.enum(ATTRIBUTIONS),
+    auto_approve_days: z.int().min(0).max(365).nullable(),
+    provider_a_webhook_secret: secret.nullable(),
+    provider_b_webhook_secret: secret.nullable(),
+    provider_a_api_key: secret.nullable(),
+  })
+  .partial();
+
+/** `/api/v1/programs/me` (interface, "Program settings and integrations"; contract §3). */
+export const programs = new Hono<AppEnv>()
+  .get("/me", async (c) => c.json(viewProgram(await getProgram(c.var.ctx))))
+  .patch("/me", requireJson, jsonBody(programPatch), async (c) =>
+    c.json(viewProgram(await updateProgram(c.var.ctx, c.req.valid("json")))),
+  );

@@ -1,0 +1,61 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { getEndpoint, listDeliveries } from "../../core/delivery-history.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  updateEndpoint,
+  type EndpointWithSecret,
+} from "../../core/webhooks.ts";
+import { viewEndpoint } from "../../core/views.ts";
+import { DELIVERY_STATUSES } from "../../domain/delivery.ts";
+import { OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
+import type { AppEnv } from "../../env.ts";
+import { replies } from "../idempotency.ts";
+import { jsonBody, pageQuery, query, requireJson, text } from "../validate.ts";
+
+/** Judged at create and at PATCH alike (contract §9, "Guard"); the resolver is asked before every attempt. */
+const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
+  const checked = checkTargetUrl(value);
+  if (!checked.ok) issues.addIssue({ code: "custom", message: `The URL ${checked.reason}.` });
+});
+
+export const endpointCreate = z.strictObject({
+  url,
+  events: z.array(z.enum([...OUTBOUND_EVENT_TYPES, "*"])).min(1),
+  description: text(500, 0).nullish(),
+});
+
+export const endpointPatch = endpointCreate.extend({ active: z.boolean() }).partial();
+
+const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
+
+/** The only reply that shows the secret (interface, "Webhook endpoint"). */
+function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {
+  return { ...viewEndpoint(endpoint), secret };
+}
+
+/** `/api/v1/webhooks` (interface, "Outbound webhook endpoints"; contract §9). */
+export const webhooks = new Hono<AppEnv>()
+  .post("/", requireJson, jsonBody(endpointCreate), replies(viewWithSecret, 201), async (c) => {
+    const made = await createEndpoint(c.var.ctx, c.req.valid("json"));
+    return c.json(viewWithSecret(made), 201);
+  })
+  .get("/", async (c) => c.json({ data: (await listEndpoints(c.var.ctx)).map(viewEndpoint) }))
+  .get("/:id", async (c) => {
+    const { endpoint, deliveries } = await getEndpoint(c.var.ctx, c.req.param("id"));
+    return c.json({ ...viewEndpoint(endpoint), deliveries });
+  })
+  .get("/:id/deliveries", query(deliveryQuery), async (c) =>
+    c.json(await listDeliveries(c.var.ctx, c.req.param("id"), c.req.valid("query"))),
+  )
+  .patch("/:id", requireJson, jsonBody(endpointPatch), async (c) => {
+    const endpoint = await updateEndpoint(c.var.ctx, c.req.param("id"), c.req.valid("json"));
+    return c.json(viewEndpoint(endpoint));
+  })
+  .delete("/:id", async (c) => {
+    const { id } = await deleteEndpoint(c.var.ctx, c.req.param("id"));
+    return c.json({ id, deleted: true });
+  });

@@ -1,0 +1,144 @@
+import { readdirSync } from "node:fs";
+import { defineConfig, type OxlintOverride } from "oxlint";
+
+interface Row {
+  /** Folders and root files of src that the folder may import, beside itself. */
+  may: string[];
+  /** Those of which it may import types only. */
+  types?: string[];
+  /** Packages of the guarded list that it may import. */
+  packages?: string[];
+}
+
+/**
+ * The folder table: what each folder of src may import. Whatever stands in no row may be imported by no folder, so
+ * `index.ts`, `app.ts` and `dev` are. test/lint/folders.test.ts plants a violation of every row.
+ */
+const FOLDERS: Record<string, Row> = {
+  domain: { may: [] },
+  lib: { may: [] },
+  db: { may: ["lib"], types: ["domain"], packages: ["drizzle"] },
+  providers: { may: ["domain", "lib"] },
+  core: { may: ["db", "domain", "lib"], types: ["providers"], packages: ["drizzle"] },
+  outbound: { may: ["core", "domain", "lib"], types: ["env.ts"] },
+  clicks: { may: ["core", "domain", "lib"], types: ["env.ts"], packages: ["cloudflare"] },
+  // The tracker's built script is a text that http serves.
+  http: { may: ["core", "providers", "clicks", "lib", "domain", "tracker"], types: ["env.ts"], packages: ["hono"] },
+  // A plain script for the owner's pages: it can import nothing.
+  tracker: { may: [] },
+};
+
+/** Programs for Node around the service: they speak HTTP with it and sign vendor events with the tests' makers. */
+const DEV = "dev";
+
+/** Packages that belong to certain folders only. */
+const GUARDED: Record<string, string[]> = {
+  drizzle: ["drizzle-orm", "drizzle-orm/**"],
+  hono: ["hono", "hono/**", "@hono/**"],
+  cloudflare: ["cloudflare:*"],
+  node: ["node:*"],
+};
+
+/** The deepest folder below src/<folder> that the rules follow. */
+const DEPTHS = [0, 1, 2];
+
+const inSrc = readdirSync(new URL("./src", import.meta.url));
+
+function rulesOf(folder: string, { may, types = [], packages = [] }: Row): OxlintOverride[] {
+  const allowed = [folder, ...may, ...types];
+  const forbidden = inSrc.filter((name) => !allowed.includes(name));
+  const list = [...may, ...types.map((name) => `types of ${name}`)].join(", ") || "nothing else of src";
+  const message = `${folder} imports ${list} (the folder table, oxlint.config.ts).`;
+  const guarded = Object.entries(GUARDED).flatMap(([name, globs]) => (packages.includes(name) ? [] : globs));
+  return DEPTHS.map((depth) => {
+    const up = `^${"\\.\\./".repeat(depth + 1)}`;
+    return {
+      files: [`src/${folder}/${"*/".repeat(depth)}*.{ts,tsx,js}`],
+      rules: {
+        "no-restricted-imports": [
+          "error",
+          {
+            patterns: [
+              ...(types.length > 0 ? [{ regex: `${up}(${anyOf(types)})`, allowTypeImports: true, message }] : []),
+              { regex: `${up}(${anyOf(forbidden)})`, message },
+              { regex: `${up}\\.\\.(/|$)`, message: "The Worker imports nothing from outside src." },
+              { regex: "^\\./\\.\\.|[^./]/\\.\\.|/\\./|\\.\\.$", message: "Write the shortest path to a file." },
+              { group: guarded, message: `${folder} does not import this package (oxlint.config.ts).` },
+            ],
+          },
+        ],
+      },
+    };
+  });
+}
+
+function anyOf(names: string[]): string {
+  return names.map((name) => (name.endsWith(".ts") ? `${name.replace(".", "\\.")}$` : `${name}(/|$)`)).join("|");
+}
+
+export default defineConfig({
+  plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
+  options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: "error" },
+  categories: { correctness: "error", suspicious: "error" },
+  ignorePatterns: ["src/worker-configuration.d.ts"],
+  rules: {
+    eqeqeq: ["error", "always", { null: "ignore" }],
+    "max-lines": ["error", { max: 500 }],
+    "no-unused-vars": ["error", { argsIgnorePattern: "^_", ignoreRestSiblings: true }],
+    "typescript/ban-ts-comment": "error",
+    "typescript/consistent-type-imports": "error",
+    "typescript/no-explicit-any": "error",
+    "typescript/no-floating-promises": [
+      "error",
+      { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["describe", "it"] }] },
+    ],
+    "typescript/no-misused-promises": "error",
+    "typescript/only-throw-error": "error",
+    "typescript/switch-exhaustiveness-check": "error",
+    // A middleware is a named function inside the function of the same name that makes it.
+    "no-shadow": "off",
+    // drizzle's own fields; JSON from the database and the wire is cast where it is read.
+    "no-underscore-dangle": "off",
+    "typescript/no-unsafe-type-assertion": "off",
+    "unicorn/consistent-function-scoping": "off",
+    // Long lists are broken into rows by spreading.
+    "unicorn/no-useless-spread": "off",
+    // A switch over a closed union returns in every case; the compiler knows, this rule does not.
+    "typescript/consistent-return": "off",
+    // A type parameter used once still ties a caller's function to its argument.
+    "typescript/no-unnecessary-type-parameters": "off",
+    // They misread packages that export one object both by name and as default.
+    "import/no-named-as-default": "off",
+    "import/no-named-as-default-member": "off",
+  },
+  overrides: [
+    { files: ["**/*.d.ts"], rules: { "typescript/consistent-type-imports": "off" } },
+    {
+      // Tests spread alphabets into letters, sort short lists of words and codes, and wrap methods that they put back.
+      files: ["test/**"],
+      rules: {
+        "typescript/no-misused-spread": "off",
+        "typescript/require-array-sort-compare": "off",
+        "typescript/unbound-method": "off",
+      },
+    },
+    // Every byte of the tracking script is sent to every visitor.
+    { files: ["src/tracker/*.js"], rules: { eqeqeq: "off" } },
+    ...Object.entries(FOLDERS).flatMap(([folder, row]) => rulesOf(folder, row)),
+    {
+      // The entry and its types sit above the folders. hono belongs to http and app; env names its types.
+      files: ["src/*.ts"],
+      rules: {
+        "no-restricted-imports": [
+          "error",
+          {
+            patterns: [
+              { regex: `^(\\./${DEV}/|\\.\\.)`, message: "The Worker imports nothing of the tools around it." },
+              { group: ["drizzle-orm", "drizzle-orm/**", "node:*"], message: "The database is reached through core." },
+            ],
+          },
+        ],
+      },
+    },
+  ],
+});

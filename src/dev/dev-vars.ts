@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { ROOT } from "./root.ts";
+
+const DEV_VARS = join(ROOT, ".dev.vars");
+
+/** Secrets of a local service: random, and of the shapes that a deployment needs. */
+export function randomSecrets() {
+  return {
+    ADMIN_TOKEN: randomBytes(32).toString("base64url"),
+    ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+    ENVIRONMENT: "development",
+  };
+}
+
+/** Writes `.dev.vars` with random secrets unless it is there; an existing file is never touched. */
+export async function makeDevVars(): Promise<void> {
+  const lines = Object.entries(randomSecrets()).map(([name, value]) => `${name}="${value}"`);
+  const text = `# Secrets of the local service, made by npm start. Keep them out of version control.\n${lines.join("\n")}\n`;
+  try {
+    await writeFile(DEV_VARS, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** The variables of `.dev.vars`; none where the file is missing. */
+export async function readDevVars(): Promise<NodeJS.Dict<string>> {
+  try {
+    return parseEnv(await readFile(DEV_VARS, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+}

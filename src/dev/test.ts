@@ -1,0 +1,73 @@
+/**
+ * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
+ * `npm run test:browser`: those in test/browser, which need a Chromium. `npm test -- <file or name>` passes its
+ * arguments on to vitest alone. The last line sums up all: `N passed, N failed`.
+ */
+import { spawn } from "node:child_process";
+import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { quietWrangler } from "./quiet.ts";
+import { ROOT } from "./root.ts";
+
+interface Counts {
+  passed: number;
+  failed: number;
+}
+
+const reports = await mkdtemp(join(tmpdir(), "affiliate-tests-"));
+const [first, ...rest] = process.argv.slice(2);
+quietWrangler();
+try {
+  const results: Counts[] = [];
+  if (first === "browser") {
+    results.push(await runNodeTests("test/browser/**/*.test.ts", rest));
+  } else if (first === undefined) {
+    results.push(await runVitest([]), await runNodeTests("test/lint/**/*.test.ts", []));
+  } else {
+    results.push(await runVitest([first, ...rest]));
+  }
+  const sum = (of: keyof Counts) => results.reduce((total, counts) => total + counts[of], 0);
+  console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
+  process.exitCode = sum("failed") === 0 && sum("passed") > 0 ? 0 : 1;
+} finally {
+  await rm(reports, { recursive: true, force: true });
+}
+
+async function runVitest(args: string[]): Promise<Counts> {
+  const report = join(reports, "vitest.json");
+  const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
+  const code = await run([
+    ...[vitest, "run", ...args],
+    ...["--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+  ]);
+  const json = await readFile(report, "utf8").catch(() => "{}");
+  const { numPassedTests = 0, numFailedTests = 0 } = JSON.parse(json) as Record<string, number>;
+  return counts(code, numPassedTests, numFailedTests);
+}
+
+async function runNodeTests(pattern: string, args: string[]): Promise<Counts> {
+  const files = (await Array.fromAsync(glob(pattern, { cwd: ROOT }))).toSorted();
+  if (files.length === 0) return { passed: 0, failed: 0 };
+  const report = join(reports, "node.tap");
+  const code = await run([
+    ...["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"],
+    ...["--test-reporter=tap", `--test-reporter-destination=${report}`, ...args, ...files],
+  ]);
+  const tap = await readFile(report, "utf8").catch(() => "");
+  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
+  return counts(code, count("pass"), count("fail") + count("cancelled"));
+}
+
+/** A run that ended badly without a failed test (a file that did not load, an unhandled error) is a failure too. */
+function counts(code: number, passed: number, failed: number): Counts {
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
+}
+
+function run(args: string[]): Promise<number> {
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,90 @@
+/** Contract §4: the simulator says what then really happens, and writes nothing. */
+import * as fc from "fast-check";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { receiveEvent } from "../../src/core/inbound.ts";
+import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { makePartner, makeProgram, programContext } from "../support/program.ts";
+
+interface SimulationBody {
+  payments: { payment_id: string; old_amount_cents: number; new_amount_cents: number; outcome: string }[];
+  sums: { currency: string; payments: number; old_amount_cents: number; new_amount_cents: number }[];
+}
+
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4);
+
+describe("flow simulation", () => {
+  it("shows old and new amounts per payment and their sums, refunds included, newest first", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    await sendA(
+      program,
+      sessionCompleted({ ref: "jane", amount: 10_000, payment_intent: "pi_s", created: 1_780_000_000 }),
+    );
+    await sendA(program, chargeRefunded({ charge: "ch_s", payment_intent: "pi_s", amount: 10_000, refunded: 5_000 }));
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 500, currency: "jpy", created: 1_780_000_100 }));
+    await sendA(program, sessionCompleted({ ref: null, created: 1_780_000_200 }));
+    const flow = {
+      action_type: "percentage",
+      action_value: 50,
+      conditions: [{ field: "txn_amount_cents", op: "gt", value: 1_000 }],
+    };
+    const before = await ledgerOf(program);
+    const reply = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow, last: 10 });
+    expect(reply.status).toBe(200);
+    expect(reply.body.payments).toMatchObject([
+      { outcome: "no_ref", old_amount_cents: 0, new_amount_cents: 0 },
+      { old_amount_cents: 100, new_amount_cents: 100 },
+      { old_amount_cents: 1_000, new_amount_cents: 2_500 },
+    ]);
+    expect(reply.body.sums.toSorted((a, b) => (a.currency < b.currency ? -1 : 1))).toEqual([
+      { currency: "JPY", payments: 1, old_amount_cents: 100, new_amount_cents: 100 },
+      { currency: "USD", payments: 2, old_amount_cents: 1_000, new_amount_cents: 2_500 },
+    ]);
+    const last = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow, last: 1 });
+    expect(last.body.payments).toHaveLength(1);
+    expect(await ledgerOf(program)).toEqual(before);
+  });
+
+  it("another program's flow is not found", async () => {
+    const [mine, theirs] = [await makeProgram(), await makeProgram()];
+    const flow = await theirs.api<{ id: string }>("POST", "/api/v1/flows", {
+      name: "x",
+      action_type: "flat",
+      action_value: 1,
+    });
+    const reply = await mine.api("POST", "/api/v1/flows/simulate", { flow_id: flow.body.id, last: 1 });
+    expect(reply.status).toBe(404);
+  });
+
+  it("agrees with what really happens when the same facts meet the flow", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async ({ stories, flows }) => {
+        const [added, ...others] = flows;
+        if (!added) return;
+        const flow = { ...added, active: true };
+        const events = eventsOf(stories);
+        const [without, withFlow] = [await makeWorldProgram(others), await makeWorldProgram([...others, flow])];
+        for (const program of [without, withFlow]) {
+          for (const { provider, event } of events) await receiveEvent(programContext(program), provider, event, "{}");
+        }
+        const simulated = await without.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow, last: 1_000 });
+        expect(simulated.status).toBe(200);
+        const keys = new Map((await ledgerOf(without)).payments.map((row) => [row.id, row.provider_transaction_id]));
+        const real = Object.fromEntries(
+          (await ledgerOf(withFlow)).payments.map((row) => [
+            row.provider_transaction_id,
+            row.decision?.amount_cents ?? 0,
+          ]),
+        );
+        const told = Object.fromEntries(
+          simulated.body.payments.map((row) => [keys.get(row.payment_id), row.new_amount_cents]),
+        );
+        expect(told).toEqual(real);
+      }),
+      { numRuns: RUNS },
+    );
+  }, 300_000);
+});

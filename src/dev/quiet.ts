@@ -9,6 +9,7 @@ export function quietWrangler(): void {
   Object.assign(process.env, {
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "false",
+    DO_NOT_TRACK: "1",
     WRANGLER_HIDE_BANNER: "true",
     WRANGLER_LOG_PATH: join(ROOT, ".wrangler", "logs"),
     WRANGLER_NO_SKILLS_UPDATE_PROMPTS: "true",

@@ -1,0 +1,40 @@
+/**
+ * Makes the served tracking script from its readable source: `node src/dev/build-tracker.ts`. With `--check` it writes
+ * nothing and fails when the committed file is not what the source gives.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { transform } from "esbuild";
+
+const SOURCE = new URL("../tracker/service.js", import.meta.url);
+const SERVED = new URL("../tracker/service.min.txt", import.meta.url);
+/** Contract §10. */
+const MAX_GZIPPED = 1_024;
+
+const served = await minify(await readFile(SOURCE, "utf8"));
+const gzipped = gzipSync(served, { level: 9 }).length;
+if (gzipped > MAX_GZIPPED) fail(`The tracking script has ${gzipped} bytes gzipped, more than ${MAX_GZIPPED}.`);
+if (!process.argv.includes("--check")) await writeFile(SERVED, served);
+else if ((await readFile(SERVED, "utf8")) !== served) {
+  fail("src/tracker/service.min.txt is not what src/tracker/service.js gives: run node src/dev/build-tracker.ts");
+}
+console.log(
+  `tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotliCompressSync(served).length} with brotli`,
+);
+
+/** ES2018 is what every browser that has `fetch` with `keepalive` reads; an empty tsconfig keeps the project's out. */
+async function minify(source: string): Promise<string> {
+  const { code } = await transform(source, {
+    minify: true,
+    target: "es2018",
+    charset: "utf8",
+    tsconfigRaw: "{}",
+    legalComments: "none",
+  });
+  return code;
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,36 @@
+/**
+ * `npm run dev`: as `npm start`, under wrangler's own interactive session, which rebuilds on every change and opens the
+ * inspector. The same PORT and PERSIST_TO; arguments go on to `wrangler dev`.
+ */
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { runCrons } from "./crons.ts";
+import { makeDevVars, readDevVars } from "./dev-vars.ts";
+import { DEFAULT_PORT, DEFAULT_STATE, migrate, refuseTakenPort, untilHealthy, WRANGLER } from "./local-service.ts";
+import { portFrom } from "./port.ts";
+import { quietWrangler } from "./quiet.ts";
+import { ROOT } from "./root.ts";
+import { welcome } from "./welcome.ts";
+
+quietWrangler();
+const port = portFrom(process.env["PORT"], DEFAULT_PORT);
+const persistTo = resolve(process.env["PERSIST_TO"] || DEFAULT_STATE);
+await refuseTakenPort(port);
+await makeDevVars();
+await migrate(persistTo);
+
+// --test-scheduled keeps wrangler from telling how to fire crons by hand: they are fired below.
+const args = ["dev", "--port", String(port), "--persist-to", persistTo, "--test-scheduled", ...process.argv.slice(2)];
+const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" });
+child.once("exit", (code) => process.exit(code ?? 0));
+// Ctrl+C reaches wrangler as well, which ends in its own time and this with it.
+process.on("SIGINT", () => {});
+process.once("SIGTERM", () => child.kill("SIGTERM"));
+
+const url = `http://localhost:${port}`;
+await untilHealthy(url);
+const { unstable_readConfig: readConfig } = await import("wrangler");
+const { triggers } = readConfig({ config: resolve(ROOT, "wrangler.toml") });
+runCrons(url, triggers.crons ?? [], console.error);
+const { ADMIN_TOKEN } = await readDevVars();
+console.log(`\n${await welcome(url, ADMIN_TOKEN)}\n`);

@@ -1,0 +1,67 @@
+/**
+ * `npm start`: the service on this machine, ready for a newcomer. Makes `.dev.vars` where it is missing, applies the
+ * migrations, starts the Worker, and on the first run creates a program and tells how to use it.
+ * PORT (8787) and PERSIST_TO (.wrangler/state) choose the port and the folder of its state.
+ */
+import { resolve } from "node:path";
+import { makeDevVars, readDevVars } from "./dev-vars.ts";
+import {
+  DEFAULT_PORT,
+  DEFAULT_STATE,
+  PortTaken,
+  startLocalService,
+  type LocalService,
+  type LogLine,
+} from "./local-service.ts";
+import { portFrom } from "./port.ts";
+import { welcome } from "./welcome.ts";
+
+const started = performance.now();
+let service: LocalService | undefined;
+onEnd(() => {
+  if (!service) process.exit(1);
+  service.stop().then(() => process.exit(0), fail);
+});
+
+try {
+  const port = portFrom(process.env["PORT"], DEFAULT_PORT);
+  const persistTo = resolve(process.env["PERSIST_TO"] || DEFAULT_STATE);
+  await makeDevVars();
+  service = await startLocalService({ port, persistTo, onLog: print });
+  const { ADMIN_TOKEN } = await readDevVars();
+  console.log(`The service is ready after ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
+  console.log(await welcome(service.url, ADMIN_TOKEN));
+} catch (error) {
+  fail(error);
+}
+
+/**
+ * Calls back once, when the service is to end: on a signal, or when the shell that npm put in between is gone (it
+ * passes no signal on).
+ */
+function onEnd(end: () => void): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+  const parent = process.ppid;
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    end();
+  }, 500);
+  watch.unref();
+}
+
+/** The Worker's log lines: JSON as it writes it, errors on stderr. */
+function print({ level, message }: LogLine): void {
+  if (level === "error" || level === "warn") console.error(message);
+  else console.log(message);
+}
+
+function fail(error: unknown): never {
+  if (error instanceof PortTaken) {
+    console.error(`${error.message} Stop what runs there, or choose another: PORT=${error.port + 1} npm start`);
+  } else {
+    console.error(error instanceof Error ? error.message : error);
+  }
+  process.exit(1);
+}

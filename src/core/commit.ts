@@ -22,9 +22,21 @@ export interface Occurrence {
   id?: string;
 }
 
+/**
+ * Occurrences that the database itself tells, one for each row of `rows`: for changes of more rows than a request
+ * reads. The query is asked after the writes, several times, and must give the same rows each time. Its columns: `id` of
+ * the event (see `eventIds`), `payload` and, where something is sent, `data`, both JSON.
+ */
+export interface SelectedOccurrences {
+  type: AuditEventType;
+  outbound?: OutboundEventType;
+  rows: SQL;
+}
+
 export interface CommitPlan {
   writes: Write[];
   occurrences: Occurrence[];
+  selected?: SelectedOccurrences[];
   /** What the caller answers with, for the stored reply of an idempotent request. */
   result?: unknown;
 }
@@ -62,31 +74,64 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     expect === undefined ? [statement] : [statement, db.run(guard(expect))],
   );
   if (ctx.alongside && plan.result !== undefined) statements.push(...(await ctx.alongside(plan.result)));
-  if (occurrences.length > 0) {
+  const sources = (plan.selected ?? []).map((selected) => selectedSource(created_at, selected));
+  if (occurrences.length > 0) sources.push(givenSource(created_at, occurrences));
+  const returning: number[] = [];
+  for (const source of sources) {
     statements.push(
-      db.run(insertEvents(program_id, created_at, occurrences)),
-      db.run(countEvents(program_id, utcDay(ctx.now), occurrences)),
+      db.run(insertEvents(program_id, created_at, source.events)),
+      db.run(countEvents(program_id, utcDay(ctx.now), source.events)),
     );
+    if (!source.messages) continue;
+    statements.push(
+      db.run(insertMessages(program_id, created_at, source.messages)),
+      db.all(insertDeliveries(program_id, created_at, source.messages, ctx.now)),
+    );
+    returning.push(statements.length - 1);
   }
+  if (statements.length === 0) return [];
+  const results: unknown[] = await transact(ctx, statements);
+  const deliveries = returning.flatMap((i) => results[i] as { id: string }[]);
+  if (deliveries.length > 0) ctx.wake(deliveries.map(({ id }) => id));
+  return occurrences.map(({ id }) => id);
+}
+
+/**
+ * Ids of events for `SelectedOccurrences`, as SQL over the column with the id of the thing each tells of: the time of
+ * the commit, six characters of the commit's own chance, the last ten of the thing's.
+ */
+export function eventIds(now: number, idColumn: SQL): SQL {
+  return sql`${newId("event", now).slice(0, -10)} || substr(${idColumn}, -10)`;
+}
+
+/** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
+interface Source {
+  /** `{id, type, payload}` */
+  events: SQL;
+  /** `{id, event, body}` */
+  messages: SQL | null;
+}
+
+function givenSource(created_at: string, occurrences: (Occurrence & { id: string })[]): Source {
   const outbound = occurrences.flatMap(({ id, outbound: sent }) =>
     sent
       ? [{ id, event: sent.event, body: JSON.stringify({ event: sent.event, timestamp: created_at, data: sent.data }) }]
       : [],
   );
-  if (outbound.length > 0) {
-    const messages = JSON.stringify(outbound);
-    statements.push(
-      db.run(insertMessages(program_id, created_at, messages)),
-      db.all(insertDeliveries(program_id, created_at, messages, ctx.now)),
-    );
-  }
-  if (statements.length === 0) return [];
-  const results: unknown[] = await transact(ctx, statements);
-  if (outbound.length > 0) {
-    const deliveries = results.at(-1) as { id: string }[];
-    if (deliveries.length > 0) ctx.wake(deliveries.map(({ id }) => id));
-  }
-  return occurrences.map(({ id }) => id);
+  return {
+    events: sql`json_each(${JSON.stringify(occurrences.map(({ id, type, payload }) => ({ id, type, payload })))}) m`,
+    messages: outbound.length > 0 ? sql`json_each(${JSON.stringify(outbound)}) m` : null,
+  };
+}
+
+function selectedSource(created_at: string, { type, outbound, rows }: SelectedOccurrences): Source {
+  const events = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload))`;
+  const body = sql`json_object('event', ${outbound ?? ""}, 'timestamp', ${created_at}, 'data', json(r.data))`;
+  const messages = sql`json_object('id', r.id, 'event', ${outbound ?? ""}, 'body', ${body})`;
+  return {
+    events: sql`(select ${events} as value from (${rows}) r) m`,
+    messages: outbound ? sql`(select ${messages} as value from (${rows}) r) m` : null,
+  };
 }
 
 /** Fails the batch where the statement before it did not change exactly `expect` rows; writes no row itself. */
@@ -122,17 +167,14 @@ export function conflictIn(error: unknown): CommitConflict | null {
   return null;
 }
 
-function insertEvents(program_id: string, created_at: string, occurrences: (Occurrence & { id: string })[]): SQL {
-  const rows = JSON.stringify(occurrences.map(({ id, type, payload }) => ({ id, type, payload })));
+function insertEvents(program_id: string, created_at: string, source: SQL): SQL {
   return sql`insert into events (program_id, id, type, payload, created_at)
-    select ${program_id}, value ->> 'id', value ->> 'type', value -> 'payload', ${created_at} from json_each(${rows})`;
+    select ${program_id}, m.value ->> 'id', m.value ->> 'type', m.value -> 'payload', ${created_at} from ${source}`;
 }
 
-function countEvents(program_id: string, day: string, occurrences: Occurrence[]): SQL {
-  const counts = new Map<string, number>();
-  for (const { type } of occurrences) counts.set(type, (counts.get(type) ?? 0) + 1);
+function countEvents(program_id: string, day: string, source: SQL): SQL {
   return sql`insert into event_counts (program_id, type, day, count)
-    select ${program_id}, key, ${day}, value from json_each(${JSON.stringify(Object.fromEntries(counts))}) where true
+    select ${program_id}, m.value ->> 'type', ${day}, count(*) from ${source} where true group by m.value ->> 'type'
     on conflict (program_id, type, day) do update set count = count + excluded.count`;
 }
 
@@ -140,19 +182,19 @@ function countEvents(program_id: string, day: string, occurrences: Occurrence[])
 const SUBSCRIBED = sql`e.deleted_at is null and e.active = 1
   and exists (select 1 from json_each(e.events) s where s.value in ('*', m.value ->> 'event'))`;
 
-function insertMessages(program_id: string, created_at: string, messages: string): SQL {
+function insertMessages(program_id: string, created_at: string, messages: SQL): SQL {
   return sql`insert into messages (event_id, program_id, event, body, created_at)
     select m.value ->> 'id', ${program_id}, m.value ->> 'event', m.value ->> 'body', ${created_at}
-    from json_each(${messages}) m
+    from ${messages}
     where exists (select 1 from webhook_endpoints e where e.program_id = ${program_id} and ${SUBSCRIBED})`;
 }
 
-function insertDeliveries(program_id: string, created_at: string, messages: string, now: number): SQL {
+function insertDeliveries(program_id: string, created_at: string, messages: SQL, now: number): SQL {
   return sql`insert into deliveries
       (id, program_id, endpoint_id, event_id, event, status, attempt_count, next_attempt_at, created_at)
     select ${deliveryId(now)}, ${program_id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
       ${created_at}
-    from json_each(${messages}) m join webhook_endpoints e on e.program_id = ${program_id} and ${SUBSCRIBED}
+    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and ${SUBSCRIBED}
     returning id`;
 }
 

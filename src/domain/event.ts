@@ -7,6 +7,7 @@ export const AUDIT_EVENT_TYPES = [
   "partner.updated",
   "partner.deleted",
   "payout.generated",
+  "payout.updated",
   "payout.paid",
   "webhook.provider_a",
   "webhook.provider_b",

@@ -20,6 +20,11 @@ export interface Click {
   id: string | null;
 }
 
+/** An arrival on its way to the audit log: a click with its minted event id, or one that is only counted as dropped. */
+export type Arrival =
+  | { id: string; created_at: string; program_id: string; ref: string; landing: string; referrer: string }
+  | { created_at: string; program_id: string; dropped: ClickDropReason };
+
 export type ParsedClick = { ok: true; click: Click } | { ok: false; details: { path: string; message: string }[] };
 
 /**
@@ -57,7 +62,7 @@ export function parseClick(body: unknown): ParsedClick {
     details.push({ path: "referrer", message: "must be a URL or empty" });
   }
   if (id !== null && !CLICK_ID_PATTERN.test(id)) {
-    details.push({ path: "id", message: "must be 8 to 64 letters, digits, - or _" });
+    details.push({ path: "id", message: "must be 1 to 64 letters, digits, ., - or _" });
   }
   if (details.length > 0) return { ok: false, details };
   return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), id } };
@@ -65,7 +70,7 @@ export function parseClick(body: unknown): ParsedClick {
 
 /** A program id as far as its form tells; whether it exists comes out at the flush. */
 export const PROGRAM_ID_PATTERN = /^prog_[A-Za-z0-9]{1,64}$/;
-export const CLICK_ID_PATTERN = /^[A-Za-z0-9_-]{8,64}$/;
+export const CLICK_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
 const FIELDS = new Set(["program_id", "ref", "landing", "referrer", "id"]);
 const REQUIRED = [

@@ -1,0 +1,79 @@
+/** Where a visitor is, as far as the platform tells: the fields of `request.cf` that are read. */
+export interface VisitorLocation {
+  continent?: unknown;
+  longitude?: unknown;
+  latitude?: unknown;
+  colo?: unknown;
+}
+
+export interface ClickObject {
+  /** `<region>:<shard>`, from a finite set: a stranger cannot make new objects, whatever is sent. */
+  name: string;
+  hint: DurableObjectLocationHint;
+}
+
+/** Objects per region. Constant, so that a repeated click finds the object that knows it. */
+export const SHARDS = 4;
+
+/**
+ * The object that takes a visitor's clicks: the region from the continent (longitude splits Europe, North America and
+ * Asia), the shard from the data centre. One isolate lives in one data centre, so its clicks share one commit; and a
+ * visitor's retry meets the same object, which is what recognises it as a duplicate.
+ */
+export function clickObject(location: VisitorLocation | undefined): ClickObject {
+  const hint = regionOf(location);
+  const colo = typeof location?.colo === "string" ? location.colo : "";
+  return { name: `${hint}:${shardOf(colo)}`, hint };
+}
+
+/** The location hint in a click object's name; hints count only when the object is first made. */
+export function hintOf(name: string): DurableObjectLocationHint {
+  const region = name.slice(0, name.lastIndexOf(":"));
+  return REGIONS.find((known) => known === region) ?? FALLBACK;
+}
+
+const REGIONS: readonly DurableObjectLocationHint[] = [
+  "wnam",
+  "enam",
+  "sam",
+  "weur",
+  "eeur",
+  "apac-ne",
+  "apac-se",
+  "oc",
+  "afr",
+  "me",
+];
+const FALLBACK: DurableObjectLocationHint = "enam";
+
+function regionOf(location: VisitorLocation | undefined): DurableObjectLocationHint {
+  const longitude = numberIn(location?.longitude);
+  switch (location?.continent) {
+    case "NA":
+      return longitude !== null && longitude < -100 ? "wnam" : "enam";
+    case "SA":
+      return "sam";
+    case "EU":
+      return longitude !== null && longitude > 16 ? "eeur" : "weur";
+    case "AS":
+      if (longitude !== null && longitude < 63) return "me";
+      return (numberIn(location.latitude) ?? 0) > 24 ? "apac-ne" : "apac-se";
+    case "OC":
+      return "oc";
+    case "AF":
+      return "afr";
+    default:
+      return FALLBACK;
+  }
+}
+
+function numberIn(value: unknown): number | null {
+  const number = typeof value === "string" ? Number.parseFloat(value) : Number.NaN;
+  return Number.isNaN(number) ? null : number;
+}
+
+function shardOf(colo: string): number {
+  let hash = 0;
+  for (let i = 0; i < colo.length; i++) hash = (hash * 31 + colo.charCodeAt(i)) >>> 0;
+  return hash % SHARDS;
+}

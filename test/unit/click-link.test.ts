@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { linkTarget } from "../../src/domain/link.ts";
+
+const target = (to: string) => linkTarget("shop.example", to, "jane", "c1").href;
+
+describe("where a redirect link leads (contract §10: to the program's domain with `?ref=`, 'Only to that domain')", () => {
+  it.each([
+    ["/", "https://shop.example/?ref=jane&service_click=c1"],
+    ["/pricing", "https://shop.example/pricing?ref=jane&service_click=c1"],
+    ["/a?x=1&ref=other#top", "https://shop.example/a?x=1&ref=jane&service_click=c1#top"],
+    ["/a/../b", "https://shop.example/b?ref=jane&service_click=c1"],
+    ["/@evil.example", "https://shop.example/@evil.example?ref=jane&service_click=c1"],
+    ["/https://evil.example", "https://shop.example/https://evil.example?ref=jane&service_click=c1"],
+  ])("keeps the path %s", (to, href) => expect(target(to)).toBe(href));
+
+  it.each([
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example",
+    "javascript:alert(1)",
+    "evil.example",
+    "@evil.example",
+    ".evil.example",
+    ":8080",
+    "",
+    " //evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "\u0000//evil.example",
+  ])("gives the root for %j", (to) => expect(target(to)).toBe("https://shop.example/?ref=jane&service_click=c1"));
+
+  it("never leaves the domain, whatever is asked", () => {
+    const piece = fc.constantFrom(
+      "/",
+      "\\",
+      ".",
+      "..",
+      "@",
+      ":",
+      "?",
+      "#",
+      "%2f",
+      "%5c",
+      "\t",
+      "\n",
+      "\r",
+      "evil.example",
+      "https:",
+      "\u0000",
+      "//",
+      "[",
+      "]",
+      "％",
+    );
+    const to = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(piece).map((pieces) => pieces.join("")),
+      fc.webUrl(),
+    );
+    fc.assert(
+      fc.property(to, (path) => {
+        const url = linkTarget("shop.example", path, "jane", "c1");
+        expect(url.origin).toBe("https://shop.example");
+        expect([url.username, url.password, url.searchParams.get("ref")]).toEqual(["", "", "jane"]);
+        expect(new URL(url.href).origin, "as a browser reads the header").toBe("https://shop.example");
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

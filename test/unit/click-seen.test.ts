@@ -1,0 +1,40 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Seen } from "../../src/clicks/seen.ts";
+
+describe("what an object has seen", () => {
+  it("knows an id again within the window and not after it", () => {
+    const seen = new Seen(1_000, 10);
+    expect(seen.add("a", 0)).toBe(true);
+    expect(seen.add("a", 999)).toBe(false);
+    expect(seen.add("a", 1_000)).toBe(true);
+    expect(seen.add("a", 1_999)).toBe(false);
+  });
+
+  it("forgets the oldest first when there are too many", () => {
+    const seen = new Seen(1_000, 3);
+    for (const id of ["a", "b", "c", "d"]) seen.add(id, 0);
+    seen.prune(0);
+    expect(seen.add("a", 1)).toBe(true);
+    expect(seen.add("d", 1)).toBe(false);
+  });
+
+  it("agrees with a list that forgets nothing, within the window and the number", () => {
+    const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d", "e"), wait: fc.nat(400) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const seen = new Seen(1_000, 5);
+        const taken = new Map<string, number>();
+        let now = 0;
+        for (const { id, wait } of steps) {
+          now += wait;
+          const before = taken.get(id);
+          const isNew = before === undefined || now - before >= 1_000;
+          expect(seen.add(id, now)).toBe(isNew);
+          if (isNew) taken.set(id, now);
+          seen.prune(now);
+        }
+      }),
+    );
+  });
+});

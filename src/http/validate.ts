@@ -89,8 +89,8 @@ export const pageQuery = z.object({
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
 const DAY_MS = 86_400_000;
-/** The last instant of four-digit years: beyond it timestamps no longer sort as texts. */
-const LAST_MS = 253_402_300_799_999;
+/** The last day of four-digit years, 9999-12-31: beyond it timestamps no longer sort as texts. */
+const LAST_MS = 253_402_214_400_000;
 
 /**
  * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (contract §8). Both come out as milliseconds,

@@ -1,0 +1,246 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { providerSecrets } from "../../src/core/provider-secrets.ts";
+import type { Program } from "../../src/core/context.ts";
+import { DAY, HOUR } from "../../src/lib/time.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+interface ProgramBody {
+  id: string;
+  [setting: string]: unknown;
+}
+
+interface ErrorBody {
+  error: { code: string; details?: { path: string }[] };
+}
+
+const ME = "/api/v1/programs/me";
+
+async function stored(program: TestProgram): Promise<Program> {
+  const row = await env.DB.prepare("select * from programs where id = ?").bind(program.id).first<Program>();
+  if (!row) throw new Error("the program is gone");
+  return row;
+}
+
+async function updates(program: TestProgram) {
+  const { body } = await program.api<{ data: { payload: { program_id: string; changed: string[] } }[] }>(
+    "GET",
+    "/api/v1/events?type=program.updated",
+  );
+  return body.data.map(({ payload }) => payload);
+}
+
+/** A commission row as the ledger would write it. */
+async function commissionOf(program: TestProgram, partner_id: string): Promise<void> {
+  await env.DB.prepare(
+    `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
+       created_at, updated_at) values (?, ?, ?, 'manual', 'pending', 1, 1, 'USD', '{}', '', '')`,
+  )
+    .bind(`com_${program.id.slice(5)}`, program.id, partner_id)
+    .run();
+}
+
+describe("program settings", () => {
+  it("come with every setting and a flag in place of each secret", async () => {
+    const program = await makeProgram({ provider_b_webhook_secret: null });
+    const { status, body } = await program.api<ProgramBody>("GET", ME);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id: program.id,
+      name: "Test program",
+      domain: "shop.example",
+      currency: "USD",
+      default_commission_pct: 20,
+      payout_term: "NET-15",
+      min_payout_cents: 0,
+      cookie_days: 60,
+      attribution: "last",
+      auto_approve_days: null,
+      provider_a_webhook_secret_set: true,
+      provider_b_webhook_secret_set: false,
+      provider_a_api_key_set: false,
+      api_key_last4: program.api_key.slice(-4),
+    });
+    const row = await stored(program);
+    for (const hidden of [row.api_key_hash, program.api_key, row.provider_a_webhook_secret]) {
+      expect(JSON.stringify(body)).not.toContain(hidden);
+    }
+  });
+
+  it("change one by one to every allowed value, at its bounds", async () => {
+    const program = await makeProgram({ api_key_last_used_at: new Date().toISOString() });
+    const allowed: [string, unknown, unknown?][] = [
+      ["name", "Nämé"],
+      ["name", "x".repeat(200)],
+      ["domain", "Shop.EXAMPLE.com", "shop.example.com"],
+      ["domain", "münchen.example", "xn--mnchen-3ya.example"],
+      ["domain", null],
+      ["currency", "EUR"],
+      ["currency", "JPY"],
+      ["default_commission_pct", 0],
+      ["default_commission_pct", 100],
+      ["default_commission_pct", 12.3456],
+      ["payout_term", "NET-0"],
+      ["payout_term", "NET-365"],
+      ["payout_term", "NET-30"],
+      ["min_payout_cents", 0],
+      ["min_payout_cents", 2 ** 53 - 1],
+      ["cookie_days", 1],
+      ["cookie_days", 365],
+      ["attribution", "first"],
+      ["attribution", "last"],
+      ["auto_approve_days", 0],
+      ["auto_approve_days", 365],
+      ["auto_approve_days", null],
+    ];
+    for (const [field, value, kept = value] of allowed) {
+      const patched = await program.api<ProgramBody>("PATCH", ME, { [field]: value });
+      expect([field, patched.status, patched.body[field]]).toEqual([field, 200, kept]);
+      expect((await program.api<ProgramBody>("GET", ME)).body).toEqual(patched.body);
+    }
+  });
+
+  it("refuse everything else, naming the field, and change nothing then", async () => {
+    const program = await makeProgram();
+    const refused: [string, unknown[]][] = [
+      ["name", ["", null, 1, "x".repeat(201), "a\0b", "\udfff"]],
+      [
+        "domain",
+        ["", "https://shop.example", "shop.example/x", "shop.example:80", "a b.example", "localhost", "10.0.0.1"],
+      ],
+      ["domain", ["shop..example", "-a.example", "shop.example.", "user@shop.example", `${"a.".repeat(126)}ab`, 1]],
+      ["currency", ["usd", "US", "XXX", "EURO", null, ""]],
+      ["default_commission_pct", [-0.1, 100.1, 1.00001, "20", null]],
+      ["payout_term", ["NET-366", "NET-015", "NET-", "net-15", "NET-1.5", "NET--1", "15", "NET-15 ", 15, null]],
+      ["min_payout_cents", [-1, 0.5, 2 ** 53, "0", null]],
+      ["cookie_days", [0, 366, 1.5, null]],
+      ["attribution", ["middle", null]],
+      ["auto_approve_days", [-1, 366, 0.5, "1"]],
+      ["provider_a_webhook_secret", ["", "   ", 1, "a\0b"]],
+      ["provider_b_webhook_secret", ["", "x".repeat(501)]],
+      ["provider_a_api_key", ["", {}]],
+      ["id", ["prog_x"]],
+      ["owner_email", ["x@example.com"]],
+      ["shard", [1]],
+      ["api_key_hash", ["x"]],
+      ["__proto__x", [1]],
+    ];
+    const before = await stored(program);
+    for (const [field, values] of refused) {
+      for (const value of values) {
+        const reply = await program.api<ErrorBody>("PATCH", ME, { name: "Other", [field]: value });
+        expect([field, value, reply.status]).toEqual([field, value, 422]);
+        expect(reply.body.error.details?.map(({ path }) => path)).toContain(field);
+      }
+    }
+    expect({ ...(await stored(program)), api_key_last_used_at: null }).toEqual({
+      ...before,
+      api_key_last_used_at: null,
+    });
+    expect(await updates(program)).toEqual([]);
+  });
+
+  it("tell the log which fields changed and never what a secret is", async () => {
+    const program = await makeProgram();
+    const patch = { name: "New", currency: "USD", cookie_days: 30, provider_a_api_key: "rk_very_secret" };
+    expect((await program.api("PATCH", ME, patch)).status).toBe(200);
+    const [seen, ...more] = await updates(program);
+    expect(more).toEqual([]);
+    expect(seen).toEqual({ program_id: program.id, changed: ["name", "cookie_days", "provider_a_api_key"] });
+    for (const unchanged of [{}, patch, { name: "New" }]) {
+      const again = await program.api<ProgramBody>("PATCH", ME, unchanged);
+      expect([again.status, again.body["name"]]).toEqual([200, "New"]);
+    }
+    expect(await updates(program)).toHaveLength(1);
+    expect(JSON.stringify(await stored(program))).not.toContain("rk_very_secret");
+  });
+
+  it("lock the currency once a commission exists", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    expect((await program.api("PATCH", ME, { currency: "EUR" })).status).toBe(200);
+    await commissionOf(program, partner.id);
+    const locked = await program.api<ErrorBody>("PATCH", ME, { currency: "GBP", name: "Other" });
+    expect([locked.status, locked.body.error.details?.[0]?.path]).toEqual([422, "currency"]);
+    expect((await program.api<ProgramBody>("GET", ME)).body).toMatchObject({ currency: "EUR", name: "Test program" });
+    expect((await program.api("PATCH", ME, { currency: "EUR", name: "Same" })).status).toBe(200);
+  });
+
+  it("lock the currency also where the first commission comes in between the look and the change", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    let arrivals = 0;
+    const { binding } = watchDatabase(env.DB, {
+      async before(statements) {
+        if (
+          statements.some((text) => text.startsWith('update "programs"')) &&
+          statements.length > 1 &&
+          arrivals++ === 0
+        ) {
+          await commissionOf(program, partner.id);
+        }
+      },
+    });
+    const reply = await callWith<ErrorBody>({ DB: binding }, ME, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ currency: "EUR" }),
+    });
+    expect([arrivals, reply.status, reply.body.error.details?.[0]?.path]).toEqual([1, 422, "currency"]);
+    expect((await stored(program)).currency).toBe("USD");
+    expect(await updates(program)).toEqual([]);
+  });
+
+  it("lose no change where many come at once", async () => {
+    const program = await makeProgram();
+    const patches = [{ name: "A" }, { cookie_days: 9 }, { attribution: "first" }, { payout_term: "NET-7" }];
+    const all = Array.from({ length: 16 }, (_, i) => program.api("PATCH", ME, patches[i % patches.length]));
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual(all.map(() => 200));
+    expect((await program.api("GET", ME)).body).toMatchObject(Object.assign({}, ...patches) as object);
+    expect(await updates(program)).toHaveLength(4);
+  });
+});
+
+describe("provider secrets", () => {
+  it("stay valid for 24 h after they are replaced, and not a moment after they are cleared", async () => {
+    for (const provider of ["provider_a", "provider_b"] as const) {
+      const field = `${provider}_webhook_secret`;
+      const program = await makeProgram({ [field]: null });
+      const set = async (secret: string | null) => {
+        const reply = await program.api<ProgramBody>("PATCH", ME, { [field]: secret });
+        expect([reply.status, reply.body[`${field}_set`]]).toEqual([200, secret !== null]);
+      };
+      const valid = async (after = 0) =>
+        providerSecrets(testContext(Date.now() + after), await stored(program), provider);
+      await set("first");
+      expect(await valid()).toEqual(["first"]);
+      await set(" second\n");
+      expect(await valid()).toEqual(["second", "first"]);
+      expect(await valid(DAY - HOUR)).toEqual(["second", "first"]);
+      expect(await valid(DAY + HOUR)).toEqual(["second"]);
+      // Pasting the present one again must not push out the one that is still in use at the vendor.
+      await set("second");
+      expect(await valid()).toEqual(["second", "first"]);
+      await set(null);
+      expect(await valid()).toEqual([]);
+      await set("third");
+      expect(await valid()).toEqual(["third"]);
+    }
+  });
+
+  it("show in the integrations status only as set, and as configured once a verified event has come", async () => {
+    const arrived = "2026-01-02T03:04:05.678Z";
+    const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
+    const status = () => program.api("GET", "/api/v1/integrations/status");
+    expect((await status()).body).toEqual({
+      provider_a: { configured: false, webhook_secret_set: true, last_event_at: null },
+      provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived },
+      email: { configured: false },
+    });
+    await program.api("PATCH", ME, { provider_b_webhook_secret: "pdl_x" });
+    expect((await status()).body).toMatchObject({
+      provider_b: { configured: true, webhook_secret_set: true, last_event_at: arrived },
+    });
+  });
+});

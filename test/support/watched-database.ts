@@ -1,0 +1,91 @@
+/** The database between the Worker and D1: counts the round trips, fails where a test wants it to. */
+import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
+import { app } from "../../src/app.ts";
+import type { Bindings } from "../../src/env.ts";
+import { BASE_URL, type Reply } from "./program.ts";
+
+export interface SentStatement {
+  sql: string;
+  values: unknown[];
+}
+
+export interface WatchedDatabase {
+  binding: D1Database;
+  /** The statements of every round trip, in order. */
+  roundTrips: SentStatement[][];
+}
+
+export interface Faults {
+  /** Runs before each round trip is sent, with its statements. */
+  before?: (statements: string[]) => Promise<void> | void;
+  /** A statement to put into a batch at this position, or null to leave the batch as it is. */
+  inject?: (statements: string[]) => { at: number; sql: string } | null;
+}
+
+export function watchDatabase(database: D1Database, faults: Faults = {}): WatchedDatabase {
+  const roundTrips: SentStatement[][] = [];
+  const watched = new WeakMap<object, { statement: D1PreparedStatement; sent: SentStatement }>();
+  const send = async (statements: SentStatement[]) => {
+    roundTrips.push(statements);
+    await faults.before?.(statements.map(({ sql }) => sql));
+  };
+  const watchStatement = (statement: D1PreparedStatement, sent: SentStatement): D1PreparedStatement => {
+    const proxy = new Proxy(statement, {
+      get(target, name) {
+        if (name === "bind") {
+          return (...values: unknown[]) => watchStatement(target.bind(...values), { sql: sent.sql, values });
+        }
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        const call = (...args: unknown[]): unknown => Reflect.apply(member, target, args);
+        if (!["run", "all", "first", "raw"].includes(String(name))) return call;
+        return async (...args: unknown[]) => {
+          await send([sent]);
+          return call(...args);
+        };
+      },
+    });
+    watched.set(proxy, { statement, sent });
+    return proxy;
+  };
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const parts = statements.map((statement) => watched.get(statement) ?? { statement, sent: { sql: "", values: [] } });
+    await send(parts.map(({ sent }) => sent));
+    const plain = parts.map(({ statement }) => statement);
+    const fault = faults.inject?.(parts.map(({ sent }) => sent.sql));
+    if (fault) plain.splice(fault.at, 0, database.prepare(fault.sql));
+    return database.batch(plain);
+  };
+  const binding = new Proxy(database, {
+    get(target, name) {
+      if (name === "prepare") return (sql: string) => watchStatement(target.prepare(sql), { sql, values: [] });
+      if (name === "batch") return batch;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function"
+        ? (...args: unknown[]): unknown => Reflect.apply(member, target, args)
+        : member;
+    },
+  });
+  return { binding, roundTrips };
+}
+
+/** Wake-ups that nobody hears, so that a test decides when deliveries run. */
+export const SILENT_QUEUE = { sendBatch: async () => ({}) } as unknown as Bindings["DELIVERIES"];
+
+/** Calls the app with other bindings than the deployment's; waits for what it leaves running. */
+export async function callWith<T = Record<string, unknown>>(
+  bindings: Partial<Bindings>,
+  path: string,
+  init: RequestInit = {},
+): Promise<Reply<T>> {
+  const context = createExecutionContext();
+  const response = await app.fetch(
+    new Request(`${BASE_URL}${path}`, init),
+    { ...(env as unknown as Bindings), DELIVERIES: SILENT_QUEUE, ...bindings },
+    context,
+  );
+  const text = await response.text();
+  await waitOnExecutionContext(context);
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+}

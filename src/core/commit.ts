@@ -56,9 +56,10 @@ export class CommitConflict extends Error {
 }
 
 /**
- * THE write path: the writes, their audit events, the event counts, and one delivery row for every endpoint subscribed
- * at this moment, in one D1 batch, which is one transaction; then the wake-ups. All of it or nothing (architecture,
- * invariant 1). Returns the ids of the audit events, in order.
+ * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
+ * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
+ * transaction; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the audit
+ * events, in order.
  *
  * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
  */
@@ -85,6 +86,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     if (!source.messages) continue;
     statements.push(
       db.run(insertMessages(program_id, created_at, source.messages)),
+      db.run(insertMissed(program_id, source.messages)),
       db.all(insertDeliveries(program_id, created_at, source.messages, ctx.now)),
     );
     returning.push(statements.length - 1);
@@ -178,8 +180,8 @@ function countEvents(program_id: string, day: string, source: SQL): SQL {
     on conflict (program_id, type, day) do update set count = count + excluded.count`;
 }
 
-/** The endpoints of `program_id` that are subscribed to the event of the JSON row `m`. */
-const SUBSCRIBED = sql`e.deleted_at is null and e.active = 1
+/** Endpoints that are subscribed to the event of the JSON row `m`, active or not. */
+const SUBSCRIBED = sql`e.deleted_at is null
   and exists (select 1 from json_each(e.events) s where s.value in ('*', m.value ->> 'event'))`;
 
 function insertMessages(program_id: string, created_at: string, messages: SQL): SQL {
@@ -189,12 +191,19 @@ function insertMessages(program_id: string, created_at: string, messages: SQL): 
     where exists (select 1 from webhook_endpoints e where e.program_id = ${program_id} and ${SUBSCRIBED})`;
 }
 
+/** What an endpoint that is not active now would have been sent: `recover` may send this later, and nothing else. */
+function insertMissed(program_id: string, messages: SQL): SQL {
+  return sql`insert into missed_deliveries (endpoint_id, event_id)
+    select e.id, m.value ->> 'id'
+    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and e.active = 0 and ${SUBSCRIBED}`;
+}
+
 function insertDeliveries(program_id: string, created_at: string, messages: SQL, now: number): SQL {
   return sql`insert into deliveries
       (id, program_id, endpoint_id, event_id, event, status, attempt_count, next_attempt_at, created_at)
     select ${deliveryId(now)}, ${program_id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
       ${created_at}
-    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and ${SUBSCRIBED}
+    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and e.active = 1 and ${SUBSCRIBED}
     returning id`;
 }
 

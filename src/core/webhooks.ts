@@ -73,7 +73,7 @@ export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Pro
             and deleted_at is null) > ${MAX_ENDPOINTS}`,
         ),
       ],
-      occurrences: [occurrence("webhook_endpoint.created", endpoint)],
+      occurrences: [endpointOccurrence("webhook_endpoint.created", endpoint)],
       result: made,
     });
     return made;
@@ -107,7 +107,7 @@ export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: Endpoin
           expect: 1,
         },
       ],
-      occurrences: [occurrence("webhook_endpoint.updated", endpoint)],
+      occurrences: [endpointOccurrence("webhook_endpoint.updated", endpoint)],
       result: endpoint,
     });
     return endpoint;
@@ -132,7 +132,7 @@ export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpo
             .where(and(eq(deliveries.endpoint_id, id), sql`${deliveries.status} in ('pending', 'delivering')`)),
         },
       ],
-      occurrences: [occurrence("webhook_endpoint.deleted", endpoint)],
+      occurrences: [endpointOccurrence("webhook_endpoint.deleted", endpoint)],
       result: endpoint,
     });
     return endpoint;
@@ -166,7 +166,12 @@ function eventList(events: readonly string[]): string[] {
   return events.includes("*") ? ["*"] : [...new Set(events)];
 }
 
-function occurrence(type: `webhook_endpoint.${"created" | "updated" | "deleted"}`, endpoint: Endpoint): Occurrence {
+/** What happened to an endpoint, for the audit log; `why` where its owner did not plainly change it. */
+export function endpointOccurrence(
+  type: `webhook_endpoint.${"created" | "updated" | "deleted"}`,
+  endpoint: Endpoint,
+  why: { reason?: string; [detail: string]: unknown } = {},
+): Occurrence {
   const { id: endpoint_id, url, events, description, active } = endpoint;
-  return { type, payload: { endpoint_id, url, events, description, active } };
+  return { type, payload: { endpoint_id, url, events, description, active, ...why } };
 }

@@ -1,0 +1,70 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+
+/** What the database holds for the program's endpoints, by endpoint. */
+async function rowsOf(program: TestProgram) {
+  const [deliveries, missed, messages] = await env.DB.batch<Record<string, string>>([
+    env.DB.prepare(
+      "select endpoint_id, event_id, event, status from deliveries where program_id = ? order by rowid",
+    ).bind(program.id),
+    env.DB.prepare(
+      `select m.endpoint_id, m.event_id from missed_deliveries m join webhook_endpoints e on e.id = m.endpoint_id
+      where e.program_id = ? order by m.event_id`,
+    ).bind(program.id),
+    env.DB.prepare("select event_id, event, body from messages where program_id = ? order by event_id").bind(
+      program.id,
+    ),
+  ]);
+  return { deliveries: deliveries!.results, missed: missed!.results, messages: messages!.results };
+}
+
+async function makeEndpoint(program: TestProgram, events: string[], active = true): Promise<string> {
+  const made = await program.api<{ id: string }>("POST", "/api/v1/webhooks", { url: "https://r.example.com/", events });
+  if (!active) await program.api("PATCH", `/api/v1/webhooks/${made.body.id}`, { active });
+  return made.body.id;
+}
+
+describe("the rows that a commit leaves for its event", () => {
+  it("are a delivery for each active subscriber and a note of what each inactive subscriber misses", async () => {
+    const program = await makeProgram();
+    const all = await makeEndpoint(program, ["*"]);
+    const paused = await makeEndpoint(program, ["partner.created"], false);
+    const pausedAll = await makeEndpoint(program, ["*"], false);
+    await makeEndpoint(program, ["payout.paid"]);
+    await makeEndpoint(program, ["payout.paid"], false);
+    const deleted = await makeEndpoint(program, ["*"]);
+    await program.api("DELETE", `/api/v1/webhooks/${deleted}`);
+    const stranger = await makeProgram();
+    await makeEndpoint(stranger, ["*"]);
+    await makeEndpoint(stranger, ["*"], false);
+
+    await makePartner(program, {}, "invited");
+
+    const { deliveries, missed, messages } = await rowsOf(program);
+    expect(messages).toHaveLength(1);
+    const event_id = messages[0]!["event_id"];
+    expect(deliveries).toEqual([{ endpoint_id: all, event_id, event: "partner.created", status: "pending" }]);
+    expect(missed.map((row) => row["endpoint_id"]).toSorted()).toEqual([paused, pausedAll].toSorted());
+    expect(missed.every((row) => row["event_id"] === event_id)).toBe(true);
+    expect(await rowsOf(stranger)).toEqual({ deliveries: [], missed: [], messages: [] });
+  });
+
+  it("keep the body of an event that only an inactive endpoint is subscribed to", async () => {
+    const program = await makeProgram();
+    const paused = await makeEndpoint(program, ["partner.created"], false);
+    const partner = await makePartner(program);
+    const { deliveries, missed, messages } = await rowsOf(program);
+    expect(deliveries).toEqual([]);
+    expect(messages.map(({ event }) => event)).toEqual(["partner.created"]);
+    expect(missed).toEqual([{ endpoint_id: paused, event_id: messages[0]!["event_id"] }]);
+    expect(JSON.parse(messages[0]!["body"]!)).toMatchObject({ event: "partner.created", data: { id: partner.id } });
+  });
+
+  it("are none at all where nobody is subscribed", async () => {
+    const program = await makeProgram();
+    await makeEndpoint(program, ["payout.paid"]);
+    await makePartner(program);
+    expect(await rowsOf(program)).toEqual({ deliveries: [], missed: [], messages: [] });
+  });
+});

@@ -50,7 +50,7 @@ const total = z
     [
       z
         .string()
-        .regex(/^[0-9]{1,16}$/)
+        .regex(/^[0-9]+$/)
         .transform(Number),
       z.number(),
     ],

@@ -106,9 +106,7 @@ export const instant = z
 
 /** The field of a value that may be anything; undefined when there is none. */
 export function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { providerA } from "../../src/providers/provider-a.ts";
+import { readerOf } from "../support/parsed.ts";
 import {
-  bodyOfA,
   chargeRefunded,
   chargeSucceeded,
   customerEvent,
@@ -18,28 +18,7 @@ import {
   type EventA,
 } from "../support/provider-a.ts";
 
-function parse(event: EventA) {
-  return providerA.parse(JSON.parse(bodyOfA(event)));
-}
-
-function factsOf(event: EventA): Fact[] {
-  const result = parse(event);
-  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
-  expect(result.event.ignored === null).toBe(result.event.facts.length > 0);
-  return result.event.facts;
-}
-
-function ignoredAs(event: EventA): string | null {
-  const result = parse(event);
-  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
-  expect(result.event.facts).toEqual([]);
-  return result.event.ignored;
-}
-
-function refusedPaths(event: EventA): string[] {
-  const result = parse(event);
-  return result.ok ? [] : result.details.map((detail) => detail.path);
-}
+const { factsOf, ignoredAs, refusedPaths } = readerOf(providerA);
 
 const AT = 1_755_480_865;
 const AT_ISO = "2025-08-18T01:34:25.000Z";

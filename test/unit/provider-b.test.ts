@@ -1,41 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { providerB } from "../../src/providers/provider-b.ts";
+import { readerOf } from "../support/parsed.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
-  bodyOfB,
   eventB,
   subscriptionCanceled,
   subscriptionEventB,
   transactionCompleted,
   transactionEvent,
-  type EventB,
 } from "../support/provider-b.ts";
 
-/** Parses an event as it comes off the wire. */
-function parse(event: EventB) {
-  return providerB.parse(JSON.parse(bodyOfB(event)));
-}
-
-function factsOf(event: EventB): Fact[] {
-  const result = parse(event);
-  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
-  expect(result.event.ignored === null).toBe(result.event.facts.length > 0);
-  return result.event.facts;
-}
-
-function ignoredAs(event: EventB): string | null {
-  const result = parse(event);
-  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
-  expect(result.event.facts).toEqual([]);
-  return result.event.ignored;
-}
-
-function refusedPaths(event: EventB): string[] {
-  const result = parse(event);
-  return result.ok ? [] : result.details.map((detail) => detail.path);
-}
+const { factsOf, ignoredAs, parse, refusedPaths } = readerOf(providerB);
 
 const occurred_at = "2024-05-12T10:18:53.001234Z";
 const AT_ISO = "2024-05-12T10:18:53.001Z";

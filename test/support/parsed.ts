@@ -1,0 +1,46 @@
+import { expect } from "vitest";
+import type { AttributionFact, Fact, PaymentFact } from "../../src/domain/fact.ts";
+import type { ParseResult, Provider, ProviderEvent } from "../../src/providers/provider.ts";
+
+/** What a provider makes of an event as it comes off the wire. */
+export function readerOf(provider: Provider) {
+  const parse = (event: object): ParseResult => provider.parse(JSON.parse(JSON.stringify(event)));
+
+  /** The event, which must be understood; either it says something or it names why not. */
+  const eventOf = (event: object): ProviderEvent => {
+    const result = parse(event);
+    if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.details)}`);
+    expect(result.event.ignored === null).toBe(result.event.facts.length > 0);
+    return result.event;
+  };
+
+  const factsOf = (event: object): Fact[] => eventOf(event).facts;
+
+  return {
+    parse,
+    eventOf,
+    factsOf,
+
+    /** The one payment it tells of. */
+    paymentOf(event: object): PaymentFact {
+      const payments = factsOf(event).filter((fact) => fact.kind === "payment");
+      expect(payments).toHaveLength(1);
+      return payments[0]!;
+    },
+
+    attributionsOf: (event: object): AttributionFact[] => factsOf(event).filter((fact) => fact.kind === "attribution"),
+
+    /** Why it is not used. */
+    ignoredAs(event: object): string | null {
+      const { facts, ignored } = eventOf(event);
+      expect(facts).toEqual([]);
+      return ignored;
+    },
+
+    /** Where its shape is refused; nowhere when it is understood. */
+    refusedPaths(event: object): string[] {
+      const result = parse(event);
+      return result.ok ? [] : result.details.map((detail) => detail.path);
+    },
+  };
+}

@@ -50,6 +50,8 @@ export class PortTaken extends Error {
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   quietWrangler();
   await refuseTakenPort(options.port);
+  // Of the runtime's own lines none, also those that `logLevel` below does not reach (one per queue batch).
+  process.env["WRANGLER_LOG"] = "none";
   const [{ unstable_startWorker: startWorker }] = await Promise.all([import("wrangler"), migrate(options.persistTo)]);
   const secrets = Object.entries(options.secrets ?? {});
   const worker = await startWorker({
@@ -93,7 +95,8 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 export async function migrate(persistTo: string): Promise<void> {
   const args = ["d1", "migrations", "apply", "DB", "--local", "--persist-to", persistTo];
   try {
-    await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT });
+    const env = { ...process.env, WRANGLER_LOG: "log" };
+    await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env });
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`The migrations could not be applied to ${persistTo}:\n${stdout}${stderr}`, { cause: error });

@@ -1,0 +1,287 @@
+import { gzipSync } from "node:zlib";
+import { bodyOfA, sessionCompleted, signA } from "../../../test/support/provider-a.ts";
+import { bodyOfB, signB, transactionCompleted } from "../../../test/support/provider-b.ts";
+import { call, dollars, expectSame, expectStatus } from "./client.ts";
+import type { PlayedWorld } from "./receiver.ts";
+import { eventually, made, Steps } from "./steps.ts";
+
+export interface Target {
+  url: string;
+  /** The operator's token, with which the demo makes a program of its own. */
+  admin_token?: string | undefined;
+  /** In its place: the key of a program whose flows and provider secrets the demo may change. */
+  api_key?: string | undefined;
+  /** Where the demo plays the outside world. Without it the webhook goes to a name that does not exist. */
+  world?: PlayedWorld | undefined;
+}
+
+/** The host of the demo's receiver: a name that no resolver knows. */
+export const RECEIVER_HOST = "hooks.shop.example";
+
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const SECRETS = {
+  provider_a_webhook_secret: `whsec_demo_${crypto.randomUUID()}`,
+  provider_b_webhook_secret: `pdl_ntfset_demo_${crypto.randomUUID()}`,
+};
+
+interface Identified {
+  id: string;
+}
+interface Commission extends Identified {
+  amount_cents: number;
+  txn_amount_cents: number;
+  status: string;
+  flow_id: string | null;
+  payment_id: string;
+  provider: string;
+}
+interface Trace {
+  arithmetic: string | null;
+  flows: { name: string; matched: boolean }[];
+}
+interface Delivery extends Identified {
+  event: string;
+  status: string;
+  next_attempt_at: string | null;
+  attempts: { number: number; status_code: number | null; error: string | null; duration_ms: number }[];
+}
+interface List<T> {
+  data: T[];
+  total: number;
+}
+
+/** The main journey of the service, over HTTP alone. Gives how many steps there were and how many differed. */
+export async function journey({ url, admin_token, api_key, world }: Target): Promise<Steps> {
+  const steps = new Steps();
+  const slug = admin_token ? "jane" : `jane-${crypto.randomUUID().slice(0, 8)}`;
+  // Above whatever flows a program has that is not the demo's own.
+  const priority = 1_000_000;
+  let program: Identified | undefined;
+  let key = api_key;
+  let partner: Identified | undefined;
+  let big: Identified | undefined;
+  let every: Identified | undefined;
+  let endpoint: (Identified & { secret: string }) | undefined;
+  let commission: Commission | undefined;
+
+  const api = <T>(method: string, path: string, body?: unknown) =>
+    call<T>(`${url}/api/v1${path}`, { method, bearer: made(key, "API key"), body });
+
+  await steps.step("The service answers", "GET /healthz is 200 ok", async () => {
+    const { status } = expectStatus(await call<{ status: string }>(`${url}/healthz`), 200);
+    expectSame(status, "ok", "its status");
+    return url;
+  });
+
+  if (admin_token) {
+    await steps.step("The operator creates a program", "201 with an API key", async () => {
+      const body = { name: "Demo shop", owner_email: "owner@shop.example", domain: "shop.example" };
+      const reply = await call<{ program: Identified; api_key: string }>(`${url}/admin/programs`, {
+        ...{ method: "POST", bearer: admin_token, body },
+      });
+      ({ program, api_key: key } = expectStatus(reply, 201));
+      return program.id;
+    });
+  }
+  await steps.step("The API key opens its program", "200, and 401 without the key", async () => {
+    program = expectStatus(await api<Identified & { currency: string }>("GET", "/programs/me"), 200);
+    expectStatus(await call(`${url}/api/v1/programs/me`), 401);
+    return `${program.id}; without the key 401`;
+  });
+
+  await steps.step("A partner is registered", "201, invited", async () => {
+    const body = { email: `${slug}@partners.example`, first_name: "Jane", slug };
+    const reply = await api<Identified & { status: string }>("POST", "/partners", body);
+    partner = expectStatus(reply, 201);
+    expectSame(reply.body.status, "invited", "the status");
+    return `${partner.id}, link https://shop.example/?ref=${slug}, invited`;
+  });
+  await steps.step("The partner is activated", "200, active", async () => {
+    const path = `/partners/${made(partner, "partner").id}`;
+    const { status } = expectStatus(await api<{ status: string }>("PATCH", path, { status: "active" }), 200);
+    expectSame(status, "active", "the status");
+    return status;
+  });
+  await steps.step("A flow for big purchases", "201", async () => {
+    const conditions = [{ field: "txn_amount_cents", op: "gt", value: 20_000 }];
+    const body = { name: "Big purchases", action_type: "percentage", action_value: 30, conditions, priority };
+    big = expectStatus(await api<Identified>("POST", "/flows", body), 201);
+    return "30 % of payments over 200.00 USD, evaluated first";
+  });
+  await steps.step("A flow for all others", "201", async () => {
+    const body = { name: "Every purchase", action_type: "percentage", action_value: 12.5, priority: priority - 1 };
+    every = expectStatus(await api<Identified>("POST", "/flows", body), 201);
+    return "12.5 % of every payment";
+  });
+  await steps.step("A webhook endpoint is registered", "201 with its signing secret", async () => {
+    const body = { url: `https://${RECEIVER_HOST}/affiliate`, events: ["commission.created"] };
+    endpoint = expectStatus(await api<Identified & { secret: string }>("POST", "/webhooks", body), 201);
+    if (!endpoint.secret.startsWith("whsec_")) throw new Error("there is no secret in the reply");
+    return `${endpoint.id} at ${body.url}`;
+  });
+
+  await steps.step("A page loads the tracking script", "GET /service.js is at most 1,024 bytes gzipped", async () => {
+    const reply = await call<string>(`${url}/service.js`);
+    const size = gzipSync(expectStatus(reply, 200)).length;
+    if (size > 1024) throw new Error(`it is ${size} bytes gzipped`);
+    return `${size} bytes gzipped, ${reply.headers.get("cache-control")}`;
+  });
+  const landing = `/pricing?ref=${slug}`;
+  await steps.step("A visitor follows the partner's link", "POST /click is 202", async () => {
+    const click = { program_id: made(program, "program").id, ref: slug, landing, referrer: "https://blog.example/" };
+    const headers = { "content-type": "text/plain", "user-agent": BROWSER, origin: "https://shop.example" };
+    expectStatus(await call(`${url}/click`, { method: "POST", headers, body: JSON.stringify(click) }), 202);
+    return "accepted and durable";
+  });
+  await steps.step("The click is in the audit log", "one event of type click within 10 s", async () => {
+    const started = Date.now();
+    const event = await eventually(
+      10,
+      async () => {
+        const list = await api<List<{ payload: Record<string, unknown> }>>("GET", "/events?type=click");
+        return expectStatus(list, 200).data.find(({ payload }) => payload["ref"] === slug);
+      },
+      "the click",
+    );
+    expectSame(event.payload["landing"], landing, "its landing");
+    return `after ${((Date.now() - started) / 1000).toFixed(1)} s, ref ${slug}, landing ${landing}`;
+  });
+
+  await steps.step("The owner pastes the providers' signing secrets", "200, both set", async () => {
+    const settings = expectStatus(await api<Record<string, unknown>>("PATCH", "/programs/me", SECRETS), 200);
+    expectSame(settings["provider_a_webhook_secret_set"], true, "provider A's");
+    expectSame(settings["provider_b_webhook_secret_set"], true, "provider B's");
+    return "both set, shown nowhere again";
+  });
+  const session = bodyOfA(sessionCompleted({ ref: slug, amount: 12_000, tax: 2_000, email: "buyer@example.com" }));
+  const sendA = async (secret: string) =>
+    call<{ received: boolean; outcome: string }>(
+      `${url}/webhooks/provider_a?program_id=${made(program, "program").id}`,
+      {
+        method: "POST",
+        headers: { "provider-a-signature": await signA(session, secret) },
+        body: session,
+      },
+    );
+  await steps.step("Provider A's event with a wrong signature", "401, nothing stored", async () => {
+    expectStatus(await sendA("whsec_somebody_elses"), 401);
+    return "refused with 401";
+  });
+  await steps.step("Provider A reports a payment of 120.00 USD, 20.00 of it tax", "200, a commission", async () => {
+    const { outcome } = expectStatus(await sendA(SECRETS.provider_a_webhook_secret), 200);
+    expectSame(outcome, "commission", "the outcome");
+    return "200, commission";
+  });
+  await steps.step("Provider A sends the same event again", "200, and still one commission", async () => {
+    expectStatus(await sendA(SECRETS.provider_a_webhook_secret), 200);
+    const path = `/commissions?partner_id=${made(partner, "partner").id}`;
+    expectSame(expectStatus(await api<List<Commission>>("GET", path), 200).total, 1, "the number of commissions");
+    return "still one commission";
+  });
+  await steps.step("Provider B reports a payment of 300.00 USD", "200, a commission", async () => {
+    const event = transactionCompleted({ ref: slug, program: made(program, "program").id, amount: 30_000 });
+    const body = bodyOfB(event);
+    const headers = { "provider-b-signature": await signB(body, SECRETS.provider_b_webhook_secret) };
+    const reply = await call<{ outcome: string }>(`${url}/webhooks/provider_b`, { method: "POST", headers, body });
+    expectSame(expectStatus(reply, 200).outcome, "commission", "the outcome");
+    return "200, commission";
+  });
+
+  await steps.step("The commissions", "12.5 % of 100.00 and 30 % of 300.00 USD, pending", async () => {
+    const path = `/commissions?partner_id=${made(partner, "partner").id}`;
+    const { data } = expectStatus(await api<List<Commission>>("GET", path), 200);
+    const of = (provider: string) =>
+      made(
+        data.find((row) => row.provider === provider),
+        `commission of ${provider}`,
+      );
+    commission = of("provider_a");
+    expectSame(commission.amount_cents, 1250, "the amount for provider A's payment");
+    expectSame(commission.txn_amount_cents, 10_000, "its base");
+    expectSame(commission.flow_id, made(every, "second flow").id, "its flow");
+    expectSame(of("provider_b").amount_cents, 9000, "the amount for provider B's payment");
+    expectSame(of("provider_b").flow_id, made(big, "first flow").id, "its flow");
+    expectSame(commission.status, "pending", "the status");
+    return data.map((row) => `${dollars(row.amount_cents)} of ${dollars(row.txn_amount_cents)}`).join(", ");
+  });
+  await steps.step("Why it is that much", "the first flow did not match, the second one did", async () => {
+    const path = `/payments/${made(commission, "commission").payment_id}`;
+    const { trace } = expectStatus(await api<{ trace: Trace }>("GET", path), 200);
+    const tried = trace.flows.map(({ name, matched }) => `${name} ${matched ? "matched" : "did not match"}`);
+    expectSame(tried.join(", "), "Big purchases did not match, Every purchase matched", "the trace");
+    return `${tried.join(", ")}: ${trace.arithmetic}`;
+  });
+  await steps.step("The partner's stats", "2 commissions, 102.50 USD pending", async () => {
+    const path = `/partners/${made(partner, "partner").id}`;
+    const { stats } = expectStatus(await api<{ stats: Record<string, number> }>("GET", path), 200);
+    expectSame(stats["total_commissions"], 2, "the number of commissions");
+    expectSame(stats["total_earned_cents"], 10_250, "the sum earned");
+    expectSame(stats["pending_cents"], 10_250, "the sum pending");
+    return `2 commissions, ${dollars(10_250)} earned, all of it pending`;
+  });
+  await steps.step("The audit log", "every occurrence once", async () => {
+    const expected: Record<string, number> = {
+      "partner.created": 1,
+      "partner.updated": 1,
+      "flow.created": 2,
+      "webhook_endpoint.created": 1,
+      click: 1,
+      "webhook.provider_a": 1,
+      "webhook.provider_b": 1,
+      "commission.created": 2,
+    };
+    for (const [type, count] of Object.entries(expected)) {
+      const { total } = expectStatus(await api<List<unknown>>("GET", `/events?type=${type}`), 200);
+      if (admin_token ? total !== count : total < count) throw new Error(`${type} stands there ${total} times`);
+    }
+    const { total } = expectStatus(await api<List<unknown>>("GET", "/events"), 200);
+    return `${total} events: ${Object.entries(expected)
+      .map(([type, count]) => `${type} ${count}`)
+      .join(", ")}`;
+  });
+  await steps.step("The integrations", "both providers configured", async () => {
+    const status = expectStatus(await api<Record<string, { configured: boolean }>>("GET", "/integrations/status"), 200);
+    expectSame(status["provider_a"]?.configured, true, "provider A's");
+    expectSame(status["provider_b"]?.configured, true, "provider B's");
+    return "both providers configured";
+  });
+
+  const outcome = world ? "succeeded, 200" : "attempt 1 failed: no such name, attempt 2 in 5 minutes";
+  await steps.step("The webhooks to the endpoint", `two deliveries, each ${outcome}`, async () => {
+    const path = `/webhooks/${made(endpoint, "endpoint").id}`;
+    const deliveries = await eventually(
+      15,
+      async () => {
+        const { deliveries: all } = expectStatus(await api<{ deliveries: Delivery[] }>("GET", path), 200);
+        return all.length === 2 && all.every(({ attempts }) => attempts.length > 0) ? all : undefined;
+      },
+      "the first attempt of both deliveries",
+    );
+    for (const { event, status, attempts, next_attempt_at } of deliveries) {
+      expectSame(event, "commission.created", "the event");
+      expectSame(status, world ? "succeeded" : "pending", "the status");
+      expectSame(attempts[0]?.error, world ? null : "dns", "the error of attempt 1");
+      if (world) expectSame(attempts[0]?.status_code, 200, "the status code of attempt 1");
+      else if (!next_attempt_at) throw new Error("no second attempt is planned");
+    }
+    return deliveries
+      .map(
+        ({ id, attempts: [first] }) =>
+          `${id} attempt 1 ${first?.error ?? first?.status_code} in ${first?.duration_ms} ms`,
+      )
+      .join(", ");
+  });
+  if (world) {
+    await steps.step("The receiver checks their signatures", "both hold", async () => {
+      const received = world.received(made(endpoint, "endpoint").secret);
+      expectSame(received.length, 2, "the number received");
+      expectSame(
+        received.every(({ signed }) => signed),
+        true,
+        "each signature holding",
+      );
+      return "X-Service-Signature and the Standard Webhooks headers hold for both";
+    });
+  }
+  return steps;
+}

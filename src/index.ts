@@ -1,8 +1,7 @@
-import { DurableObject } from "cloudflare:workers";
 import { app } from "./app.ts";
 import type { Bindings } from "./env.ts";
 
-export class ClickCounter extends DurableObject {}
+export { ClickCounter } from "./clicks/counter.ts";
 
 export default {
   fetch: app.fetch,

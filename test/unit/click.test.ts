@@ -65,7 +65,7 @@ describe("a reported click (contract §10: `{program_id, ref, landing, referrer}
   });
 
   it("takes refs of 1 and of 64 characters of the whole alphabet", () => {
-    for (const ref of ["a", "-", "_", `${"AZaz09_-".repeat(8)}`]) expect(refusedPaths({ ...CLICK, ref })).toEqual([]);
+    for (const ref of ["a", "-", "_", "AZaz09_-".repeat(8)]) expect(refusedPaths({ ...CLICK, ref })).toEqual([]);
   });
 
   it("keeps of a landing the path alone, and 1,024 characters of each text", () => {
@@ -94,7 +94,10 @@ describe("a reported click (contract §10: `{program_id, ref, landing, referrer}
         const { landing, referrer } = parsed.click;
         return (
           [landing, referrer].every(
-            (kept) => kept.length <= KEPT_CHARACTERS && kept.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(kept),
+            (kept) =>
+              kept.length <= KEPT_CHARACTERS &&
+              kept.isWellFormed() &&
+              !/\p{Cc}/u.test(kept.replace(/[\u0080-\u009f]/g, "")),
           ) &&
           landing.startsWith("/") &&
           !/[?#]/.test(landing)

@@ -1,0 +1,181 @@
+import { randomToken } from "../lib/crypto.ts";
+import { SECOND } from "../lib/time.ts";
+import { batchOf, type ClickBatch, type CommitReply, type PendingArrival } from "./batch.ts";
+import type { ClickObject } from "./region.ts";
+
+/** `stored`: durable in the click object. `refused`: perhaps not stored; the sender may try again with the same id. */
+export type Acceptance = "stored" | "refused";
+
+/** What is needed of the request that brought the arrival. */
+export interface Host {
+  CLICKS: { getByName(name: string, options?: { locationHint: DurableObjectLocationHint }): CommitTarget };
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+export interface CommitTarget {
+  commit(batch: ClickBatch): Promise<CommitReply>;
+}
+
+/**
+ * Makes an arrival durable and tells whether it is, within `GIVE_UP_MS` at most. Never throws.
+ *
+ * Group commit: at most one call to an object is in flight per isolate; whoever arrives meanwhile rides the next one.
+ * Nothing waits when nobody is ahead, and under load one call carries all that gathered during the last one.
+ *
+ * The runtime sets the form. I/O belongs to the request that began it, so the call is made by one of the waiting
+ * requests, the leader, kept alive by `waitUntil` when its client hangs up. A promise of another request may be resolved
+ * but not awaited, so each waiter has its own; and a request that waits for nothing of its own is judged hung, so each
+ * has a timer, which is its bounded wait and the watchdog that takes the lead when nothing moves any more.
+ */
+export async function accept(arrival: PendingArrival, object: ClickObject, host: Host): Promise<Acceptance> {
+  const lane = laneOf(object);
+  if (lane.waiting.length >= MAX_WAITING) return "refused";
+  const waiter = new Waiter(arrival);
+  lane.waiting.push(waiter);
+  if (lane.term === IDLE) host.waitUntil(lead(lane, host));
+  for (let waited = 0; waited < GIVE_UP_MS; waited += WATCH_MS) {
+    const signal = await waiter.signal(WATCH_MS);
+    if (waiter.acceptance !== null) return waiter.acceptance;
+    const stalled = Date.now() - lane.movedAt >= WATCH_MS && lane.waiting.includes(waiter);
+    if (signal === "lead" || stalled) host.waitUntil(lead(lane, host));
+  }
+  // What nobody has sent yet must not be stored after its sender was told to try again.
+  const at = lane.waiting.indexOf(waiter);
+  if (at >= 0) lane.waiting.splice(at, 1);
+  return "refused";
+}
+
+/** Arrivals in one call, and UTF-16 units of their entries: in UTF-8 a call stays far below a stored row's 2 MB. */
+export const MAX_BATCH = 512;
+const MAX_BATCH_LENGTH = 300_000;
+/** Waiting arrivals per object and isolate; beyond it memory would grow with the visitors. */
+export const MAX_WAITING = 4_096;
+/** How long one request leads before it offers the lead to the next, so that no request pays for all the others. */
+const LEAD_MS = SECOND;
+const WATCH_MS = 3 * SECOND;
+const GIVE_UP_MS = 9 * SECOND;
+const CALL_MS = 5 * SECOND;
+
+/** All that waits for one object. */
+interface Lane {
+  readonly object: ClickObject;
+  waiting: Waiter[];
+  /** Which leadership is in force; `IDLE` when nobody leads. */
+  term: number;
+  movedAt: number;
+}
+
+const IDLE = 0;
+let terms = IDLE;
+
+/** One entry per click object, of which there are finitely many. */
+const lanes = new Map<string, Lane>();
+
+function laneOf(object: ClickObject): Lane {
+  let lane = lanes.get(object.name);
+  if (lane === undefined) {
+    lane = { object, waiting: [], term: IDLE, movedAt: 0 };
+    lanes.set(object.name, lane);
+  }
+  return lane;
+}
+
+type Signal = "settled" | "lead" | "timeout";
+
+/** One arrival and the request that waits for it. `signal` runs in that request; the other methods in the leader's. */
+class Waiter {
+  readonly arrival: PendingArrival;
+  acceptance: Acceptance | null = null;
+  #wake: ((signal: Signal) => void) | null = null;
+
+  constructor(arrival: PendingArrival) {
+    this.arrival = arrival;
+  }
+
+  async signal(ms: number): Promise<Signal> {
+    if (this.acceptance !== null) return "settled";
+    const { promise, resolve } = Promise.withResolvers<Signal>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, ms, "timeout");
+    const signal = await promise;
+    clearTimeout(timer);
+    return signal;
+  }
+
+  settle(acceptance: Acceptance): void {
+    this.acceptance = acceptance;
+    this.#wake?.("settled");
+  }
+
+  offerLead(): void {
+    this.#wake?.("lead");
+  }
+}
+
+/**
+ * Sends what waits until nothing does. After `LEAD_MS` the lead is offered to the head of the queue at every turn and
+ * kept until somebody takes it: a head whose client is gone never answers. A leader that was replaced finishes its call,
+ * so at a hand-over two calls may overlap.
+ */
+async function lead(lane: Lane, host: Host): Promise<void> {
+  const term = ++terms;
+  lane.term = term;
+  const began = Date.now();
+  lane.movedAt = began;
+  while (lane.term === term && lane.waiting.length > 0) {
+    const group = takeGroup(lane);
+    const acceptance = await send(lane.object, group, host);
+    lane.movedAt = Date.now();
+    for (const waiter of group) waiter.settle(acceptance);
+    if (lane.term === term && lane.movedAt - began >= LEAD_MS) lane.waiting[0]?.offerLead();
+  }
+  if (lane.term === term) lane.term = IDLE;
+}
+
+function takeGroup(lane: Lane): Waiter[] {
+  let taken = 0;
+  let length = 0;
+  while (taken < lane.waiting.length && taken < MAX_BATCH) {
+    length += lane.waiting[taken]!.arrival.entry.length;
+    if (taken > 0 && length > MAX_BATCH_LENGTH) break;
+    taken++;
+  }
+  if (taken < lane.waiting.length) return lane.waiting.splice(0, taken);
+  const group = lane.waiting;
+  lane.waiting = [];
+  return group;
+}
+
+/** One call, and a second one with the same batch where the platform says that trying again is right. */
+async function send(object: ClickObject, group: readonly Waiter[], host: Host): Promise<Acceptance> {
+  const batch = batchOf(
+    group.map(({ arrival }) => arrival),
+    randomToken(12),
+  );
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const stub = host.CLICKS.getByName(object.name, { locationHint: object.hint });
+      const reply = await within(CALL_MS, stub.commit(batch));
+      return reply !== null && reply.stored ? "stored" : "refused";
+    } catch (error) {
+      if (attempt === 2 || !isRetryable(error)) return "refused";
+    }
+  }
+}
+
+/** Null when the time is over first. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
+  const { promise: over, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(resolve, ms, null);
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The marks the platform puts on errors of Durable Object calls: the object moved or restarted, and is not overloaded. */
+function isRetryable(error: unknown): boolean {
+  const marks = error as { retryable?: unknown; overloaded?: unknown } | null;
+  return marks?.retryable === true && marks.overloaded !== true;
+}

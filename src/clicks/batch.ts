@@ -1,0 +1,57 @@
+import type { Arrival, Click, ClickDropReason } from "../domain/click.ts";
+import { newId } from "../lib/id.ts";
+import { iso } from "../lib/time.ts";
+
+/** An arrival in the isolate, waiting to be made durable. */
+export interface PendingArrival {
+  /** JSON text of an `Arrival`: written once here, stored as it is, parsed when it is flushed. */
+  entry: string;
+  /** Under which a repetition is recognised; empty when the sender gave no id. */
+  key: string;
+}
+
+/** Arrivals that are made durable together, as one call to the object. */
+export interface ClickBatch {
+  /** Minted by the isolate, the same on a repeated call. */
+  id: string;
+  count: number;
+  /** The entries, joined by commas: a JSON array without its brackets. */
+  entries: string;
+  /** The keys, joined by commas, one per entry; empty when none of them has a key. */
+  keys: string;
+}
+
+/** `stored` means durable. A refusal stores nothing, unless its call is repeated with the same batch. */
+export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" };
+
+/** A click accepted at `now` (ms): the id of its audit event is minted here (architecture, "Clicks near the visitor"). */
+export function arrivalOf(click: Click, now: number): PendingArrival {
+  const entry: Arrival = {
+    id: newId("event", now),
+    created_at: iso(now),
+    program_id: click.program_id,
+    ref: click.ref,
+    landing: click.landing,
+    referrer: click.referrer,
+  };
+  return { entry: JSON.stringify(entry), key: click.id === null ? "" : `${click.program_id}:${click.id}` };
+}
+
+/** An arrival at `now` (ms) that is counted and not recorded. */
+export function droppedArrival(program_id: string, dropped: ClickDropReason, now: number): PendingArrival {
+  const entry: Arrival = { created_at: iso(now), program_id, dropped };
+  return { entry: JSON.stringify(entry), key: "" };
+}
+
+/** Puts arrivals into one batch. */
+export function batchOf(arrivals: readonly PendingArrival[], id: string): ClickBatch {
+  let entries = "";
+  let keys = "";
+  let keyed = false;
+  for (const { entry, key } of arrivals) {
+    entries += entries === "" ? entry : `,${entry}`;
+    keys += `${key},`;
+    keyed ||= key !== "";
+  }
+  return { id, count: arrivals.length, entries, keys: keyed ? keys.slice(0, -1) : "" };
+}

@@ -1,0 +1,175 @@
+import { DurableObject } from "cloudflare:workers";
+import { flushClicks, registerClickObject } from "../core/clicks.ts";
+import type { Arrival } from "../domain/click.ts";
+import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { MINUTE, SECOND } from "../lib/time.ts";
+import type { ClickBatch, CommitReply } from "./batch.ts";
+import { ClickStore, type Stretch } from "./store.ts";
+
+/** What may wait for the flush before the object refuses, as `ClickStore.backlog`: storage, and time to catch up. */
+export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
+/** UTF-16 units of entries that may wait for the commit in flight: memory. */
+const MAX_GATHERED = 16_000_000;
+/** From the first click after a flush to the next flush. */
+export const FLUSH_DELAY = SECOND;
+const MAX_BACKOFF = MINUTE;
+/** One alarm works no longer than this before it arms the next. */
+const FLUSH_BUDGET = 20 * SECOND;
+const FLUSH_TIMEOUT = 30 * SECOND;
+/** An alarm this late has been forgotten. */
+const OVERDUE = 30 * SECOND;
+
+/**
+ * Takes clicks near the visitor and brings them to the database, each exactly once.
+ *
+ * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
+ * stretches (`core/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
+ */
+export class ClickCounter extends DurableObject<{ DB: D1Database }> {
+  readonly #store: ClickStore;
+  #gathered: { batch: ClickBatch; reply: (reply: CommitReply) => void }[] = [];
+  #gatheredLength = 0;
+  #writing = false;
+  #flushing = false;
+  #alarmAt: number | null = null;
+  #failures = 0;
+  backlogLimit = MAX_BACKLOG;
+
+  constructor(state: DurableObjectState, env: { DB: D1Database }) {
+    super(state, env);
+    this.#store = new ClickStore(state.storage, Date.now());
+    void state.blockConcurrencyWhile(async () => {
+      this.#alarmAt = await state.storage.getAlarm();
+    });
+  }
+
+  /**
+   * Makes a batch durable, or refuses it. Group commit here too: one write is on its way at a time, and what several
+   * isolates sent meanwhile becomes one row. A batch sent again with the same id is stored once.
+   */
+  async commit(batch: ClickBatch): Promise<CommitReply> {
+    const { clicks, length } = this.#store.backlog;
+    if (
+      clicks >= this.backlogLimit.clicks ||
+      length >= this.backlogLimit.length ||
+      this.#gatheredLength >= MAX_GATHERED
+    ) {
+      return { stored: false, reason: "backlog" };
+    }
+    const { promise, resolve } = Promise.withResolvers<CommitReply>();
+    this.#gathered.push({ batch, reply: resolve });
+    this.#gatheredLength += batch.entries.length;
+    if (!this.#writing) void this.#write();
+    return promise;
+  }
+
+  /** For the cron: arms the alarm where clicks wait and none is due. Says how many wait. */
+  async ensureAlarm(): Promise<{ waiting: number }> {
+    const now = Date.now();
+    this.#store.forget(now);
+    const waiting = this.#store.backlog.clicks;
+    if (waiting > 0 && !this.#flushing) {
+      this.#alarmAt = await this.ctx.storage.getAlarm();
+      if (this.#alarmAt === null || this.#alarmAt < now - OVERDUE) this.#arm(now + FLUSH_DELAY);
+    }
+    return { waiting };
+  }
+
+  override async alarm(): Promise<void> {
+    this.#flushing = true;
+    try {
+      await this.#flush(Date.now() + FLUSH_BUDGET);
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures++;
+      console.error(
+        JSON.stringify({
+          level: "error",
+          what: "clicks not flushed",
+          object: this.ctx.id.name,
+          waiting: this.#store.backlog.clicks,
+          failures: this.#failures,
+          message: error instanceof Error ? error.message : String(error),
+        }),
+      );
+    } finally {
+      this.#flushing = false;
+      this.#alarmAt = null;
+      // Never rethrown: the platform gives an alarm up after six failures, so it is armed anew instead.
+      if (this.#store.backlog.clicks > 0) this.#arm(Date.now() + backoff(this.#failures));
+    }
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    while (this.#gathered.length > 0) {
+      const group = this.#gathered;
+      this.#gathered = [];
+      this.#gatheredLength = 0;
+      let reply: CommitReply = { stored: true };
+      try {
+        const first = this.#store.isNew;
+        this.#store.add(
+          group.map(({ batch }) => batch),
+          Date.now(),
+        );
+        if (this.#alarmAt === null && !this.#flushing) this.#arm(Date.now() + FLUSH_DELAY);
+        if (first) this.ctx.waitUntil(this.#register());
+        await this.ctx.storage.sync();
+      } catch (error) {
+        console.error(JSON.stringify({ level: "error", what: "clicks not stored", message: String(error) }));
+        reply = { stored: false, reason: "storage" };
+      }
+      for (const waiting of group) waiting.reply(reply);
+    }
+    this.#writing = false;
+  }
+
+  /** Not awaited by the write: the same row and alarm that hold the clicks are atomic with each other. */
+  #arm(at: number): void {
+    this.#alarmAt = at;
+    void this.ctx.storage.setAlarm(at);
+  }
+
+  async #flush(until: number): Promise<void> {
+    for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
+      this.#store.flushed(await this.#send(stretch), Date.now());
+      if (Date.now() >= until) return;
+    }
+  }
+
+  /** A call that takes too long is given up: if it still ends well, the cursor in the database says so. */
+  async #send({ from, to, entries }: Stretch): Promise<number> {
+    const deadline = startDeadline(FLUSH_TIMEOUT);
+    try {
+      const { epoch } = this.#store;
+      const arrivals = JSON.parse(`[${entries}]`) as Arrival[];
+      const flush = { object: this.#name(), epoch, from, to, arrivals, now: Date.now() };
+      const cursor = await deadline.race(flushClicks(this.env, flush));
+      if (cursor === EXPIRED) throw new Error("the database took too long");
+      return cursor;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Early, so that the cron knows the object even when its first alarm is lost; the first flush does it otherwise. */
+  async #register(): Promise<void> {
+    try {
+      const { epoch } = this.#store;
+      await registerClickObject(this.env, { object: this.#name(), epoch, from: 0, now: Date.now() });
+    } catch (error) {
+      console.error(JSON.stringify({ level: "error", what: "click object not registered", message: String(error) }));
+    }
+  }
+
+  #name(): string {
+    return this.ctx.id.name ?? this.ctx.id.toString();
+  }
+}
+
+/** Ms until the next try after so many failures in a row: doubling, jittered so that objects do not come together. */
+function backoff(failures: number): number {
+  const wait = Math.min(FLUSH_DELAY * 2 ** failures, MAX_BACKOFF);
+  return failures === 0 ? wait : wait * (0.75 + Math.random() / 2);
+}

@@ -1,0 +1,214 @@
+import type { Arrival } from "../domain/click.ts";
+import { randomToken } from "../lib/crypto.ts";
+import { MINUTE } from "../lib/time.ts";
+import type { ClickBatch } from "./batch.ts";
+import { Seen } from "./seen.ts";
+
+/** How long a click's id, or a batch's, is remembered, and how many at most: about 20 MB of an object's 128. */
+export const SEEN_WINDOW = 30 * MINUTE;
+const SEEN_LIMIT = 131_072;
+/** UTF-16 units of entries in one row and in one flush: at most three bytes each, and a row or parameter holds 2 MB. */
+const MAX_LENGTH = 600_000;
+
+/** Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. */
+export interface Stretch {
+  from: number;
+  to: number;
+  entries: string;
+}
+
+/**
+ * The rows of one click object. Arrivals are numbered from 1 in the order they are stored; a row holds a group of them
+ * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more.
+ *
+ * Every method is synchronous: what it writes is one write, together with whatever the caller writes beside it.
+ */
+export class ClickStore {
+  readonly #storage: DurableObjectStorage;
+  readonly #sql: SqlStorage;
+  readonly #seen = new Seen(SEEN_WINDOW, SEEN_LIMIT);
+  #epoch = "";
+  #last = 0;
+  #flushed = 0;
+  #length = 0;
+  #forgotAt = 0;
+  #now: number;
+
+  /** `now` in ms, as in every method. */
+  constructor(storage: DurableObjectStorage, now: number) {
+    this.#storage = storage;
+    this.#sql = storage.sql;
+    this.#now = now;
+    this.#load();
+  }
+
+  /** Identity of this storage; the object's cursor in the database belongs to it. Empty before the first batch. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get isNew(): boolean {
+    return this.#epoch === "";
+  }
+
+  /** What is not flushed yet: arrivals, and UTF-16 units of their entries. */
+  get backlog(): { clicks: number; length: number } {
+    return { clicks: this.#last - this.#flushed, length: this.#length };
+  }
+
+  /**
+   * Stores batches as few rows. A batch whose id was seen is left out; an arrival whose key was seen becomes one that is
+   * counted as a duplicate. Throws, with nothing stored, when the storage refuses.
+   */
+  add(batches: readonly ClickBatch[], now: number): void {
+    this.#now = Math.max(this.#now, now);
+    try {
+      this.#storage.transactionSync(() => {
+        if (this.isNew) this.#begin();
+        this.#addRows(batches);
+      });
+      this.#seen.prune(this.#now);
+    } catch (error) {
+      this.#load();
+      throw error;
+    }
+  }
+
+  /** The oldest arrivals that are not flushed, or null. */
+  next(): Stretch | null {
+    let entries = "";
+    let to = this.#flushed;
+    for (const row of this.#sql.exec<{ last: number; entries: string }>(
+      "select last, entries from batches where last > ? order by last",
+      this.#flushed,
+    )) {
+      if (entries !== "" && entries.length + row.entries.length > MAX_LENGTH) break;
+      entries += entries === "" ? row.entries : `,${row.entries}`;
+      to = row.last;
+    }
+    return to > this.#flushed ? { from: this.#flushed, to, entries } : null;
+  }
+
+  /** Takes over the cursor as the database has it; a database that was restored may be behind. */
+  flushed(cursor: number, now: number): void {
+    if (cursor === this.#flushed) return;
+    const before = this.#flushed;
+    this.#flushed = Math.min(cursor, this.#last);
+    this.#sql.exec("update object set flushed = ?", this.#flushed);
+    this.#length += this.#lengthBetween(this.#flushed, before) - this.#lengthBetween(before, this.#flushed);
+    this.forget(now);
+  }
+
+  /** Deletes flushed rows whose ids are out of the window; looks once a minute at most, because it reads them all. */
+  forget(now: number): void {
+    this.#now = Math.max(this.#now, now);
+    if (this.isNew || this.#now - this.#forgotAt < MINUTE) return;
+    this.#forgotAt = this.#now;
+    this.#sql.exec(
+      "delete from batches where last <= ? and (stored_at < ? or last <= ?)",
+      this.#flushed,
+      this.#now - SEEN_WINDOW,
+      this.#last - SEEN_LIMIT,
+    );
+  }
+
+  #begin(): void {
+    this.#sql.exec("create table if not exists object (epoch text not null, flushed integer not null)");
+    this.#sql.exec(`create table if not exists batches (
+      last integer primary key, stored_at integer not null, length integer not null, keys text not null, entries text not null
+    )`);
+    this.#epoch = randomToken(12);
+    this.#sql.exec("insert into object (epoch, flushed) values (?, 0)", this.#epoch);
+  }
+
+  #addRows(batches: readonly ClickBatch[]): void {
+    let row = emptyRow();
+    for (const batch of batches) {
+      if (!this.#seen.add(batchKey(batch.id), this.#now)) continue;
+      if (row.count > 0 && row.entries.length + batch.entries.length > MAX_LENGTH) {
+        this.#insert(row);
+        row = emptyRow();
+      }
+      const entries = this.#withoutRepetitions(batch);
+      row.entries += row.count === 0 ? entries : `,${entries}`;
+      row.keys += `,${batchKey(batch.id)}${batch.keys === "" ? "" : `,${batch.keys}`}`;
+      row.count += batch.count;
+    }
+    if (row.count > 0) this.#insert(row);
+  }
+
+  #insert({ count, keys, entries }: Row): void {
+    this.#sql.exec(
+      "insert into batches (last, stored_at, length, keys, entries) values (?, ?, ?, ?, ?)",
+      this.#last + count,
+      this.#now,
+      entries.length,
+      keys,
+      entries,
+    );
+    this.#last += count;
+    this.#length += entries.length;
+  }
+
+  #withoutRepetitions(batch: ClickBatch): string {
+    if (batch.keys === "") return batch.entries;
+    const repeated: number[] = [];
+    batch.keys.split(",").forEach((key, i) => {
+      if (key !== "" && !this.#seen.add(key, this.#now)) repeated.push(i);
+    });
+    if (repeated.length === 0) return batch.entries;
+    const arrivals = JSON.parse(`[${batch.entries}]`) as Arrival[];
+    for (const i of repeated) {
+      const { created_at, program_id } = arrivals[i]!;
+      arrivals[i] = { created_at, program_id, dropped: "duplicate" };
+    }
+    return JSON.stringify(arrivals).slice(1, -1);
+  }
+
+  /** Reads everything in memory back from the rows. */
+  #load(): void {
+    this.#seen.clear();
+    const [table] = this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = 'object'");
+    const [object] = table
+      ? this.#sql.exec<{ epoch: string; flushed: number }>("select epoch, flushed from object")
+      : [];
+    this.#epoch = object?.epoch ?? "";
+    this.#flushed = object?.flushed ?? 0;
+    this.#last = this.#flushed;
+    this.#length = 0;
+    if (!object) return;
+    for (const row of this.#sql.exec<{ last: number; stored_at: number; keys: string }>(
+      "select last, stored_at, keys from batches order by last",
+    )) {
+      this.#last = Math.max(this.#last, row.last);
+      if (row.stored_at < this.#now - SEEN_WINDOW) continue;
+      for (const key of row.keys.split(",")) if (key !== "") this.#seen.add(key, row.stored_at);
+    }
+    this.#seen.prune(this.#now);
+    this.#length = this.#lengthBetween(this.#flushed, this.#last);
+  }
+
+  #lengthBetween(after: number, upTo: number): number {
+    const [row] = this.#sql.exec<{ length: number }>(
+      "select coalesce(sum(length), 0) as length from batches where last > ? and last <= ?",
+      after,
+      upTo,
+    );
+    return row?.length ?? 0;
+  }
+}
+
+interface Row {
+  count: number;
+  keys: string;
+  entries: string;
+}
+
+function emptyRow(): Row {
+  return { count: 0, keys: "", entries: "" };
+}
+
+/** A batch's id among the keys of clicks, which begin with a program id. */
+function batchKey(id: string): string {
+  return `batch:${id}`;
+}

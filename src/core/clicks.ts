@@ -1,0 +1,182 @@
+import { sql, type SQL } from "drizzle-orm";
+import { databaseFor, runBatch, type Database, type DatabaseBindings } from "../db/client.ts";
+import type { Arrival, ClickDropReason } from "../domain/click.ts";
+import { slugKey } from "../domain/partner.ts";
+import { iso } from "../lib/time.ts";
+import { conflictIn } from "./commit.ts";
+
+/** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
+export interface ClickFlush {
+  /** The object's name, for the cron that looks after forgotten alarms. */
+  object: string;
+  /** Identity of the object's storage: its cursor in the database belongs to it. */
+  epoch: string;
+  from: number;
+  to: number;
+  arrivals: readonly Arrival[];
+  now: number;
+}
+
+/**
+ * Brings a stretch of arrivals into the audit log and the counts, and returns where the object's cursor then stands:
+ * the arrivals up to there are in the database exactly once.
+ *
+ * One transaction moves the cursor from `from` to `to` and writes the rest, or does nothing. So a flush whose reply was
+ * lost, a repeated one and one that overtakes another all end with the same rows; the caller goes on from the cursor
+ * that is returned. Clicks are joined to partners here: unknown and deactivated ones fall out and are counted.
+ *
+ * @throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
+ */
+export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush): Promise<number> {
+  const db = databaseFor(bindings);
+  const { groups, drops } = sortOut(flush.arrivals);
+  const counted = JSON.stringify(groups.map(({ clicks, ...group }) => ({ ...group, ids: clicks.map(({ id }) => id) })));
+  try {
+    await runBatch(db, [
+      db.run(moveCursor(flush)),
+      db.run(sql`insert into commit_guards (lost_race) select 1 where changes() <> 1`),
+      db.run(countByPartner(counted)),
+      db.run(countEvents(counted)),
+      db.run(countDrops(counted, JSON.stringify(drops))),
+      db.run(insertEvents(JSON.stringify(groups))),
+    ]);
+    return flush.to;
+  } catch (error) {
+    if (conflictIn(error)?.kind !== "lost_race") throw error;
+  }
+  return (await readCursor(db, flush.epoch)) ?? registerClickObject(bindings, flush);
+}
+
+/** Makes a click object known to the cron and gives its storage a cursor; repeating it changes nothing. */
+export async function registerClickObject(
+  bindings: DatabaseBindings,
+  object: Pick<ClickFlush, "object" | "epoch" | "from" | "now">,
+): Promise<number> {
+  const at = iso(object.now);
+  const db = databaseFor(bindings);
+  await runBatch(db, [
+    db.run(sql`insert into click_objects (name, created_at) values (${object.object}, ${at}) on conflict do nothing`),
+    db.run(sql`insert into click_batches (id, flushed_at) select ${cursorId(object.epoch, object.from)}, ${at}
+      where not exists (select 1 from click_batches where ${ofEpoch(object.epoch)})`),
+  ]);
+  return object.from;
+}
+
+/** The host to which a program's redirect links lead, or null where the program or its domain is unknown. */
+export async function findProgramDomain(db: Database, program_id: string): Promise<string | null> {
+  const [row] = await db.all<{ domain: string | null }>(sql`select domain from programs where id = ${program_id}`);
+  return row?.domain ?? null;
+}
+
+/** The names of the objects that ever took a click. */
+export async function listClickObjects(db: Database): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(sql`select name from click_objects order by name`);
+  return rows.map(({ name }) => name);
+}
+
+interface Group {
+  program_id: string;
+  ref_key: string;
+  day: string;
+  clicks: { id: string; created_at: string; landing: string; referrer: string }[];
+}
+
+interface Drop {
+  program_id: string;
+  day: string;
+  reason: ClickDropReason;
+  count: number;
+}
+
+/** By program, reference and day, so that the database looks each partner up once and not once per click. */
+function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[] } {
+  const groups = new Map<string, Group>();
+  const drops = new Map<string, Drop>();
+  for (const arrival of arrivals) {
+    const { program_id, created_at } = arrival;
+    const day = created_at.slice(0, 10);
+    if ("dropped" in arrival) {
+      const key = `${program_id} ${day} ${arrival.dropped}`;
+      const drop = drops.get(key);
+      if (drop) drop.count++;
+      else drops.set(key, { program_id, day, reason: arrival.dropped, count: 1 });
+      continue;
+    }
+    const { id, landing, referrer } = arrival;
+    const ref_key = slugKey(arrival.ref);
+    const key = `${program_id} ${day} ${ref_key}`;
+    let group = groups.get(key);
+    if (!group) groups.set(key, (group = { program_id, ref_key, day, clicks: [] }));
+    group.clicks.push({ id, created_at, landing, referrer });
+  }
+  return { groups: [...groups.values()], drops: [...drops.values()] };
+}
+
+function cursorId(epoch: string, position: number): string {
+  return `${epoch}:${position}`;
+}
+
+/** `;` follows `:`, so this is the range of the cursors of one epoch, of which there is at most one. */
+function ofEpoch(epoch: string): SQL {
+  return sql`id > ${`${epoch}:`} and id < ${`${epoch};`}`;
+}
+
+function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
+  return sql`update click_batches set id = ${cursorId(epoch, to)}, flushed_at = ${iso(now)}
+    where id = ${cursorId(epoch, from)}`;
+}
+
+async function readCursor(db: Database, epoch: string): Promise<number | null> {
+  const [row] = await db.all<{ id: string }>(sql`select id from click_batches where ${ofEpoch(epoch)}`);
+  return row ? Number(row.id.slice(epoch.length + 1)) : null;
+}
+
+/** Each group with its partner; `cross join` keeps the order, which looks up by key twice per group. */
+const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
+  cross join partners p on p.id = s.partner_id and p.status <> 'deactivated'`;
+
+/** How many of a group's clicks are not in the log yet: counts rest on rows, even if a cursor were lost. */
+const NEW_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where not exists
+  (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
+
+function countByPartner(counted: string): SQL {
+  return sql`insert into click_counts (program_id, partner_id, day, count)
+    select s.program_id, s.partner_id, g.value ->> 'day', sum(${NEW_CLICKS}) as new
+    from json_each(${counted}) g ${RESOLVED}
+    group by 1, 2, 3 having new > 0
+    on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
+}
+
+function countEvents(counted: string): SQL {
+  return sql`insert into event_counts (program_id, type, day, count)
+    select s.program_id, 'click', g.value ->> 'day', sum(${NEW_CLICKS}) as new
+    from json_each(${counted}) g ${RESOLVED}
+    group by 1, 2, 3 having new > 0
+    on conflict (program_id, type, day) do update set count = count + excluded.count`;
+}
+
+/** Drops of programs that do not exist are nobody's: they leave no row, whatever a stranger sends. */
+function countDrops(counted: string, drops: string): SQL {
+  return sql`insert into click_drops (program_id, day, reason, count)
+    select program_id, day, reason, sum(count) from (
+      select g.value ->> 'program_id' as program_id, g.value ->> 'day' as day,
+        case when p.id is null then 'unknown_ref' else 'partner_deactivated' end as reason,
+        json_array_length(g.value, '$.ids') as count
+      from json_each(${counted}) g
+      left join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
+      left join partners p on p.id = s.partner_id
+      where p.id is null or p.status = 'deactivated'
+      union all
+      select value ->> 'program_id', value ->> 'day', value ->> 'reason', value ->> 'count' from json_each(${drops})
+    ) where exists (select 1 from programs where id = program_id)
+    group by 1, 2, 3
+    on conflict (program_id, day, reason) do update set count = count + excluded.count`;
+}
+
+function insertEvents(groups: string): SQL {
+  return sql`insert into events (program_id, id, type, payload, created_at)
+    select s.program_id, c.value ->> 'id', 'click', json_object('ref', p.slug, 'landing', c.value ->> 'landing',
+      'referrer', c.value ->> 'referrer', 'partner_id', p.id), c.value ->> 'created_at'
+    from json_each(${groups}) g ${RESOLVED} cross join json_each(g.value, '$.clicks') c
+    where true on conflict (program_id, id) do nothing`;
+}

@@ -1,0 +1,361 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { arrivalOf, batchOf, droppedArrival } from "../../src/clicks/batch.ts";
+import { flushClicks, listClickObjects } from "../../src/core/clicks.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import type { Arrival } from "../../src/domain/click.ts";
+import {
+  clickStub,
+  clicksOf,
+  connect,
+  countsOf,
+  faultyDatabase,
+  flush,
+  type FaultyDatabase,
+} from "../support/clicks.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+
+let objects = 0;
+
+/** An object that nobody else uses; the region is real, the shard is not. */
+function newObject(): string {
+  return `weur:test-${objects++}`;
+}
+
+let ids = 0;
+
+async function store(object: string, program_id: string, count = 1, ref = "jane"): Promise<void> {
+  const now = Date.now();
+  const arrivals = Array.from({ length: count }, () =>
+    arrivalOf({ program_id, ref, landing: "/", referrer: "", id: `id-${ids++}` }, now),
+  );
+  const reply = await clickStub(object).commit(batchOf(arrivals, `batch-${ids++}`));
+  expect(reply).toEqual({ stored: true });
+}
+
+async function backlog(object: string): Promise<number> {
+  return (await clickStub(object).ensureAlarm()).waiting;
+}
+
+let program: TestProgram;
+let partner: { id: string };
+
+beforeEach(async () => {
+  // What fails here is told in the log; the tests ask for it.
+  vi.spyOn(console, "error").mockReturnValue();
+  program = await makeProgram();
+  partner = await makePartner(program, { slug: "jane" });
+});
+
+async function expectRecorded(rows: number, drops: Record<string, number> = {}): Promise<void> {
+  const partners = rows === 0 ? {} : { [partner.id]: rows };
+  expect(await countsOf(program.id)).toEqual({ rows, events: rows, partners, drops });
+}
+
+describe("a flush (issue 5: 'Exactly once … flush failing before and after its commit')", () => {
+  it("that fails before its commit keeps the clicks; they arrive once the database is back", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await store(object, program.id, 3);
+    await connect(database.binding, object);
+    database.fault = "down";
+    for (let i = 0; i < 8; i++) expect(await flush(object), "the alarm is armed anew each time").toBe(true);
+    await expectRecorded(0);
+    expect(await backlog(object)).toBe(3);
+    database.fault = null;
+    expect(await flush(object)).toBe(true);
+    await expectRecorded(3);
+    expect(await backlog(object)).toBe(0);
+    expect(await flush(object), "nothing left to do").toBe(false);
+  });
+
+  it("whose reply is lost after its commit counts nothing twice, also when more clicks came meanwhile", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await connect(database.binding, object);
+    await store(object, program.id, 2);
+    await flush(object);
+    database.fault = "lost";
+    await store(object, program.id, 3);
+    await flush(object);
+    await expectRecorded(5);
+    await store(object, program.id, 4);
+    await flush(object);
+    database.fault = null;
+    await flush(object);
+    await expectRecorded(9);
+    expect(await backlog(object)).toBe(0);
+  });
+
+  it("whose reply is lost does not count drops twice, which leave no row to tell by", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await connect(database.binding, object);
+    await store(object, program.id, 1, "nobody");
+    const bots = Array.from({ length: 2 }, () => droppedArrival(program.id, "bot", Date.now()));
+    await clickStub(object).commit(batchOf(bots, "bots"));
+    await flush(object);
+    database.fault = "lost";
+    await store(object, program.id, 2, "nobody");
+    await flush(object);
+    database.fault = null;
+    await flush(object);
+    await expectRecorded(0, { unknown_ref: 3, bot: 2 });
+  });
+
+  it("that comes late, after another took its clicks and more, changes nothing and learns how far it got", async () => {
+    const arrivals = Array.from({ length: 7 }, () => {
+      const { entry } = arrivalOf(
+        { program_id: program.id, ref: "jane", landing: "/", referrer: "", id: null },
+        Date.now(),
+      );
+      return JSON.parse(entry) as Arrival;
+    });
+    const flush = { object: newObject(), epoch: `epoch-${ids++}`, from: 0, now: Date.now() };
+    const late = { ...flush, to: 5, arrivals: arrivals.slice(0, 5) };
+    expect(await flushClicks(env, { ...flush, to: 7, arrivals }), "an unknown object is registered first").toBe(0);
+    expect(await flushClicks(env, { ...flush, to: 7, arrivals })).toBe(7);
+    expect(await flushClicks(env, late)).toBe(7);
+    expect(await flushClicks(env, { ...late, from: 5, to: 7, arrivals: arrivals.slice(5) })).toBe(7);
+    await expectRecorded(7);
+  });
+
+  it("counts by rows even where the cursor was lost", async () => {
+    const object = newObject();
+    await store(object, program.id, 3);
+    await flush(object);
+    await env.DB.prepare("delete from click_batches").run();
+    await runInDurableObject(clickStub(object), (_, state) => {
+      state.storage.sql.exec("update object set flushed = 0");
+    });
+    await evictDurableObject(clickStub(object));
+    await clickStub(object).ensureAlarm();
+    await flush(object);
+    await flush(object);
+    await expectRecorded(3);
+    expect(await backlog(object)).toBe(0);
+  });
+
+  it("is carried on by an object that was evicted between any two steps", async () => {
+    const object = newObject();
+    await store(object, program.id, 2);
+    await evictDurableObject(clickStub(object));
+    await store(object, program.id, 1);
+    await evictDurableObject(clickStub(object));
+    await flush(object);
+    await evictDurableObject(clickStub(object));
+    await store(object, program.id, 1);
+    await evictDurableObject(clickStub(object));
+    expect(await flush(object)).toBe(true);
+    await expectRecorded(4);
+  });
+
+  it("writes one row per click and at most five more: guard, counts, nothing else", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await store(object, program.id);
+    await flush(object);
+    await connect(database.binding, object);
+    for (let i = 0; i < 20; i++) await store(object, program.id, 20);
+    await flush(object);
+    await expectRecorded(401);
+    expect(database.batches).toBe(1);
+    expect(database.rowsWritten).toBeGreaterThanOrEqual(400);
+    expect(database.rowsWritten - 400).toBeLessThanOrEqual(5);
+  });
+
+  it("goes on in stretches until all is there, however much has gathered", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    const referrer = `https://a.example/${"x".repeat(900)}`;
+    for (let i = 0; i < 6; i++) {
+      const arrivals = Array.from({ length: 250 }, () =>
+        arrivalOf({ program_id: program.id, ref: "jane", landing: "/", referrer, id: null }, Date.now()),
+      );
+      await clickStub(object).commit(batchOf(arrivals, `long-${i}`));
+    }
+    await connect(database.binding, object);
+    await flush(object);
+    await expectRecorded(1_500);
+    expect(database.batches).toBeGreaterThan(1);
+  });
+});
+
+describe("a click object", () => {
+  it("stores a batch once that is sent again, at once, later, and after a restart", async () => {
+    const object = newObject();
+    const batch = batchOf(
+      [arrivalOf({ program_id: program.id, ref: "jane", landing: "/", referrer: "", id: null }, Date.now())],
+      "one",
+    );
+    const stub = clickStub(object);
+    expect(await Promise.all([stub.commit(batch), stub.commit(batch)])).toEqual([{ stored: true }, { stored: true }]);
+    await flush(object);
+    expect(await clickStub(object).commit(batch)).toEqual({ stored: true });
+    await evictDurableObject(clickStub(object));
+    expect(await clickStub(object).commit(batch)).toEqual({ stored: true });
+    await flush(object);
+    await expectRecorded(1);
+  });
+
+  it("knows the ids of clicks again after a restart, flushed or not", async () => {
+    const object = newObject();
+    const batch = (id: string) =>
+      batchOf(
+        [arrivalOf({ program_id: program.id, ref: "jane", landing: "/", referrer: "", id: "again" }, Date.now())],
+        id,
+      );
+    await clickStub(object).commit(batch("b1"));
+    await evictDurableObject(clickStub(object));
+    await clickStub(object).commit(batch("b2"));
+    await flush(object);
+    await evictDurableObject(clickStub(object));
+    await clickStub(object).commit(batch("b3"));
+    await flush(object);
+    await expectRecorded(1, { duplicate: 2 });
+  });
+
+  it("writes what arrives during a commit as one row", async () => {
+    const object = newObject();
+    await Promise.all(Array.from({ length: 30 }, () => store(object, program.id, 2)));
+    const rows = await runInDurableObject(
+      clickStub(object),
+      (_, state) => state.storage.sql.exec("select 1 from batches").toArray().length,
+    );
+    expect(rows).toBeLessThan(30);
+    await flush(object);
+    await expectRecorded(60);
+  });
+
+  it("refuses beyond its backlog and takes clicks again when that is flushed (issue: 'kept or refused with 503')", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await runInDurableObject(clickStub(object), (instance) => {
+      instance.backlogLimit = { clicks: 4, length: 1_000_000 };
+    });
+    await connect(database.binding, object);
+    database.fault = "down";
+    await store(object, program.id, 3);
+    await store(object, program.id, 3);
+    const refused = await clickStub(object).commit(
+      batchOf(
+        [arrivalOf({ program_id: program.id, ref: "jane", landing: "/", referrer: "", id: "later" }, Date.now())],
+        "refused",
+      ),
+    );
+    expect(refused).toEqual({ stored: false, reason: "backlog" });
+    database.fault = null;
+    await flush(object);
+    await store(object, program.id);
+    await flush(object);
+    await expectRecorded(7);
+  });
+
+  it("makes itself known to the cron, which wakes it when its alarm was lost", async () => {
+    const object = newObject();
+    await store(object, program.id, 2);
+    await runInDurableObject(clickStub(object), async (_, state) => state.storage.deleteAlarm());
+    await evictDurableObject(clickStub(object));
+    expect(await flush(object), "forgotten").toBe(false);
+    await expect.poll(async () => await listClickObjects(openDatabase(env.DB))).toContain(object);
+    expect(await clickStub(object).ensureAlarm()).toEqual({ waiting: 2 });
+    expect(await flush(object)).toBe(true);
+    await expectRecorded(2);
+    expect(await clickStub(object).ensureAlarm()).toEqual({ waiting: 0 });
+    expect(await flush(object)).toBe(false);
+  });
+
+  it("leaves an alarm alone that is on its way", async () => {
+    const object = newObject();
+    await store(object, program.id);
+    const alarm = () => runInDurableObject(clickStub(object), async (_, state) => state.storage.getAlarm());
+    const armed = await alarm();
+    expect(armed).not.toBeNull();
+    await clickStub(object).ensureAlarm();
+    expect(await alarm()).toBe(armed);
+  });
+
+  it("flushes by itself within seconds", async () => {
+    const object = newObject();
+    await store(object, program.id, 2);
+    await expect.poll(async () => (await countsOf(program.id)).rows, { timeout: 5_000 }).toBe(2);
+  });
+
+  it("forgets what it flushed after half an hour, and only that", async () => {
+    const object = newObject();
+    await store(object, program.id, 2);
+    await flush(object);
+    await store(object, program.id, 1);
+    const rows = await runInDurableObject(clickStub(object), async (_, state) => {
+      state.storage.sql.exec("update batches set stored_at = stored_at - ?", 31 * 60_000);
+      return state.storage.sql.exec("select 1 from batches").toArray().length;
+    });
+    expect(rows).toBe(2);
+    await evictDurableObject(clickStub(object));
+    await clickStub(object).ensureAlarm();
+    const kept = await runInDurableObject(clickStub(object), (_, state) =>
+      state.storage.sql.exec("select last from batches").toArray(),
+    );
+    expect(kept).toEqual([{ last: 3 }]);
+    await flush(object);
+    await expectRecorded(3);
+  });
+});
+
+describe("exactly once", () => {
+  it("holds for any order of clicks, repetitions, failures, evictions and cron runs", async () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ do: fc.constant("store" as const), count: fc.integer({ min: 1, max: 5 }) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("repeat" as const) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant("flush" as const),
+          fault: fc.constantFrom("down" as const, "lost" as const, null),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("evict" as const) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("cron" as const) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
+        const { id: program_id } = (program = await makeProgram());
+        partner = await makePartner(program, { slug: "jane" });
+        const object = newObject();
+        const database: FaultyDatabase = faultyDatabase();
+        await connect(database.binding, object);
+        let stored = 0;
+        let repeated = 0;
+        let last: ReturnType<typeof batchOf> | null = null;
+        for (const action of steps) {
+          if (action.do === "store") {
+            const arrivals = Array.from({ length: action.count }, () =>
+              arrivalOf({ program_id, ref: "jane", landing: "/", referrer: "", id: `id-${ids++}` }, Date.now()),
+            );
+            last = batchOf(arrivals, `batch-${ids++}`);
+            expect(await clickStub(object).commit(last)).toEqual({ stored: true });
+            stored += action.count;
+          } else if (action.do === "repeat" && last) {
+            await clickStub(object).commit(last);
+            // The same clicks under another batch, as a visitor's browser repeats them.
+            await clickStub(object).commit({ ...last, id: `batch-${ids++}` });
+            repeated += last.count;
+          } else if (action.do === "flush") {
+            database.fault = action.fault;
+            await flush(object);
+            database.fault = null;
+          } else if (action.do === "evict") {
+            await evictDurableObject(clickStub(object));
+            await connect(database.binding, object);
+          } else if (action.do === "cron") {
+            await clickStub(object).ensureAlarm();
+          }
+          const { rows, events } = await countsOf(program_id);
+          expect(events, "counts equal rows always").toBe(rows);
+        }
+        await clickStub(object).ensureAlarm();
+        await flush(object);
+        await flush(object);
+        await expectRecorded(stored, repeated > 0 ? { duplicate: repeated } : {});
+        expect(new Set((await clicksOf(program_id)).map(({ id }) => id)).size).toBe(stored);
+      }),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,153 @@
+/** The click path as a deployment runs it, and a look into what it left behind. */
+import {
+  createExecutionContext,
+  runDurableObjectAlarm,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Hono } from "hono";
+import type { ClickCounter } from "../../src/clicks/counter.ts";
+import { clickObject, hintOf } from "../../src/clicks/region.ts";
+import type { AppEnv, Bindings } from "../../src/env.ts";
+import { renderError } from "../../src/http/errors.ts";
+import { track } from "../../src/http/track.ts";
+import type { Reply } from "./program.ts";
+
+export const VISITOR =
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+
+const app = new Hono<AppEnv>().route("/", track);
+app.onError(renderError);
+
+/** Where a request without `cf` is counted. */
+export const HERE = clickObject(undefined).name;
+
+interface VisitOptions extends RequestInit {
+  env?: Partial<Bindings>;
+}
+
+/** One request to the tracking routes, waited for to its end. */
+export async function visit<T = string>(
+  path: string,
+  { env: bindings, ...init }: VisitOptions = {},
+): Promise<Reply<T>> {
+  const context = createExecutionContext();
+  const headers = new Headers(init.headers);
+  if (!headers.has("user-agent")) headers.set("user-agent", VISITOR);
+  const request = new Request(`https://service.example${path}`, { redirect: "manual", ...init, headers });
+  const response = await app.fetch(request, { ...env, RATE_LIMIT_CLICK: undefined, ...bindings }, context);
+  const text = await response.text();
+  await waitOnExecutionContext(context);
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+}
+
+export function click(
+  body: unknown,
+  headers: HeadersInit = {},
+): Promise<Reply<{ error: { code: string; details: { path: string }[] } }>> {
+  return visit("/click", {
+    method: "POST",
+    headers: { "content-type": "text/plain;charset=UTF-8", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+export function clickStub(name: string = HERE): DurableObjectStub<ClickCounter> {
+  return env.CLICKS.getByName(name, { locationHint: hintOf(name) });
+}
+
+/** Runs the alarm of an object; false when none was armed. */
+export function flush(name: string = HERE): Promise<boolean> {
+  return runDurableObjectAlarm(clickStub(name));
+}
+
+export interface ClickRow {
+  id: string;
+  type: string;
+  created_at: string;
+  payload: { ref: string; landing: string; referrer: string; partner_id: string };
+}
+
+export async function clicksOf(program_id: string): Promise<ClickRow[]> {
+  const { results } = await env.DB.prepare(
+    "select id, type, created_at, payload from events where program_id = ? and type = 'click' order by id",
+  )
+    .bind(program_id)
+    .all<Omit<ClickRow, "payload"> & { payload: string }>();
+  return results.map((row) => ({ ...row, payload: JSON.parse(row.payload) as ClickRow["payload"] }));
+}
+
+export interface ClickCounts {
+  rows: number;
+  /** Sum of `event_counts` of type click. */
+  events: number;
+  /** Sum of `click_counts` by partner. */
+  partners: Record<string, number>;
+  drops: Record<string, number>;
+}
+
+export async function countsOf(program_id: string): Promise<ClickCounts> {
+  const [rows, events, partners, drops] = await env.DB.batch<{ name: string; count: number }>(
+    [
+      "select '' as name, count(*) as count from events where program_id = ? and type = 'click'",
+      "select '' as name, coalesce(sum(count), 0) as count from event_counts where program_id = ? and type = 'click'",
+      "select partner_id as name, sum(count) as count from click_counts where program_id = ? group by 1",
+      "select reason as name, sum(count) as count from click_drops where program_id = ? group by 1",
+    ].map((statement) => env.DB.prepare(statement).bind(program_id)),
+  );
+  const named = (result: typeof rows) =>
+    Object.fromEntries((result?.results ?? []).map(({ name, count }) => [name, count]));
+  return {
+    rows: rows?.results[0]?.count ?? -1,
+    events: events?.results[0]?.count ?? -1,
+    partners: named(partners),
+    drops: named(drops),
+  };
+}
+
+/** `down`: nothing reaches the database. `lost`: it does its work and the reply is lost. */
+export type Fault = "down" | "lost" | null;
+
+export interface FaultyDatabase {
+  binding: D1Database;
+  fault: Fault;
+  /** Runs before a batch is sent. */
+  before: (() => Promise<void>) | null;
+  rowsWritten: number;
+  batches: number;
+}
+
+/** The database as one sees it over a network: it may be away, and it may answer nobody. */
+export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
+  const faulty: FaultyDatabase = { binding: database, fault: null, before: null, rowsWritten: 0, batches: 0 };
+  const prepare = (query: string) => {
+    if (faulty.fault === "down") throw new Error("the database is away");
+    return database.prepare(query);
+  };
+  const batch = async (statements: D1PreparedStatement[]) => {
+    await faulty.before?.();
+    if (faulty.fault === "down") throw new Error("the database is away");
+    const results = await database.batch(statements);
+    faulty.batches++;
+    for (const { meta } of results) faulty.rowsWritten += meta.rows_written;
+    if (faulty.fault === "lost") throw new Error("the reply is lost");
+    return results;
+  };
+  faulty.binding = new Proxy(database, {
+    get(target, name) {
+      if (name === "prepare") return prepare;
+      if (name === "batch") return batch;
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+  return faulty;
+}
+
+/** Puts another database under an object, until it is evicted. */
+export async function connect(database: D1Database, name: string = HERE): Promise<void> {
+  await runInDurableObject(clickStub(name), (object) => {
+    Object.assign(object, { env: { DB: database } });
+  });
+}

@@ -21,7 +21,7 @@ export function query<T extends z.ZodType>(schema: T) {
  */
 export const requireJson: MiddlewareHandler<AppEnv> = async (c, next) => {
   const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json" && (await c.req.text()) !== "") {
+  if (type !== "application/json" && (await c.req.arrayBuffer()).byteLength > 0) {
     throw new AppError("unsupported_media_type", "Send the body as application/json.");
   }
   await next();

@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
+
+const STRINGS = [
+  "",
+  " ",
+  "\0",
+  "a\0b",
+  "\ud800",
+  "\udc00x",
+  "😀",
+  "\u202e\u0007\u001b[31m",
+  "é",
+  "ß".repeat(300),
+  "x".repeat(9_000),
+  "' or 1=1 --",
+  '"; drop table partners; --',
+  "%00%ff",
+  "../../etc/passwd",
+  "<script>alert(1)</script>",
+  "${7*7}",
+  "null",
+  "NaN",
+  "1e400",
+  "2026-02-30",
+  "a@b.co",
+  "prog_x",
+  "*",
+  "https://[",
+  "https://receiver.example.com/",
+];
+
+const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1e308, -1e308, 2 ** 53, -(2 ** 53), 2 ** 63, 100.00001, 1e21, 12.3456];
+
+/** Every field of every body, and some of none. */
+const FIELDS = [
+  ..."email slug first_name last_name commission_pct payout_method payout_email metadata status".split(" "),
+  ..."name event action_type action_value conditions priority active".split(" "),
+  ..."url events description".split(" "),
+  ..."domain currency default_commission_pct payout_term min_payout_cents cookie_days attribution".split(" "),
+  ..."auto_approve_days provider_a_webhook_secret provider_b_webhook_secret provider_a_api_key".split(" "),
+  ..."owner_email flow flow_id last ids reason id program_id secret".split(" "),
+  ..."__proto__ constructor prototype toString hasOwnProperty then \0 \ud800".split(" "),
+];
+
+/** Values that pass here and there, so that hostile ones also come behind valid ones. */
+const PLAUSIBLE: unknown[] = [
+  ..."flat percentage partner.created first last USD NET-15 shop.example active invited provider_a".split(" "),
+  ["partner.created"],
+  [{ field: "provider", op: "eq", value: "x" }],
+  [{ field: "txn_amount_cents", op: "gt", value: 1e308 }],
+  { action_type: "flat", action_value: 5 },
+  true,
+  null,
+  500,
+];
+
+function deep(depth: number, open: string, close: string): string {
+  return open.repeat(depth) + close.repeat(depth);
+}
+
+const hostileValue = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom<unknown[]>(...STRINGS) },
+  { weight: 2, arbitrary: fc.constantFrom<unknown[]>(...NUMBERS) },
+  { weight: 4, arbitrary: fc.constantFrom(...PLAUSIBLE) },
+  { weight: 1, arbitrary: fc.jsonValue() as fc.Arbitrary<unknown> },
+  { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
+);
+
+let n = 0;
+/** Bodies that each route takes, so that one hostile field comes as far as it can. */
+const VALID: Record<string, () => Record<string, unknown>> = {
+  "POST /api/v1/partners": () => ({ email: `v${n}@example.com`, slug: `v${n++}` }),
+  "POST /api/v1/flows": () => ({ name: "x", action_type: "flat", action_value: 1 }),
+  "POST /api/v1/flows/simulate": () => ({ flow: { action_type: "flat", action_value: 1 }, last: 5 }),
+  "POST /api/v1/webhooks": () => ({ url: "https://receiver.example.com/", events: ["payout.paid"] }),
+  "POST /api/v1/customers/erase": () => ({ email: "v@example.com" }),
+  "POST /admin/programs": () => ({ name: "x", owner_email: "v@example.com" }),
+  "POST /admin/sign-in-links": () => ({ email: "v@example.com" }),
+};
+
+/** A body as text, so that keys and numbers which no object holds can stand in it. */
+const hostileBody = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(fc.tuple(fc.constantFrom(...FIELDS), hostileValue), { maxLength: 8 })
+      .map((fields) => `{${fields.map(([k, v]) => `${JSON.stringify(k)}:${JSON.stringify(v)}`).join(",")}}`),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      deep(30_000, "[", "]"),
+      `{"metadata":${deep(8_000, '{"a":', "}").replace("}", "1}")}}`,
+      `{"email":"d@example.com","slug":"d","metadata":{"a":${deep(30_000, "[", "]")}}}`,
+      `{"metadata":{"a":${deep(4_000, "[", "]")}}}`,
+      `{"conditions":${deep(9_000, "[", "]")}}`,
+      `{"name":1e999,"priority":-1e999,"action_value":1e999}`,
+      `{"name":"a","name":1}`,
+      "null",
+      "[]",
+      "0",
+      '"x"',
+      "",
+      "{",
+      "\ufeff{}",
+      "{}x",
+      "undefined",
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 50 }) },
+);
+
+/** Many calls in one test: seconds where the machine is shared. */
+const SLOW = { timeout: 30_000 };
+
+let program: TestProgram;
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  program = await makeProgram();
+  ids["partners"] = (await makePartner(program)).id;
+  const flow = { name: "x", action_type: "flat", action_value: 1 };
+  ids["flows"] = (await program.api<{ id: string }>("POST", "/api/v1/flows", flow)).body.id;
+  const endpoint = { url: "https://receiver.example.com/", events: ["payout.paid"] };
+  ids["webhooks"] = (await program.api<{ id: string }>("POST", "/api/v1/webhooks", endpoint)).body.id;
+});
+
+/** Each route that takes a body, once. */
+function writingRoutes(): { method: string; path: string }[] {
+  const routes = new Map(
+    app.routes
+      .filter(({ method, path }) => ["POST", "PATCH", "PUT"].includes(method) && /^\/(api\/v1|admin)\//.test(path))
+      .map(({ method, path }) => [`${method} ${path}`, { method, path }]),
+  );
+  return [...routes.values()];
+}
+
+function addressOf(path: string): string {
+  return path.replace(/:[a-z_]+/g, () => ids[path.split("/")[3] ?? ""] ?? "none_00000000000000000000000000");
+}
+
+function expectAnswer(reply: Reply<unknown>, told: unknown): void {
+  if (reply.status >= 500) throw new Error(`${reply.status} for ${JSON.stringify(told)}`);
+  expect(reply.headers.get("X-Request-Id")).toMatch(/^req_/);
+  if (reply.status < 400) return;
+  const { error } = reply.body as { error: { code: string; message: string; request_id: string } };
+  expect(error.request_id).toBe(reply.headers.get("X-Request-Id"));
+  expect(error.message).not.toMatch(/SQLITE|D1_|undefined|\[object/);
+}
+
+describe("hostile input", () => {
+  it.each(writingRoutes())("in the body of $method $path is answered, never a 500", SLOW, async ({ method, path }) => {
+    const key = path.startsWith("/admin") ? "test-admin-token" : program.api_key;
+    const address = addressOf(path);
+    const valid = VALID[`${method} ${path}`];
+    await fc.assert(
+      fc.asyncProperty(hostileBody, async (body) => {
+        expectAnswer(await callApi(key, method, address, body), { method, path, body });
+      }),
+      { numRuns: 20 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...FIELDS), hostileValue, async (field, value) => {
+        const rest = JSON.stringify(valid?.() ?? {}).slice(1);
+        const body = `{${JSON.stringify(field)}:${JSON.stringify(value)}${rest === "}" ? "" : ","}${rest}`;
+        expectAnswer(await callApi(key, method, address, body), { method, path, body });
+      }),
+      { numRuns: 20 },
+    );
+    if (valid) expect((await callApi(key, method, address, valid())).status).toBeLessThan(300);
+  });
+
+  it("in queries, paths and headers is answered, never a 500", SLOW, async () => {
+    const lists = ["partners", "events", "payments", "flows", "webhooks", `webhooks/${ids["webhooks"]}/deliveries`];
+    const parameter = fc.constantFrom(
+      ..."page per_page cursor status search type from to outcome provider partner_id __proto__".split(" "),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...lists),
+        fc.array(fc.tuple(parameter, fc.oneof(fc.constantFrom(...STRINGS), fc.string({ unit: "binary" }))), {
+          maxLength: 4,
+        }),
+        async (list, parameters) => {
+          const query = new URLSearchParams(parameters.map(([name, value]) => [name, value.toWellFormed()]));
+          expectAnswer(await program.api("GET", `/api/v1/${list}?${query}`), { list, parameters });
+        },
+      ),
+      { numRuns: 150 },
+    );
+    for (const query of ["%", "?search=%", "?search=%ff%fe", "?page=%00", "?from=%E0%A4%A", "?&&==&", "?search"]) {
+      expectAnswer(await program.api("GET", `/api/v1/partners${query}`), query);
+    }
+    for (const id of ["%00", "%", "%ff", "..%2f", "'%20or%201=1", "par_", "x".repeat(2_000), "%F0%9F%98%80", "a%2Fb"]) {
+      for (const resource of ["partners", "flows", "webhooks", "payments"]) {
+        for (const method of ["GET", "PATCH", "DELETE"]) {
+          const reply = await program.api(method, `/api/v1/${resource}/${id}`, method === "PATCH" ? {} : undefined);
+          expectAnswer(reply, { method, resource, id });
+          expect([404, 405]).toContain(reply.status);
+        }
+      }
+    }
+    for (const [name, value] of [
+      ["authorization", "Bearer"],
+      ["authorization", "Bearer a b"],
+      ["authorization", `Bearer ${"x".repeat(8_000)}`],
+      ["authorization", "Basic c2s6"],
+      ["content-type", "application/json; charset=\u00ff"],
+      ["content-type", ";"],
+      ["content-length", "5"],
+      ["idempotency-key", "\u00e9".repeat(200)],
+      ["idempotency-key", "' or 1=1"],
+    ] as const) {
+      const reply = await program.api("POST", "/api/v1/flows", "{}", { [name]: value });
+      expectAnswer(reply, { name, value });
+    }
+  });
+
+  it("is given back as it was taken", SLOW, async () => {
+    const good = fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }).filter((text) => !text.includes("\0"));
+    await fc.assert(
+      fc.asyncProperty(good, fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), async (name, metadata) => {
+        const body = JSON.stringify({ email: `h${n}@example.com`, slug: `h${n++}`, first_name: name, metadata });
+        const created = await program.api<{ id: string }>("POST", "/api/v1/partners", body);
+        expect([body, created.status]).toEqual([body, 201]);
+        const got = await program.api<Record<string, unknown>>("GET", `/api/v1/partners/${created.body.id}`);
+        const sent = JSON.parse(body) as Record<string, unknown>;
+        expect(JSON.stringify([got.body["first_name"], got.body["metadata"]])).toBe(
+          JSON.stringify([sent["first_name"], sent["metadata"]]),
+        );
+      }),
+      {
+        numRuns: 40,
+        examples: [
+          ["'\"\\", JSON.parse('{"__proto__":{"a":1},"\\u0000":"\\ud800"}') as never],
+          ["deep", JSON.parse(`{"a":${deep(4_000, "[", "]")}}`) as never],
+        ],
+      },
+    );
+  });
+
+  it("reaches the provider endpoints only as far as the signature", SLOW, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("provider_a", "provider_b"), hostileBody, async (provider, body) => {
+        const path = `/webhooks/${provider}?program_id=${program.id}`;
+        const reply = await call(path, { method: "POST", body, headers: { "content-type": "application/json" } });
+        expectAnswer(reply, { provider, body });
+        expect([401, 404, 413]).toContain(reply.status);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { sha256Hex } from "../../src/lib/crypto.ts";
+import { call, callApi, makeProgram, type Reply } from "../support/program.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+interface ErrorBody {
+  error: { code: string; message: string; details?: { path: string; message: string }[]; request_id: string };
+}
+
+const FLOW = { name: "x", action_type: "flat", action_value: 1 };
+
+function codeOf(reply: Reply<unknown>): [number, string] {
+  return [reply.status, (reply.body as ErrorBody).error.code];
+}
+
+describe("HTTP conventions", () => {
+  it("give every response an id, no caching and no sniffing, whatever it is", async () => {
+    const program = await makeProgram();
+    const replies = [
+      await program.api("GET", "/api/v1/flows"),
+      await program.api("POST", "/api/v1/flows", FLOW),
+      await program.api("POST", "/api/v1/flows", {}),
+      await program.api("POST", "/api/v1/flows", "{"),
+      await program.api("PUT", "/api/v1/flows"),
+      await program.api("GET", "/api/v1/nowhere"),
+      await program.api("GET", "/api/v1"),
+      await callApi(null, "GET", "/api/v1/flows"),
+      await call("/nowhere"),
+      await call("/healthz"),
+      await call("/healthz", { method: "DELETE" }),
+      await call("/admin/programs"),
+      await call("/webhooks/provider_a", { method: "POST" }),
+      await call("/webhooks/provider_c", { method: "POST" }),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([
+      200, 201, 422, 400, 405, 404, 404, 401, 404, 200, 405, 401, 404, 404,
+    ]);
+    const ids = replies.map(({ headers }) => headers.get("X-Request-Id"));
+    expect(new Set(ids).size).toBe(replies.length);
+    for (const [i, { headers, body, status }] of replies.entries()) {
+      expect(ids[i]).toMatch(/^req_[0-9a-z]{26}$/);
+      expect(headers.get("Cache-Control")).toBe("no-store");
+      expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+      expect(headers.get("Access-Control-Allow-Origin")).toBeNull();
+      expect(headers.get("Content-Type")).toMatch(/^application\/json/);
+      if (status < 400) continue;
+      const { error, ...more } = body as unknown as ErrorBody;
+      expect(more).toEqual({});
+      expect(error.request_id).toBe(ids[i]);
+      expect(error.message.length).toBeGreaterThan(5);
+    }
+  });
+
+  it("tell broken JSON from a body that is not one, and name what is wrong in it", async () => {
+    const program = await makeProgram();
+    const post = (body: string, type = "application/json") =>
+      program.api("POST", "/api/v1/flows", body, { "content-type": type });
+    const good = JSON.stringify(FLOW);
+    for (const broken of ["{", "{]", "{'a':1}", `${good}x`, "undefined", "", " "]) {
+      expect([broken, ...codeOf(await post(broken))]).toEqual([broken, 400, "invalid_json"]);
+    }
+    for (const other of ["text/plain", "application/x-www-form-urlencoded", "application/vnd.api+json", "json", ""]) {
+      expect([other, ...codeOf(await post(good, other))]).toEqual([other, 415, "unsupported_media_type"]);
+    }
+    for (const same of ["application/json", "Application/JSON; charset=utf-8", "application/json;"]) {
+      expect([same, (await post(good, same)).status]).toEqual([same, 201]);
+    }
+    for (const shape of ["null", "[]", "1", '"x"', `[${good}]`]) {
+      expect([shape, ...codeOf(await post(shape))]).toEqual([shape, 422, "validation_failed"]);
+    }
+    const reply = await post('{"name":"","action_type":"free","extra":1,"active":"no"}');
+    const { details = [] } = (reply.body as unknown as ErrorBody).error;
+    expect(details.map(({ path }) => path).toSorted()).toEqual([
+      "action_type",
+      "action_value",
+      "active",
+      "extra",
+      "name",
+    ]);
+    expect(details.every(({ message }) => message.length > 5)).toBe(true);
+  });
+
+  it("take bodies up to 64 KiB, also where the length is not told", async () => {
+    const program = await makeProgram();
+    const frame = JSON.stringify({ ...FLOW, name: "" }).length;
+    const sized = (bytes: number) => JSON.stringify({ ...FLOW, name: "x".repeat(bytes - frame) });
+    const streamed = (text: string) =>
+      call("/api/v1/flows", {
+        method: "POST",
+        headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+        body: new Blob([text]).stream(),
+      });
+    expect((await program.api("POST", "/api/v1/flows", sized(64 * 1024))).status).toBe(422);
+    expect(codeOf(await program.api("POST", "/api/v1/flows", sized(64 * 1024 + 1)))).toEqual([
+      413,
+      "payload_too_large",
+    ]);
+    expect((await streamed(sized(64 * 1024))).status).toBe(422);
+    expect(codeOf(await streamed(sized(64 * 1024 + 1)))).toEqual([413, "payload_too_large"]);
+    expect(codeOf(await callApi("sk_wrong", "POST", "/api/v1/flows", sized(70_000)))).toEqual([401, "unauthorized"]);
+  });
+
+  it("answer 500 with a constant text where something breaks, and log what it was", async () => {
+    const program = await makeProgram();
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { binding } = watchDatabase(env.DB, {
+      before() {
+        throw new Error("the secret name of a table");
+      },
+    });
+    const reply = await callWith<ErrorBody>({ DB: binding }, "/api/v1/flows", {
+      headers: { authorization: `Bearer ${program.api_key}` },
+    });
+    expect(codeOf(reply)).toEqual([500, "internal_error"]);
+    expect(JSON.stringify(reply.body)).not.toContain("secret name");
+    const line = JSON.parse(String(logged.mock.calls[0]?.[0])) as Record<string, unknown>;
+    expect(line).toMatchObject({ request_id: reply.headers.get("X-Request-Id"), path: "/api/v1/flows" });
+    expect(JSON.stringify(logged.mock.calls)).toContain("the secret name of a table");
+    const health = await callWith<ErrorBody>({ DB: binding }, "/healthz");
+    expect(codeOf(health)).toEqual([503, "storage_unavailable"]);
+    logged.mockRestore();
+    expect((await call("/healthz")).body).toEqual({ status: "ok" });
+  });
+});
+
+describe("rate limits", () => {
+  // A limit counts by the minute of the clock: where that turns in the middle, the test begins anew.
+  const MINUTE_TURNS = { retry: 2 };
+  const limited = (reply: Reply<unknown>) => [...codeOf(reply), reply.headers.get("Retry-After")];
+
+  it("allow a key 3,000 requests a minute, and another key as many", MINUTE_TURNS, async () => {
+    const program = await makeProgram();
+    const key = await sha256Hex(program.api_key);
+    expect((await program.api("GET", "/api/v1/programs/me")).status).toBe(200);
+    // The first request is counted; the rest up to the limit is used up at the binding.
+    await Promise.all(Array.from({ length: 2_998 }, () => env.RATE_LIMIT_API.limit({ key })));
+    expect((await program.api("GET", "/api/v1/programs/me")).status).toBe(200);
+    expect(limited(await program.api("GET", "/api/v1/programs/me"))).toEqual([429, "rate_limited", "60"]);
+    expect(limited(await program.api("POST", "/api/v1/flows", FLOW))).toEqual([429, "rate_limited", "60"]);
+    const other = await makeProgram();
+    expect((await other.api("GET", "/api/v1/programs/me")).status).toBe(200);
+  });
+
+  it("allow an address 30 wrong keys a minute; its right ones go on", MINUTE_TURNS, async () => {
+    const program = await makeProgram();
+    const [address, other] = [`2001:db8::${program.api_key.slice(3, 9)}`, "203.0.113.2"];
+    const from = (source: string, key: string | null, n = 0) =>
+      callApi(key, n % 2 === 0 ? "GET" : "POST", "/api/v1/flows", undefined, { "cf-connecting-ip": source });
+    // A caller without any key has guessed nothing.
+    for (let i = 0; i < 35; i++) expect((await from(address, null)).status).toBe(401);
+    for (let i = 0; i < 30; i++) expect((await from(address, `sk_guess${i}`, i)).status).toBe(401);
+    expect(limited(await from(address, "sk_guess"))).toEqual([429, "rate_limited", "60"]);
+    expect((await from(other, "sk_guess")).status).toBe(401);
+    expect((await from(address, program.api_key)).status).toBe(200);
+  });
+});

@@ -1,0 +1,164 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
+
+interface ErrorBody {
+  error: { code: string; message: string; request_id: string };
+}
+
+/** Each route under /api/v1 once; new ones are walked without another word here. */
+const ROUTES = [
+  ...new Map(
+    app.routes
+      .filter(({ method, path }) => method !== "ALL" && path.startsWith("/api/v1/"))
+      .map(({ method, path }) => [`${method} ${path}`, { method, path }]),
+  ).values(),
+];
+
+const BODIES: Record<string, unknown> = {
+  "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
+  "POST /api/v1/flows": { name: "x", action_type: "flat", action_value: 1 },
+  "POST /api/v1/webhooks": { url: "https://receiver.example.com/", events: ["*"] },
+};
+
+function bodyOf({ method, path }: { method: string; path: string }): unknown {
+  return method === "GET" || method === "DELETE" ? undefined : (BODIES[`${method} ${path}`] ?? {});
+}
+
+/** Makes one of each kind of thing that a path can name, of this program. */
+async function makeOneOfEach(program: TestProgram): Promise<Record<string, string>> {
+  const made = async (path: string) =>
+    (await program.api<{ id: string }>("POST", path, BODIES[`POST ${path}`])).body.id;
+  const payment = `pmt_${program.id.slice(5)}`;
+  await env.DB.prepare(
+    `insert into payments (id, program_id, provider, provider_transaction_id, currency, txn_amount_cents, gross_cents,
+       created_at, updated_at) values (?, ?, 'provider_a', 'x', 'USD', 1, 1, '', '')`,
+  )
+    .bind(payment, program.id)
+    .run();
+  return {
+    partners: (await makePartner(program)).id,
+    flows: await made("/api/v1/flows"),
+    webhooks: await made("/api/v1/webhooks"),
+    payments: payment,
+  };
+}
+
+function addressOf(path: string, ids: Record<string, string>): string {
+  const resource = path.split("/")[3] ?? "";
+  if (!path.includes(":")) return path;
+  const id = ids[resource];
+  if (id === undefined) throw new Error(`makeOneOfEach makes none of ${resource}: let it`);
+  return path.replace(/:[a-z_]+/g, id);
+}
+
+function refusal(reply: Reply<unknown>): [number, string] {
+  const { error } = reply.body as ErrorBody;
+  expect(error.request_id).toBe(reply.headers.get("X-Request-Id"));
+  expect(reply.headers.get("Cache-Control")).toBe("no-store");
+  return [reply.status, error.code];
+}
+
+describe("every route under /api/v1", () => {
+  let ids: Record<string, string>;
+  let owner: TestProgram;
+  let stranger: TestProgram;
+
+  beforeAll(async () => {
+    owner = await makeProgram();
+    stranger = await makeProgram();
+    ids = await makeOneOfEach(owner);
+  });
+
+  it("is walked", () => {
+    const paths = ROUTES.map(({ method, path }) => `${method} ${path}`);
+    for (const resource of ["partners", "flows", "webhooks"]) {
+      for (const route of [`POST #`, `GET #`, `GET #/:id`, `PATCH #/:id`, `DELETE #/:id`]) {
+        expect(paths).toContain(route.replace("#", `/api/v1/${resource}`));
+      }
+    }
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        "GET /api/v1/events",
+        "GET /api/v1/programs/me",
+        "PATCH /api/v1/programs/me",
+        "GET /api/v1/integrations/status",
+      ]),
+    );
+  });
+
+  it.each(ROUTES)("$method $path: 401 without a key, with a wrong one and with an old one", async (route) => {
+    const { body: issued } = await callApi<{ program: { id: string }; api_key: string }>(
+      "test-admin-token",
+      "POST",
+      "/admin/programs",
+      { name: "Walked", owner_email: "walked@example.com" },
+    );
+    const old = issued.api_key;
+    expect((await callApi(old, "GET", "/api/v1/programs/me")).status).toBe(200);
+    await callApi("test-admin-token", "POST", `/admin/programs/${issued.program.id}/api-key`);
+    const at = addressOf(route.path, ids);
+    const headers = [
+      {},
+      { authorization: "" },
+      { authorization: "Bearer" },
+      { authorization: "Bearer  " },
+      { authorization: "Bearer sk_wrong" },
+      { authorization: `Bearer ${owner.api_key}x` },
+      { authorization: `Bearer ${owner.program.api_key_hash}` },
+      { authorization: owner.api_key },
+      { authorization: `Basic ${btoa(`${owner.api_key}:`)}` },
+      { authorization: `Bearer ${old}` },
+    ];
+    for (const header of headers) {
+      const reply = await callApi(null, route.method, at, bodyOf(route), header);
+      expect([header, ...refusal(reply)]).toEqual([header, 401, "unauthorized"]);
+      expect(reply.headers.get("WWW-Authenticate")).toBe("Bearer");
+    }
+  });
+
+  it("is not found for another program's id, which stays as it was", async () => {
+    const seen = async () =>
+      JSON.stringify(await Promise.all(Object.entries(ids).map(([resource, id]) => own(resource, id))));
+    const own = async (resource: string, id: string) => (await owner.api("GET", `/api/v1/${resource}/${id}`)).body;
+    const before = await seen();
+    const named = ROUTES.filter(({ path }) => path.includes(":"));
+    expect(named.length).toBeGreaterThanOrEqual(10);
+    for (const route of named) {
+      const reply = await stranger.api(route.method, addressOf(route.path, ids), bodyOf(route));
+      expect([route, ...refusal(reply)]).toEqual([route, 404, "not_found"]);
+    }
+    expect(await seen()).toBe(before);
+  });
+
+  it("shows a stranger nothing in lists, counts and settings", async () => {
+    const other = await makeProgram();
+    for (const { path } of ROUTES.filter(({ method, path: at }) => method === "GET" && !at.includes(":"))) {
+      const { status, body } = await other.api("GET", path);
+      expect([path, status]).toEqual([path, 200]);
+      for (const id of [owner.id, ...Object.values(ids)]) expect(JSON.stringify(body)).not.toContain(id);
+      if ("data" in body) expect(body["data"]).toEqual([]);
+      if ("total" in body) expect(body["total"]).toBe(0);
+    }
+  });
+
+  it("answers 405 with Allow to another method, and only to the bearer of a key", async () => {
+    const methods = new Map<string, string[]>();
+    for (const { method, path } of ROUTES) {
+      // `simulate` and the like share their path with `:id`.
+      const at = addressOf(path, ids);
+      const same = ROUTES.filter((route) => new RegExp(`^${route.path.replace(/:[a-z_]+/g, "[^/]+")}$`).test(at));
+      methods.set(at, [...new Set([method, ...same.map((route) => route.method)])]);
+    }
+    for (const [at, allowed] of methods) {
+      for (const method of ["GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"]) {
+        if (allowed.includes(method)) continue;
+        const reply = await owner.api(method, at);
+        expect([method, at, ...refusal(reply)]).toEqual([method, at, 405, "method_not_allowed"]);
+        expect(reply.headers.get("Allow")?.split(", ").toSorted()).toEqual(allowed.toSorted());
+        expect((await callApi(null, method, at)).status).toBe(401);
+      }
+    }
+  });
+});

@@ -303,6 +303,17 @@ export const payouts = sqliteTable(
   ],
 );
 
+/** The months for which the cron has generated a program's payouts: canceled ones are not made again. WITHOUT ROWID. */
+export const payoutRuns = sqliteTable(
+  "payout_runs",
+  {
+    program_id: text().notNull(),
+    period_end: text().notNull(),
+    finished_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
+);
+
 /** The audit log: the list order, the time filter and the pages all come from the key. WITHOUT ROWID. */
 export const events = sqliteTable(
   "events",

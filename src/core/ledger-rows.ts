@@ -1,6 +1,6 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { commissions, payments } from "../db/schema.ts";
-import { isOpen, planRows, type ReviewReason } from "../domain/commission.ts";
+import { planRows, type ReviewReason } from "../domain/commission.ts";
 import type { Decision, Outcome } from "../domain/payment.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
@@ -51,7 +51,9 @@ export function planSettlement(
   if (isSettled) return { outcome: decision.outcome, writes: [], occurrences: [] };
   const guards = [
     guardedUpdate(ctx, payment, after),
-    ...merged.map((row) => guardedUpdate(ctx, row, { ...row, outcome: "merged", decision: null })),
+    ...merged.map((row) =>
+      guardedUpdate(ctx, row, { ...after, id: row.id, outcome: "merged", partner_id: null, ref: null, decision: null }),
+    ),
   ];
   return { outcome: decision.outcome, writes: [...guards, ...rows.writes], occurrences: rows.occurrences };
 }
@@ -178,28 +180,24 @@ function planCommissions(
     occurrences.push(commissionOccurrence("commission.created", commission));
   };
 
+  // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
+  for (const row of state.commissions) if (plan.withdrawn.includes(row.id)) withdraw(row);
   for (const row of state.commissions) {
-    if (!isOpen(row)) continue;
-    if (row.kind !== "sale") {
-      const planned = plan.clawbacks.find(({ id }) => id === row.id);
-      if (planned) change(row, { amount_cents: planned.amount_cents, payment_id: payment.id });
-      continue;
+    const sale = plan.sales.find(({ id }) => id === row.id);
+    if (sale) {
+      change(row, {
+        ...shared,
+        partner_id: sale.partner_id,
+        amount_cents: sale.amount_cents,
+        txn_amount_cents: payment.txn_amount_cents,
+        flow_id: rate ? record.flow_id : row.flow_id,
+        rate: rate ?? row.rate,
+        created_at: payment.created_at,
+        ...flags(row.review_reason, row.dismissed_reasons, decision.review_reasons),
+      });
     }
-    const planned = plan.sale?.id === row.id ? plan.sale : { partner_id: row.partner_id, amount_cents: 0 };
-    if (planned.partner_id !== desired?.partner_id && isAlone(row, state.commissions)) {
-      withdraw(row);
-      continue;
-    }
-    change(row, {
-      ...shared,
-      partner_id: planned.partner_id,
-      amount_cents: planned.amount_cents,
-      txn_amount_cents: payment.txn_amount_cents,
-      flow_id: rate ? record.flow_id : row.flow_id,
-      rate: rate ?? row.rate,
-      created_at: payment.created_at,
-      ...flags(row.review_reason, row.dismissed_reasons, decision.review_reasons),
-    });
+    const clawback = plan.clawbacks.find(({ id }) => id === row.id);
+    if (clawback) change(row, { amount_cents: clawback.amount_cents });
   }
   if (plan.insert_sale && desired && rate) {
     add({
@@ -233,11 +231,6 @@ function planCommissions(
     });
   }
   return { writes, occurrences };
-}
-
-/** True where the partner has no other row for the payment that the row would have to balance. */
-function isAlone(row: Commission, rows: readonly Commission[]): boolean {
-  return rows.every((other) => other === row || other.partner_id !== row.partner_id);
 }
 
 /** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */

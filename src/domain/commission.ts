@@ -57,8 +57,10 @@ export interface Desired {
 }
 
 export interface RowPlan {
-  /** The sale's row to write into: an open row kept or handed to another partner; null when none is open. */
-  sale: { id: string; amount_cents: number; partner_id: string } | null;
+  /** Open sale rows that stay, perhaps handed to another partner. */
+  sales: { id: string; partner_id: string; amount_cents: number }[];
+  /** Open sale rows that have no ground any more and balance nothing: had all facts come first, they would not exist. */
+  withdrawn: string[];
   /** A new sale row is needed for the desired partner. */
   insert_sale: boolean;
   /** Open clawback rows whose amount changes. */
@@ -69,45 +71,46 @@ export interface RowPlan {
 
 /**
  * How the rows of one payment become `desired`: a row that is paid or sits in a payout is never edited, a rejected
- * clawback stays as the owner left it, and for each partner the rows afterwards sum to what the rule gives.
+ * clawback stays as the owner left it, and for each partner the rows afterwards sum to what the rule gives. A partner
+ * has more than one sale row only where a late event joined two payments into one.
  */
 export function planRows(rows: readonly LedgerRow[], desired: Desired | null): RowPlan {
-  const plan: RowPlan = { sale: null, insert_sale: false, clawbacks: [], insert_clawbacks: [] };
-  const owners = new Map(rows.map((row) => [row.id, row.partner_id]));
-  const hasRows = (partner_id: string) => [...owners.values()].includes(partner_id);
-
-  if (desired && !hasRows(desired.partner_id)) {
-    const movable = rows.find(
-      (row) =>
-        row.kind === "sale" &&
-        isOpen(row) &&
-        rows.every((other) => other === row || other.partner_id !== row.partner_id || isOpen(other)),
-    );
+  const plan: RowPlan = { sales: [], withdrawn: [], insert_sale: false, clawbacks: [], insert_clawbacks: [] };
+  const byPartner = Map.groupBy(rows, (row) => row.partner_id);
+  if (desired && !byPartner.has(desired.partner_id)) {
+    const movable = [...byPartner.values()].find((own) => own.every((row) => row.kind === "sale" && isOpen(row)));
     if (movable) {
-      for (const row of rows) if (row.partner_id === movable.partner_id) owners.set(row.id, desired.partner_id);
+      byPartner.delete(movable[0]!.partner_id);
+      byPartner.set(desired.partner_id, movable);
     } else {
       plan.insert_sale = true;
     }
   }
-
-  for (const partner_id of new Set(owners.values())) {
-    const own = rows.filter((row) => owners.get(row.id) === partner_id);
-    const target = desired?.partner_id === partner_id ? desired.amount_cents : 0;
-    const fixed = own.filter((row) => !isOpen(row)).reduce((sum, row) => sum + row.amount_cents, 0);
-    const sale = own.find((row) => row.kind === "sale");
-    const [firstOpen, ...moreOpen] = own.filter((row) => row.kind === "clawback" && isOpen(row));
-    if (sale && isOpen(sale)) {
-      plan.sale = { id: sale.id, partner_id, amount_cents: target - fixed };
-      for (const row of [firstOpen, ...moreOpen]) if (row) plan.clawbacks.push({ id: row.id, amount_cents: 0 });
-      continue;
-    }
-    for (const row of moreOpen) plan.clawbacks.push({ id: row.id, amount_cents: 0 });
-    if (firstOpen) plan.clawbacks.push({ id: firstOpen.id, amount_cents: target - fixed });
-    else if (target !== fixed && sale) {
-      plan.insert_clawbacks.push({ partner_id, amount_cents: target - fixed, source_commission_id: sale.id });
-    }
+  for (const [partner_id, own] of byPartner) {
+    const isDesired = desired?.partner_id === partner_id;
+    planPartner(plan, own, partner_id, isDesired ? desired.amount_cents : null);
   }
   return plan;
+}
+
+/** One partner's rows: the locked ones stand, the open ones make up what is missing to the target (null: nothing). */
+function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: number | null): void {
+  const locked = own.filter((row) => !isOpen(row));
+  const openSales = own.filter((row) => row.kind === "sale" && isOpen(row));
+  const openClawbacks = own.filter((row) => row.kind === "clawback" && isOpen(row));
+  const missing = (target ?? 0) - locked.reduce((sum, row) => sum + row.amount_cents, 0);
+  const paidSale = locked.find((row) => row.kind === "sale");
+  const keepsSale = !paidSale && (target !== null || own.length > openSales.length);
+  const kept = keepsSale ? openSales[0] : undefined;
+  plan.withdrawn.push(...openSales.filter((row) => row !== kept).map((row) => row.id));
+  if (kept) plan.sales.push({ id: kept.id, partner_id, amount_cents: missing });
+  const carrier = kept ? undefined : openClawbacks[0];
+  const others = openClawbacks.filter((row) => row !== carrier);
+  plan.clawbacks.push(...others.map((row) => ({ id: row.id, amount_cents: 0 })));
+  if (carrier) plan.clawbacks.push({ id: carrier.id, amount_cents: missing });
+  else if (!kept && paidSale && missing !== 0) {
+    plan.insert_clawbacks.push({ partner_id, amount_cents: missing, source_commission_id: paidSale.id });
+  }
 }
 
 /** True while the ledger may edit the row in place. */

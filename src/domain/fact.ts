@@ -52,6 +52,8 @@ export interface AdjustmentFact extends FactBase {
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */
   direction: "deduct" | "reverse";
+  /** How far the adjustment has come: of two versions at one instant the later stage counts. */
+  stage: number;
   /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */
   effective: boolean;
 }

@@ -177,11 +177,12 @@ export function adjustedTotal(facts: readonly Fact[], state: PaymentState): numb
   return Math.min(Math.max(net, 0), state.base_cents);
 }
 
-/** The newest version counts; of two at one instant the larger, then the withdrawn one, so that order never matters. */
+/** The newest version counts; of two at one instant the one further on, then the larger: order never matters. */
 function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
   return versions.toSorted(
     (a, b) =>
       compare(b.occurred_at, a.occurred_at) ||
+      b.stage - a.stage ||
       b.amount_cents - a.amount_cents ||
       Number(a.effective) - Number(b.effective),
   )[0]!;

@@ -73,6 +73,7 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
     amount_cents: object.amount_refunded,
     net_of_tax: false,
     direction: "deduct",
+    stage: 0,
     effective: true,
   }),
 );
@@ -92,6 +93,7 @@ const failedRefundReader = reader(AT, refund, (object, { event_type, occurred_at
     amount_cents: object.amount,
     net_of_tax: false,
     direction: "deduct",
+    stage: 0,
     effective: true,
   });
 });
@@ -110,7 +112,7 @@ const DISPUTE_TAKES = new Map([
 
 const closedDisputeReader = reader(AT, dispute, (object, { occurred_at }) => {
   const effective = DISPUTE_TAKES.get(object.status);
-  if (effective !== undefined) return factsOf(disputeFact(object, occurred_at, effective));
+  if (effective !== undefined) return factsOf(disputeFact(object, occurred_at, CLOSED, effective));
   return refuse({
     path: "data.object.status",
     message: `not how a dispute closes: ${[...DISPUTE_TAKES.keys()].join(", ")}`,
@@ -119,7 +121,7 @@ const closedDisputeReader = reader(AT, dispute, (object, { occurred_at }) => {
 
 /** Funds reinstated after a dispute was lost: the deduction is withdrawn. */
 const reinstatedReader = reader(AT, dispute, (object, { occurred_at }) =>
-  factsOf(disputeFact(object, occurred_at, false)),
+  factsOf(disputeFact(object, occurred_at, REINSTATED, false)),
 );
 
 const subscriptionReader = reader(AT, subscription, (object, { event_type, occurred_at }) => {
@@ -220,7 +222,11 @@ function invoicePaymentAliases(object: InvoicePayment): string[] {
   return aliasesOf(object.invoice, object.payment.payment_intent, object.payment.charge);
 }
 
-function disputeFact(object: Dispute, occurred_at: string, effective: boolean): Fact {
+/** Stages of a dispute: the vendor's times are whole seconds, so both can carry the same one. */
+const CLOSED = 1;
+const REINSTATED = 2;
+
+function disputeFact(object: Dispute, occurred_at: string, stage: number, effective: boolean): Fact {
   const aliases = aliasesOf(object.charge, object.payment_intent);
   return {
     kind: "adjustment",
@@ -231,6 +237,7 @@ function disputeFact(object: Dispute, occurred_at: string, effective: boolean): 
     amount_cents: object.amount,
     net_of_tax: false,
     direction: "deduct",
+    stage,
     effective,
   };
 }

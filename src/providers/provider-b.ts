@@ -117,11 +117,14 @@ const DIRECTIONS = {
   chargeback_warning_reverse: "reverse",
 } as const;
 
+/** In the order in which an adjustment goes through them; it may end at each. */
+const STAGES = ["pending_approval", "approved", "rejected", "reversed"] as const;
+
 const adjustment = z.object({
   id,
   transaction_id: id,
   action: z.enum(Object.keys(DIRECTIONS) as (keyof typeof DIRECTIONS)[]),
-  status: z.enum(["pending_approval", "approved", "rejected", "reversed"]),
+  status: z.enum(STAGES),
   totals,
 });
 
@@ -136,6 +139,7 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     amount_cents: data.totals.total - data.totals.tax,
     net_of_tax: true,
     direction: DIRECTIONS[data.action],
+    stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
   }),
 );

@@ -2,14 +2,7 @@
  * The one narrow interface to a payment provider: verify a delivery, parse it into facts. All knowledge of a vendor's
  * wire format lives behind it; nothing outside `providers/` reads a vendor's field.
  */
-export type {
-  AdjustmentFact,
-  AttributionFact,
-  CancellationFact,
-  Fact,
-  LinkFact,
-  PaymentFact,
-} from "../domain/fact.ts";
+export type { AdjustmentFact, AttributionFact, CancellationFact, Fact, LinkFact, PaymentFact } from "../domain/fact.ts";
 export type { ProviderName } from "../domain/provider-name.ts";
 import type { Fact } from "../domain/fact.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
@@ -42,12 +35,7 @@ export interface Provider {
    * True when some signature in `header` is the HMAC-SHA256 of the exact body bytes under one of `secrets`, and its
    * timestamp lies within 300 s either side of `now` (ms). Compared in constant time; malformed input is false.
    */
-  verify(input: {
-    header: string | null;
-    body: Uint8Array;
-    secrets: readonly string[];
-    now: number;
-  }): Promise<boolean>;
+  verify(input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number }): Promise<boolean>;
   /** Parses a verified body. Unknown fields are accepted; an undocumented shape of a known event is refused with paths. */
   parse(body: unknown): ParseResult;
   /** Reads the owner claim of a body that has not been verified yet; never throws. */

@@ -13,6 +13,9 @@ import { programContext, testContext, type TestProgram } from "../support/progra
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
+/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+const TIME_LIMIT = 60_000 + RUNS * 2_000;
+
 /** What must be the same, whatever the order: everything but ids, revisions and the instants of writing. */
 async function projection(program: TestProgram) {
   const { payments: paymentRows, commissions: commissionRows } = await ledgerOf(program);
@@ -130,7 +133,7 @@ describe("the ledger is a function of the set of facts", () => {
         await deliverInDisorder(wild, events, chaos);
         expect(await projection(wild)).toEqual(await projection(calm));
       }),
-      { seed: SEED, numRuns: RUNS },
+      { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: TIME_LIMIT },
     );
   }, 600_000);
 
@@ -156,29 +159,29 @@ describe("the ledger is a function of the set of facts", () => {
           expect(await sums(wild)).toEqual(await sums(calm));
         },
       ),
-      { seed: SEED, numRuns: Math.ceil(RUNS / 2) },
+      { seed: SEED, numRuns: Math.ceil(RUNS / 2), interruptAfterTimeLimit: TIME_LIMIT },
     );
   }, 600_000);
 });
 
-/** What each partner has earned of each payment, over all rows. */
+/** What each partner has earned of each payment, over all rows; rows paid before two payments were joined count there. */
 async function sums(program: TestProgram): Promise<Record<string, number>> {
   const { db } = testContext();
   const rows = await db
     .select({
       key: payments.provider_transaction_id,
+      outcome: payments.outcome,
       partner: commissions.partner_id,
-      amount: sql<number>`sum(${commissions.amount_cents})`,
+      amount: commissions.amount_cents,
     })
     .from(commissions)
     .innerJoin(payments, eq(payments.id, commissions.payment_id))
-    .where(eq(commissions.program_id, program.id))
-    .groupBy(payments.provider_transaction_id, commissions.partner_id);
+    .where(eq(commissions.program_id, program.id));
   const slugOf = await slugs(program);
-  return Object.fromEntries(
-    rows
-      .filter((row) => row.amount !== 0)
-      .map((row) => [`${row.key} ${slugOf.get(row.partner)}`, row.amount] as const)
-      .toSorted(),
-  );
+  const sum = new Map<string, number>();
+  for (const { key, outcome, partner, amount } of rows) {
+    const name = `${outcome === "merged" ? key.replace(/^in_/, "cs_") : key} ${slugOf.get(partner)}`;
+    sum.set(name, (sum.get(name) ?? 0) + amount);
+  }
+  return Object.fromEntries([...sum].filter(([, amount]) => amount !== 0).toSorted());
 }

@@ -56,7 +56,16 @@ const amounts = fc.record({
 
 /** One purchase and everything that follows from it, as vendor events in the order of their times. */
 const story = fc.record({
-  kind: fc.constantFrom("session", "subscription", "async", "api_invoice", "setup_then_pay", "transaction", "renewals"),
+  kind: fc.constantFrom(
+    "session",
+    "subscription",
+    "async",
+    "api_invoice",
+    "setup_then_pay",
+    "transaction",
+    "renewals",
+    "joined",
+  ),
   ref,
   amounts,
   currency: fc.constantFrom(...CURRENCIES),
@@ -236,6 +245,23 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
       sent.push(a(invoicePaid({ id: `in_${n}`, ...invoice, created: at() })));
       sent.push(a(invoicePaid({ id: `in_${n}r1`, ...invoice, ...pay, shape: "old", created: at() })));
       sent.push(a(invoicePaid({ id: `in_${n}r2`, ...invoice, ref: "bob", created: at() })));
+      break;
+    // A session and an invoice that nothing but a later event knows to be one payment.
+    case "joined":
+      sent.push(
+        a(
+          sessionCompleted({
+            id: `cs_${n}`,
+            ref: plan.ref,
+            ...money,
+            ...who,
+            payment_intent: pay.payment_intent,
+            created: at(),
+          }),
+        ),
+      );
+      sent.push(a(invoicePaid({ id: `in_${n}`, ...invoice, subscription: null, created: at() })));
+      sent.push(a(invoicePaymentPaid({ invoice: `in_${n}`, payment_intent: pay.payment_intent, created: at() })));
       break;
     case "transaction":
       sent.push(

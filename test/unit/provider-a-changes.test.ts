@@ -44,6 +44,7 @@ describe("provider A: refunds", () => {
         amount_cents: 1000,
         net_of_tax: false,
         direction: "deduct",
+        stage: 0,
         effective: true,
       },
     ]);
@@ -91,6 +92,7 @@ describe("provider A: refunds", () => {
         amount_cents: 700,
         net_of_tax: false,
         direction: "deduct",
+        stage: 0,
         effective: true,
       },
     ]);
@@ -129,7 +131,7 @@ describe("provider A: refunds", () => {
 
 describe("provider A: disputes", () => {
   const ids = { id: "du_1", charge: "ch_1", payment_intent: "pi_1", amount: 1500, created: AT };
-  const fact = (effective: boolean): Fact => ({
+  const fact = (effective: boolean, stage = 1): Fact => ({
     kind: "adjustment",
     occurred_at: AT_ISO,
     adjustment_id: "du_1",
@@ -138,6 +140,7 @@ describe("provider A: disputes", () => {
     amount_cents: 1500,
     net_of_tax: false,
     direction: "deduct",
+    stage,
     effective,
   });
 
@@ -152,7 +155,9 @@ describe("provider A: disputes", () => {
   });
 
   it("funds reinstated withdraw the deduction", () => {
-    expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", { ...ids, status: "won" }))).toEqual([fact(false)]);
+    expect(factsOf(disputeEvent("charge.dispute.funds_reinstated", { ...ids, status: "won" }))).toEqual([
+      fact(false, 2),
+    ]);
   });
 
   it.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(

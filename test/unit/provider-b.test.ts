@@ -183,11 +183,12 @@ describe("provider B: adjustments", () => {
       amount_cents: 92,
       net_of_tax: true,
       direction: "deduct",
+      stage: 1,
       effective: true,
     };
     expect(factsOf(adjustmentUpdated(same))).toEqual([fact]);
     expect(factsOf(adjustmentCreated({ ...same, status: "approved" }))).toEqual([fact]);
-    expect(factsOf(adjustmentCreated(same))).toEqual([{ ...fact, effective: false }]);
+    expect(factsOf(adjustmentCreated(same))).toEqual([{ ...fact, stage: 0, effective: false }]);
   });
 
   it.each([

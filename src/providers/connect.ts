@@ -1,0 +1,77 @@
+/**
+ * Paying out through a payment provider's connected accounts. Implementations know the vendor's wire format; nothing
+ * outside `providers/` does. None of these functions throws: what went wrong is their answer.
+ */
+
+/** A transfer to be made, once, for one payout. */
+export interface TransferOrder {
+  payout_id: string;
+  program_id: string;
+  partner_id: string;
+  /** Smallest units, positive. */
+  amount_cents: number;
+  /** ISO 4217, upper case. */
+  currency: string;
+  /** The connected account it goes to. */
+  account_id: string;
+}
+
+/** How the vendor's last word or its silence is shown to the owner; `code` is the vendor's own where it has one. */
+export interface Trouble {
+  code: string;
+  message: string;
+}
+
+export type SendAnswer =
+  | { outcome: "made"; transfer_id: string }
+  /** The vendor will not make this transfer, and has not. */
+  | ({ outcome: "refused" } & Trouble)
+  /** It may have been made, or not yet. Only the same request under the same key may be sent again. */
+  | ({
+      outcome: "unknown";
+      /** How long the vendor asks to wait; null when it says nothing. */
+      retry_after_ms: number | null;
+      /** The vendor answered that it failed: the answer may be repeated for the key's life, so looking is better. */
+      worth_looking: boolean;
+    } & Trouble);
+
+export type FindAnswer =
+  | { outcome: "made"; transfer_id: string }
+  | { outcome: "none" }
+  | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
+
+export interface Transfers {
+  /** The exact request of a transfer, to be stored before the first sending and sent unchanged ever after. */
+  freeze(order: TransferOrder): string;
+  send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;
+  /** Looks for a transfer of the payout, whatever attempt made it. */
+  find(api_key: string, payout_id: string): Promise<FindAnswer>;
+}
+
+export interface AccountOrder {
+  program_id: string;
+  partner_id: string;
+  email: string;
+  display_name: string;
+  /** ISO 3166-1 alpha-2, upper case; null leaves it to the vendor. */
+  country: string | null;
+}
+
+export interface OnboardingLink {
+  url: string;
+  /** ISO 8601. */
+  expires_at: string;
+}
+
+/** `refused`: the vendor will not do it as asked; `unavailable`: it could not be reached or asks to come again. */
+export type AccountAnswer<T> = { outcome: "done"; value: T } | ({ outcome: "refused" | "unavailable" } & Trouble);
+
+export interface ConnectedAccounts {
+  /** Creates a connected account that can receive transfers; asked again for the same order it is the same account. */
+  createAccount(api_key: string, order: AccountOrder): Promise<AccountAnswer<{ account_id: string }>>;
+  /** A single-use link to the vendor's hosted onboarding of that account. */
+  createLink(
+    api_key: string,
+    link: { account_id: string; return_url: string; refresh_url: string },
+  ): Promise<AccountAnswer<OnboardingLink>>;
+}

@@ -1,0 +1,236 @@
+/** Provider A's connected accounts: transfers (API v1, form encoded) and accounts (API v2, JSON). */
+import * as z from "zod";
+import { sha256Hex } from "../lib/crypto.ts";
+import { EXPIRED, fetchWithin, startDeadline, type Fetch } from "../lib/deadline.ts";
+import { readAtMost } from "../lib/http-body.ts";
+import type {
+  AccountAnswer,
+  AccountOrder,
+  ConnectedAccounts,
+  FindAnswer,
+  SendAnswer,
+  Transfers,
+  TransferOrder,
+  Trouble,
+} from "./connect.ts";
+
+/** The version whose shapes are written and read here; a newer default of the account changes nothing. */
+export const API_VERSION = "2026-10-28.endive";
+
+const TIMEOUT_MS = 20_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+const USER_AGENT = "Service-Payouts/1.0";
+
+export interface ConnectDeps {
+  fetch: Fetch;
+  /** `PROVIDER_A_API_URL`, without a path. */
+  baseUrl: string;
+  timeoutMs?: number;
+}
+
+/** The client of provider A's API over HTTP. */
+export function providerAConnect(deps: ConnectDeps): Transfers & ConnectedAccounts {
+  return {
+    freeze,
+    send: async (api_key, request, idempotency_key) =>
+      readSent(
+        await call(deps, api_key, "POST", "/v1/transfers", {
+          body: request,
+          contentType: "application/x-www-form-urlencoded",
+          idempotency_key,
+        }),
+        request,
+      ),
+    find: async (api_key, payout_id) => {
+      const query = new URLSearchParams({ transfer_group: payout_id, limit: "10" });
+      return readFound(await call(deps, api_key, "GET", `/v1/transfers?${query.toString()}`), payout_id);
+    },
+    createAccount: async (api_key, order) => {
+      const body = JSON.stringify(accountBody(order));
+      const answer = await call(deps, api_key, "POST", "/v2/core/accounts", {
+        body,
+        contentType: "application/json",
+        // Two at once, or one again whose answer was lost, are one account.
+        idempotency_key: `${order.partner_id}:account:${(await sha256Hex(body)).slice(0, 16)}`,
+      });
+      return readAccount(answer, z.object({ id: accountId }), ({ id }) => ({ account_id: id }));
+    },
+    createLink: async (api_key, { account_id, return_url, refresh_url }) => {
+      const answer = await call(deps, api_key, "POST", "/v2/core/account_links", {
+        body: JSON.stringify({
+          account: account_id,
+          use_case: { type: "account_onboarding", account_onboarding: { refresh_url, return_url } },
+        }),
+        contentType: "application/json",
+      });
+      return readAccount(answer, z.object({ url: z.url(), expires_at: z.string() }), (link) => link);
+    },
+  };
+}
+
+/** The form of a transfer, in a fixed order: the vendor compares it with what came under the same key before. */
+function freeze(order: TransferOrder): string {
+  return new URLSearchParams({
+    amount: String(order.amount_cents),
+    currency: order.currency.toLowerCase(),
+    destination: order.account_id,
+    transfer_group: order.payout_id,
+    description: `Payout ${order.payout_id}`,
+    "metadata[payout_id]": order.payout_id,
+    "metadata[partner_id]": order.partner_id,
+    "metadata[program_id]": order.program_id,
+  }).toString();
+}
+
+function accountBody({ program_id, partner_id, email, display_name, country }: AccountOrder) {
+  return {
+    contact_email: email,
+    display_name,
+    dashboard: "express",
+    ...(country === null ? {} : { identity: { country: country.toLowerCase() } }),
+    configuration: { recipient: { capabilities: { stripe_balance: { stripe_transfers: { requested: true } } } } },
+    defaults: { responsibilities: { fees_collector: "application", losses_collector: "application" } },
+    metadata: { partner_id, program_id },
+  };
+}
+
+const accountId = z.string().regex(/^acct_\w{1,100}$/);
+const transfer = z.object({
+  object: z.literal("transfer"),
+  id: z.string().regex(/^tr_\w{1,100}$/),
+  amount: z.int(),
+  currency: z.string(),
+  transfer_group: z.string().nullable(),
+});
+const transferList = z.object({ object: z.literal("list"), data: z.array(transfer) });
+const failure = z.object({
+  error: z.object({
+    type: z.string().max(100).optional(),
+    code: z.string().max(100).optional(),
+    message: z.string().optional(),
+  }),
+});
+
+/** What came back; `status` null when no complete answer did. */
+interface Answer {
+  status: number | null;
+  json: unknown;
+  retry_after_ms: number | null;
+}
+
+async function call(
+  { fetch, baseUrl, timeoutMs = TIMEOUT_MS }: ConnectDeps,
+  api_key: string,
+  method: "GET" | "POST",
+  path: string,
+  sent?: { body: string; contentType: string; idempotency_key?: string },
+): Promise<Answer> {
+  const deadline = startDeadline(timeoutMs);
+  const silence: Answer = { status: null, json: null, retry_after_ms: null };
+  try {
+    const response = await fetchWithin(deadline, fetch, new URL(path, baseUrl).href, {
+      method,
+      redirect: "manual",
+      headers: {
+        Authorization: `Bearer ${api_key}`,
+        "Stripe-Version": API_VERSION,
+        "User-Agent": USER_AGENT,
+        Accept: "application/json",
+        ...(sent ? { "Content-Type": sent.contentType } : {}),
+        ...(sent?.idempotency_key ? { "Idempotency-Key": sent.idempotency_key } : {}),
+      },
+      ...(sent ? { body: sent.body } : {}),
+    });
+    if (response === EXPIRED) return silence;
+    const { bytes, ended } = await readAtMost(response.body, MAX_ANSWER_BYTES, deadline);
+    if (ended !== "complete") return silence;
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    return {
+      status: response.status,
+      json: parsed(new TextDecoder().decode(bytes)),
+      retry_after_ms: seconds > 0 ? Math.min(seconds, 86_400) * 1000 : null,
+    };
+  } catch {
+    return silence;
+  } finally {
+    deadline.clear();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function readSent(answer: Answer, request: string): SendAnswer {
+  if (answer.status === 200) {
+    const made = transfer.safeParse(answer.json);
+    const asked = new URLSearchParams(request);
+    const isOurs =
+      made.success &&
+      made.data.transfer_group === asked.get("transfer_group") &&
+      String(made.data.amount) === asked.get("amount") &&
+      made.data.currency === asked.get("currency");
+    if (isOurs) return { outcome: "made", transfer_id: made.data.id };
+  }
+  const trouble = troubleOf(answer);
+  if (isRefusal(answer)) return { outcome: "refused", ...trouble };
+  // A server error is kept under the key and repeated; an answer that cannot be read may hide a transfer.
+  const worth_looking = answer.status !== null && answer.status !== 409 && answer.status !== 429;
+  return { outcome: "unknown", ...trouble, retry_after_ms: answer.retry_after_ms, worth_looking };
+}
+
+function readFound(answer: Answer, payout_id: string): FindAnswer {
+  const list = transferList.safeParse(answer.json);
+  if (answer.status !== 200 || !list.success) {
+    return { outcome: "unknown", ...troubleOf(answer), retry_after_ms: answer.retry_after_ms };
+  }
+  const { data } = list.data;
+  const found = data.find((candidate) => candidate.transfer_group === payout_id);
+  if (found) return { outcome: "made", transfer_id: found.id };
+  if (data.length === 0) return { outcome: "none" };
+  // A list that was not filtered says nothing about this payout.
+  return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };
+}
+
+function readAccount<T, U>(answer: Answer, shape: z.ZodType<T>, value: (read: T) => U): AccountAnswer<U> {
+  if (answer.status === 200 || answer.status === 201) {
+    const read = shape.safeParse(answer.json);
+    if (read.success) return { outcome: "done", value: value(read.data) };
+  }
+  return { outcome: isRefusal(answer) ? "refused" : "unavailable", ...troubleOf(answer) };
+}
+
+const REFUSING = new Set([400, 401, 402, 403, 404]);
+
+/** Codes and types of a 4xx that only asks to come again. */
+const PASSING = new Set(["idempotency_error", "idempotency_key_in_use", "rate_limit", "lock_timeout"]);
+
+/** True where the vendor, and not something on the way, says that it will not do this. */
+function isRefusal({ status, json }: Answer): boolean {
+  const read = failure.safeParse(json);
+  if (status === null || !REFUSING.has(status) || !read.success) return false;
+  const { type, code } = read.data.error;
+  return (type ?? code) !== undefined && !PASSING.has(type ?? "") && !PASSING.has(code ?? "");
+}
+
+const UNREADABLE = "Provider A gave an answer that could not be read.";
+const MAX_MESSAGE = 500;
+
+/** The vendor's code and message, without any part of a key in it. */
+function troubleOf({ status, json }: Answer): Trouble {
+  if (status === null) return { code: "no_answer", message: "Provider A did not answer." };
+  if (status === 401) return { code: "api_key_refused", message: "Provider A does not accept the stored API key." };
+  const read = failure.safeParse(json);
+  if (!read.success) return { code: `http_${status}`, message: UNREADABLE };
+  const { type, code, message } = read.data.error;
+  return {
+    code: code ?? type ?? `http_${status}`,
+    message: (message ?? "Provider A gave no reason.")
+      .replaceAll(/\b[rs]k_(live|test)_[\w*]+/g, "(key)")
+      .slice(0, MAX_MESSAGE),
+  };
+}

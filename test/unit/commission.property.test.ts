@@ -1,0 +1,98 @@
+/** The rows of a payment always sum to what the rule gives, and what may not be edited is not (contract §5, §6). */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  amountFor,
+  COMMISSION_STATUSES,
+  isOpen,
+  planRows,
+  type LedgerRow,
+  type RowPlan,
+} from "../../src/domain/commission.ts";
+
+const partner = fc.constantFrom("par_a", "par_b", "par_c");
+const desired = fc.option(fc.record({ partner_id: partner, amount_cents: fc.nat({ max: 1_000 }) }));
+
+let minted = 0;
+
+function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: { partner_id: string; amount_cents: number } | null) {
+  const after = rows
+    .filter((row) => !plan.withdrawn.includes(row.id))
+    .map((row): LedgerRow => {
+      const sale = plan.sales.find(({ id }) => id === row.id);
+      const clawback = plan.clawbacks.find(({ id }) => id === row.id);
+      return { ...row, ...sale, ...(clawback ? { amount_cents: clawback.amount_cents } : {}) };
+    });
+  const add = (fields: Pick<LedgerRow, "partner_id" | "amount_cents" | "kind" | "status">) =>
+    after.push({ id: `com_${minted++}`, payout_id: null, ...fields });
+  if (plan.insert_sale && wanted) add({ ...wanted, kind: "sale", status: "pending" });
+  for (const { partner_id, amount_cents } of plan.insert_clawbacks) {
+    add({ partner_id, amount_cents, kind: "clawback", status: "approved" });
+  }
+  return after;
+}
+
+/** Histories of one payment: what is desired changes, and between the changes rows are paid, held, freed, rejected. */
+const history = fc.array(
+  fc.record({
+    wanted: desired,
+    fate: fc.array(
+      fc.record({ status: fc.constantFrom(...COMMISSION_STATUSES), held: fc.boolean(), touches: fc.boolean() }),
+      { minLength: 12, maxLength: 12 },
+    ),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+describe("the rows of a payment", () => {
+  it("sum, for each partner, to what the rule gives, after any history; locked rows stand", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        let rows: LedgerRow[] = [];
+        for (const { wanted, fate } of steps) {
+          const plan = planRows(rows, wanted);
+          const after = apply(rows, plan, wanted);
+          for (const row of rows) if (!isOpen(row)) expect(after).toContainEqual(row);
+          for (const partner_id of ["par_a", "par_b", "par_c"]) {
+            const sum = after
+              .filter((row) => row.partner_id === partner_id)
+              .reduce((total, row) => total + row.amount_cents, 0);
+            expect(sum).toBe(wanted?.partner_id === partner_id ? wanted.amount_cents : 0);
+          }
+          // Settling again changes nothing more.
+          const again = planRows(after, wanted);
+          expect([again.insert_sale, again.insert_clawbacks, again.withdrawn]).toEqual([false, [], []]);
+          expect(apply(after, again, wanted)).toEqual(after);
+          rows = after.map((row, i) => {
+            const { status, held, touches } = fate[i % fate.length]!;
+            if (!touches || row.status === "paid") return row;
+            return { ...row, status, payout_id: held && status === "approved" ? "pay_1" : null };
+          });
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("a percentage lies between 0 and what is left of the base; a flat amount stays until nothing is left", () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 10 ** 12 }),
+        fc.nat({ max: 10 ** 12 }),
+        fc.nat({ max: 1_000_000 }),
+        (base, adjusted, units) => {
+          const rest = Math.max(base - adjusted, 0);
+          const percentage = amountFor(
+            { source: "program", action_type: "percentage", action_value: units / 10_000 },
+            base,
+            adjusted,
+          );
+          expect(percentage).toBeGreaterThanOrEqual(0);
+          expect(percentage).toBeLessThanOrEqual(rest);
+          const flat = amountFor({ source: "flow", action_type: "flat", action_value: 700 }, base, adjusted);
+          expect(flat).toBe(rest > 0 ? 700 : 0);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,104 @@
+/** The laws of flows (interface, "Evaluation order"; contract §4). */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { inOrder, matchFlow, type Condition, type Flow, type FlowSubject } from "../../src/domain/flow.ts";
+
+const texts = fc.constantFrom("ann", "ANN", "bob", "a", "", "Buyer@Example.com", "example");
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({
+    field: fc.constant("txn_amount_cents" as const),
+    op: fc.constantFrom("eq", "neq", "gt", "lt"),
+    value: fc.integer({ min: 0, max: 5 }),
+  }),
+  fc.record({
+    field: fc.constantFrom("customer_email", "partner_slug", "provider"),
+    op: fc.constantFrom("eq", "neq", "contains"),
+    value: texts,
+  }),
+);
+const flows: fc.Arbitrary<Flow[]> = fc
+  .array(
+    fc.record({
+      action_type: fc.constantFrom("percentage", "flat"),
+      action_value: fc.integer({ min: 0, max: 100 }),
+      conditions: fc.array(condition, { maxLength: 4 }),
+      priority: fc.integer({ min: -2, max: 2 }),
+      active: fc.boolean(),
+      created_at: fc.integer({ min: 0, max: 3 }).map((second) => `2026-01-01T00:00:0${second}.000Z`),
+    }),
+    { maxLength: 8 },
+  )
+  .map((list) => list.map((flow, i) => ({ ...flow, id: `flw_${i}`, name: `flow ${i}` }) as Flow));
+const subject: fc.Arbitrary<FlowSubject> = fc.record({
+  txn_amount_cents: fc.integer({ min: 0, max: 5 }),
+  customer_email: fc.option(texts),
+  partner_slug: fc.constantFrom("ann", "BOB"),
+  provider: fc.constantFrom("provider_a", "provider_b"),
+});
+
+/** The interface's sentences, written down once more and without care for speed. */
+function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
+  const saw = on[field];
+  if (saw === null) return op === "neq";
+  const [left, right] = [saw, value].map((each) => (typeof each === "string" ? each.toLowerCase() : each));
+  if (op === "eq") return left === right;
+  if (op === "neq") return left !== right;
+  if (op === "contains") return String(left).includes(String(right));
+  return op === "gt" ? Number(left) > Number(right) : Number(left) < Number(right);
+}
+
+describe("flow laws", () => {
+  it("a flow matches when all its conditions hold, and only an active one", () => {
+    fc.assert(
+      fc.property(flows, subject, (list, on) => {
+        const { flow } = matchFlow(list, on);
+        if (flow) expect(flow.active && flow.conditions.every((each) => holds(each, on))).toBe(true);
+        else expect(list.some((each) => each.active && each.conditions.every((one) => holds(one, on)))).toBe(false);
+      }),
+    );
+  });
+
+  it("the first match by priority wins; among equals the older one", () => {
+    fc.assert(
+      fc.property(flows, subject, (list, on) => {
+        const { flow } = matchFlow(list, on);
+        for (const other of list) {
+          if (!flow || other === flow || !other.active || !other.conditions.every((each) => holds(each, on))) continue;
+          expect(other.priority).toBeLessThanOrEqual(flow.priority);
+          if (other.priority === flow.priority) expect(other.created_at >= flow.created_at).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("neither the order of flows nor that of conditions changes anything", () => {
+    fc.assert(
+      fc.property(flows, subject, fc.infiniteStream(fc.nat()), (list, on, keys) => {
+        const shuffled = <T>(items: readonly T[]): T[] =>
+          items
+            .map((item) => ({ item, key: keys.next().value }))
+            .toSorted((a, b) => a.key - b.key)
+            .map(({ item }) => item);
+        const mixed = shuffled(list).map((flow) => ({ ...flow, conditions: shuffled(flow.conditions) }));
+        expect(matchFlow(mixed, on).flow?.id).toBe(matchFlow(list, on).flow?.id);
+      }),
+    );
+  });
+
+  it("the trace shows the flows tried in order until the match, each condition with the value it saw", () => {
+    fc.assert(
+      fc.property(flows, subject, (list, on) => {
+        const { flow, tried } = matchFlow(list, on);
+        const order = inOrder(list).map(({ id }) => id);
+        expect(tried.map(({ flow_id }) => flow_id)).toEqual(flow ? order.slice(0, order.indexOf(flow.id) + 1) : order);
+        for (const each of tried) {
+          expect(each.matched).toBe(each.flow_id === flow?.id);
+          for (const one of each.conditions) {
+            expect(one.saw).toBe(on[one.field]);
+            expect(one.held).toBe(holds(one, on));
+          }
+        }
+      }),
+    );
+  });
+});

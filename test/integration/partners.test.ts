@@ -79,4 +79,53 @@ describe("partners", () => {
     const other = await program.api("POST", "/api/v1/partners", { ...body, slug: "twice" }, headers);
     expect(other.status).toBe(422);
   });
+
+  it("loses no change and answers no 500 where one partner is changed twenty times at once", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program, {}, "invited");
+    const fields = { first_name: "A", last_name: "B", commission_pct: 7, payout_email: "p@example.com" };
+    const names = Object.keys(fields) as (keyof typeof fields)[];
+    const patches = Array.from({ length: 20 }, (_, i) => names[i % names.length]!);
+    const replies = await Promise.all(
+      patches.map((name) => program.api("PATCH", `/api/v1/partners/${id}`, { [name]: fields[name] })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect((await program.api("GET", `/api/v1/partners/${id}`)).body).toMatchObject(fields);
+    const { body } = await program.api<{ total: number }>("GET", "/api/v1/events?type=partner.updated");
+    expect(body.total).toBe(20);
+  });
+
+  it("registers one of several with the same address or slug at once", async () => {
+    const program = await makeProgram();
+    const bodies = Array.from({ length: 8 }, (_, i) =>
+      i % 2 === 0 ? { email: "same@example.com", slug: `s${i}` } : { email: `s${i}@example.com`, slug: "same" },
+    );
+    const replies = await Promise.all(bodies.map((body) => program.api("POST", "/api/v1/partners", body)));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([201, 201, 409, 409, 409, 409, 409, 409]);
+    const list = await program.api<{ total: number }>("GET", "/api/v1/partners");
+    const events = await program.api<{ total: number }>("GET", "/api/v1/events?type=partner.created");
+    expect([list.body.total, events.body.total]).toEqual([2, 2]);
+  });
+
+  it("takes metadata up to 8 KiB of JSON, an object only, and keeps every field of it", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    const patch = (metadata: string) => program.api("PATCH", `/api/v1/partners/${id}`, `{"metadata":${metadata}}`);
+    const sized = (bytes: number) => JSON.stringify({ a: "x".repeat(bytes - '{"a":""}'.length) });
+    const umlauts = JSON.stringify({ a: "ü".repeat(4_092) });
+    for (const good of [sized(8_192), umlauts, "{}", "null", '{"__proto__":{"x":1},"constructor":null}']) {
+      const { status, body } = await patch(good);
+      expect([status, JSON.stringify(body["metadata"])]).toEqual([200, good]);
+    }
+    const tooDeep = `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    for (const bad of [sized(8_193), JSON.stringify({ a: "ü".repeat(4_093) }), "[]", '"x"', "1", "true", tooDeep]) {
+      const { status, body } = await patch(bad);
+      const { error } = body as unknown as { error: { details: { path: string }[] } };
+      expect([bad.slice(0, 20), status, error.details.map(({ path }) => path)]).toEqual([
+        bad.slice(0, 20),
+        422,
+        ["metadata"],
+      ]);
+    }
+  });
 });

@@ -1,0 +1,116 @@
+import { is, SQL, Table } from "drizzle-orm";
+import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import * as schema from "../../src/db/schema.ts";
+import source from "../../src/db/schema.ts?raw";
+
+const TABLES = Object.values(schema)
+  .filter((value) => is(value, Table))
+  .map((table) => getTableConfig(table));
+
+/** The tables whose comment in the schema says so. */
+const WITHOUT_ROWID = [
+  ...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*export const \w+ = sqliteTable\(\s*"(\w+)"/g),
+]
+  .filter(([, comment]) => comment?.includes("WITHOUT ROWID"))
+  .map(([, , name]) => name ?? "");
+
+const dialect = new SQLiteSyncDialect();
+
+/** SQL in one spelling: no quotes, no table names before columns, one kind of space, lower case. */
+function normal(text: string, table: string): string {
+  return text
+    .replaceAll(/["`]/g, "")
+    .replaceAll(`${table}.`, "")
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/ ?, ?/g, ",")
+    .replaceAll(/\( | \)/g, (match) => match.trim())
+    .trim()
+    .toLowerCase();
+}
+
+function textOf(part: SQL | SQLiteColumn, table: string): string {
+  return normal(is(part, SQL) ? dialect.sqlToQuery(part).sql : (part as SQLiteColumn).name, table);
+}
+
+async function rows<T>(sql: string): Promise<T[]> {
+  return (await env.DB.prepare(sql).all<T>()).results;
+}
+
+describe("the migrated database", () => {
+  it("has the tables of the schema and no other", async () => {
+    const found = await rows<{ name: string }>(
+      `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '\\_cf\\_%' escape '\\'
+        and name <> 'd1_migrations' order by name`,
+    );
+    expect(found.map(({ name }) => name)).toEqual(TABLES.map(({ name }) => name).toSorted());
+  });
+
+  it("keeps without rowid exactly the tables whose comment says so", async () => {
+    expect(WITHOUT_ROWID).toEqual(expect.arrayContaining(["events", "event_counts", "partner_slugs", "facts"]));
+    const found = await rows<{ name: string }>(
+      "select name from sqlite_master where type = 'table' and upper(sql) like '%WITHOUT ROWID%' order by name",
+    );
+    expect(found.map(({ name }) => name)).toEqual(WITHOUT_ROWID.toSorted());
+  });
+
+  it.each(TABLES)("has the columns, the key and the references of $name", async ({ name, ...table }) => {
+    const found = await rows<{ name: string; type: string; notnull: number; dflt_value: string | null; pk: number }>(
+      `pragma table_info(${name})`,
+    );
+    const primary = table.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
+    const expected = table.columns.map((column) => ({
+      name: column.name,
+      type: column.getSQLType(),
+      notnull: column.notNull,
+      hasDefault: column.hasDefault,
+      pk: column.primary ? 1 : primary.indexOf(column.name) + 1,
+    }));
+    expect(
+      found.map((column) => ({
+        name: column.name,
+        type: column.type.toLowerCase(),
+        notnull: column.notnull === 1,
+        hasDefault: column.dflt_value !== null,
+        pk: column.pk,
+      })),
+    ).toEqual(expected);
+    for (const column of table.columns.filter(({ hasDefault }) => hasDefault)) {
+      const stored = found.find((candidate) => candidate.name === column.name)?.dflt_value;
+      expect([column.name, stored?.replaceAll("'", "")]).toEqual([column.name, String(column.default)]);
+    }
+    const references = await rows<{ from: string; table: string; to: string; on_delete: string; on_update: string }>(
+      `pragma foreign_key_list(${name})`,
+    );
+    const wanted = table.foreignKeys.map((key) => {
+      const { columns, foreignTable, foreignColumns } = key.reference();
+      return `${columns[0]?.name} -> ${getTableConfig(foreignTable).name}.${foreignColumns[0]?.name}`;
+    });
+    expect(references.map((key) => `${key.from} -> ${key.table}.${key.to}`).toSorted()).toEqual(wanted.toSorted());
+    // A cascade would take child rows along when a migration rebuilds a table.
+    expect(references.every((key) => key.on_delete === "NO ACTION" && key.on_update === "NO ACTION")).toBe(true);
+  });
+
+  it.each(TABLES)("has the indexes of $name", async ({ name, indexes, columns }) => {
+    const found = await rows<{ name: string; sql: string }>(
+      `select name, sql from sqlite_master where type = 'index' and tbl_name = '${name}' and sql is not null`,
+    );
+    const declared = indexes.map(({ config }) => {
+      const parts = config.columns.map((part) => textOf(part as SQL | SQLiteColumn, name)).join(",");
+      const where = config.where ? ` where ${textOf(config.where, name)}` : "";
+      return `create ${config.unique ? "unique " : ""}index ${config.name} on ${name} (${parts})${where}`;
+    });
+    const unique = columns
+      .filter((column) => column.isUnique)
+      .map((column) => `create unique index ${column.uniqueName} on ${name} (${column.name})`);
+    expect(found.map(({ sql }) => normal(sql, name)).toSorted()).toEqual([...declared, ...unique].toSorted());
+  });
+
+  it("refuses whatever a lost race puts into the guards", async () => {
+    await expect(env.DB.prepare("insert into commit_guards (lost_race) values (1)").run()).rejects.toThrow(/lost_race/);
+    await expect(env.DB.prepare("insert into commit_guards (lost_race) values (null)").run()).rejects.toThrow(
+      /NOT NULL constraint failed: commit_guards/,
+    );
+  });
+});

@@ -1,0 +1,17 @@
+import { existsSync } from "node:fs";
+import { chromium, type Browser, type LaunchOptions } from "playwright-core";
+
+const PLACES = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/opt/google/chrome/chrome",
+];
+
+/** The browser of the machine: `CHROMIUM_PATH`, or where systems put it. */
+export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
+  const executablePath = process.env["CHROMIUM_PATH"] ?? PLACES.find((path) => existsSync(path));
+  if (!executablePath)
+    throw new Error("No Chromium found: install one (apt-get install chromium) or set CHROMIUM_PATH.");
+  return chromium.launch({ ...options, executablePath, args: ["--no-sandbox", ...(options.args ?? [])] });
+}

@@ -1,0 +1,128 @@
+/** Owners' pages on any host name, the tracking service beside them, and a real browser that visits both. */
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { launchChromium } from "./chromium.ts";
+
+export const PROGRAM = "prog_01h2xcejqtf2nbrexx3vqjhp41";
+export const SERVICE = "http://service.test";
+export const SHOP = "http://a.b.example.co.uk";
+
+export const SCRIPT = await readFile(new URL("../../src/tracker/service.min.txt", import.meta.url), "utf8");
+
+export interface SentClick {
+  program_id: string;
+  ref: string;
+  landing: string;
+  referrer: string;
+  id: string;
+}
+
+export function scriptTag(attributes = ""): string {
+  return `<script src="${SERVICE}/service.js" data-program="${PROGRAM}" ${attributes}></script>`;
+}
+
+export interface TrackerWorld {
+  browser: Browser;
+  /** Reports that arrived, those that were answered with an error included. */
+  clicks: SentClick[];
+  contentTypes: (string | undefined)[];
+  /** Statuses of the next answers to a click; 0 breaks the connection, 202 after the last. */
+  answers: number[];
+  /** What an owner's page holds, and headers of it. */
+  html: (url: URL) => string;
+  headers: Record<string, string>;
+  port: number;
+  /** A fresh visitor: no cookies, no storage. Pages opened through it must never throw. */
+  visitor(): Promise<Visitor>;
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export interface Visitor {
+  context: BrowserContext;
+  page: Page;
+  /** What the pages threw, unhandled rejections included. */
+  thrown: string[];
+  getRef(): Promise<string | null>;
+  cookies(): Promise<
+    Record<string, { value: string; domain: string; expires: number; secure: boolean; sameSite: string }>
+  >;
+}
+
+export async function startTrackerWorld(): Promise<TrackerWorld> {
+  const server = createServer((request, response) => {
+    answer(world, request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const browser = await launchChromium({
+    args: [
+      `--host-resolver-rules=MAP *.test 127.0.0.1:${port}, MAP *.co.uk 127.0.0.1:${port}, MAP *.github.io 127.0.0.1:${port}`,
+    ],
+    // The tests of the back/forward cache want it.
+    ignoreDefaultArgs: ["--disable-back-forward-cache"],
+  });
+  const world: TrackerWorld = {
+    browser,
+    clicks: [],
+    contentTypes: [],
+    answers: [],
+    html: () => scriptTag(),
+    headers: {},
+    port,
+    visitor: () => newVisitor(browser),
+    reset() {
+      Object.assign(world, { clicks: [], contentTypes: [], answers: [], html: () => scriptTag(), headers: {} });
+    },
+    async close() {
+      await browser.close();
+      await closeServer(server);
+    },
+  };
+  return world;
+}
+
+async function answer(world: TrackerWorld, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
+  if (url.hostname !== "service.test") {
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8", ...world.headers });
+    response.end(`<!doctype html><title>shop</title><body>${world.html(url)}</body>`);
+  } else if (url.pathname === "/service.js") {
+    response.writeHead(200, { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" });
+    response.end(SCRIPT);
+  } else if (url.pathname === "/click" && request.method === "POST") {
+    const chunks: Buffer[] = await Array.fromAsync(request);
+    world.clicks.push(JSON.parse(Buffer.concat(chunks).toString()) as SentClick);
+    world.contentTypes.push(request.headers["content-type"]);
+    const status = world.answers.shift() ?? 202;
+    if (status === 0) response.destroy();
+    else response.writeHead(status, { "access-control-allow-origin": "*" }).end();
+  } else {
+    response.writeHead(404, { "access-control-allow-origin": "*" }).end();
+  }
+}
+
+async function newVisitor(browser: Browser): Promise<Visitor> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const thrown: string[] = [];
+  page.on("pageerror", (error) => thrown.push(error.message));
+  return {
+    context,
+    page,
+    thrown,
+    getRef: () =>
+      page.evaluate(() => (globalThis as unknown as { Service: { getRef(): string | null } }).Service.getRef()),
+    async cookies() {
+      const cookies = await context.cookies();
+      return Object.fromEntries(cookies.map(({ name, ...cookie }) => [name, cookie]));
+    },
+  };
+}
+
+function closeServer(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  PROGRAM,
+  SCRIPT,
+  scriptTag,
+  SHOP,
+  startTrackerWorld,
+  type TrackerWorld,
+  type Visitor,
+} from "./tracker-world.ts";
+
+const DAY = 86_400;
+
+let world: TrackerWorld;
+let visitor: Visitor;
+
+before(async () => {
+  world = await startTrackerWorld();
+});
+after(() => world.close());
+
+/** Every test ends with the same question: did the page see anything thrown? */
+afterEach(async () => {
+  await visitor.context.close();
+  assert.deepEqual(visitor.thrown, []);
+  world.reset();
+});
+
+async function visit(path: string, origin = SHOP): Promise<void> {
+  visitor ??= await world.visitor();
+  await visitor.page.goto(origin + path);
+}
+
+async function newVisit(path: string, html?: string, origin = SHOP): Promise<void> {
+  visitor = await world.visitor();
+  if (html !== undefined) world.html = () => html;
+  await visit(path, origin);
+}
+
+/** Waits for a number of reports, and a moment longer for one too many. */
+async function expectClicks(count: number): Promise<void> {
+  for (let i = 0; i < 50 && world.clicks.length < count; i++) await sleep(20);
+  await sleep(150);
+  assert.equal(world.clicks.length, count);
+}
+
+const inDays = (expires: number) => (expires - Date.now() / 1000) / DAY;
+
+describe("an arrival with a reference (contract §10)", () => {
+  it("is kept on the registrable domain, found by trying, and reported once", async () => {
+    await newVisit("/pricing?ref=Jane_1&x=1");
+    await expectClicks(1);
+    const { service_ref, ...others } = await visitor.cookies();
+    assert.equal(service_ref?.value, "Jane_1");
+    assert.equal(service_ref?.domain, ".example.co.uk");
+    assert.equal(service_ref?.sameSite, "Lax");
+    assert.equal(service_ref?.secure, false, "a plain http page cannot keep a secure cookie");
+    assert.ok(Math.abs(inDays(service_ref?.expires ?? 0) - 60) < 0.01);
+    assert.deepEqual(Object.keys(others), ["service_hit"]);
+    const { id, ...click } = world.clicks[0]!;
+    assert.deepEqual(click, { program_id: PROGRAM, ref: "Jane_1", landing: "/pricing", referrer: "" });
+    assert.match(id, /^[A-Za-z0-9._-]{1,64}$/);
+    assert.deepEqual(world.contentTypes, ["text/plain;charset=UTF-8"], "no preflight");
+    assert.equal(await visitor.getRef(), "Jane_1");
+  });
+
+  it("tells where the visitor came from", async () => {
+    world.html = (url) => (url.pathname === "/blog" ? `<a href="${SHOP}/?ref=jane">go</a>` : scriptTag());
+    visitor = await world.visitor();
+    await visit("/blog", "http://blog.test");
+    await visitor.page.click("a");
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.referrer, "http://blog.test/");
+  });
+
+  it("is a secure cookie on an https page", async () => {
+    visitor = await world.visitor();
+    await visitor.context.route(/^https:/, (route) => {
+      const { hostname, pathname } = new URL(route.request().url());
+      if (hostname === "service.test" && pathname === "/service.js") {
+        return route.fulfill({ contentType: "text/javascript", body: SCRIPT });
+      }
+      if (pathname === "/click") return route.fulfill({ status: 202, headers: { "access-control-allow-origin": "*" } });
+      return route.fulfill({ contentType: "text/html", body: scriptTag().replace("http:", "https:") });
+    });
+    await visitor.page.goto("https://www.example.co.uk/?ref=jane");
+    const { service_ref, service_hit } = await visitor.cookies();
+    assert.deepEqual([service_ref?.value, service_ref?.domain, service_ref?.secure], ["jane", ".example.co.uk", true]);
+    assert.equal(service_hit?.secure, true);
+  });
+
+  it("keeps to hosts that share no registrable domain: an address, a public suffix's customer", async () => {
+    visitor = await world.visitor();
+    await visit("/?ref=jane", `http://127.0.0.1:${world.port}`);
+    assert.equal(await visitor.getRef(), "jane");
+    await visit("/?ref=joe", "http://owner.github.io");
+    assert.equal(await visitor.getRef(), "joe");
+    const domains = (await visitor.context.cookies())
+      .filter(({ name }) => name === "service_ref")
+      .map(({ domain }) => domain);
+    assert.deepEqual(domains.toSorted(), [".owner.github.io", "127.0.0.1"]);
+  });
+
+  it("leaves no cookie behind from the trying", async () => {
+    await newVisit("/?ref=jane");
+    assert.deepEqual(Object.keys(await visitor.cookies()).toSorted(), ["service_hit", "service_ref"]);
+  });
+
+  for (const [query, ref] of [
+    ["?ref=jane", "jane"],
+    ["?via=joe", "joe"],
+    ["?via=joe&ref=jane", "jane"],
+    ["?ref=not%20a%20slug&via=joe", "joe"],
+    ["?x=ref&ref=jane#ref=joe", "jane"],
+    [`?ref=${"a".repeat(64)}`, "a".repeat(64)],
+    ["?ref=-_-", "-_-"],
+  ] as const) {
+    it(`reads ${query.slice(0, 40)}`, async () => {
+      await newVisit(`/${query}`);
+      await expectClicks(1);
+      assert.equal(world.clicks[0]?.ref, ref);
+      assert.equal(await visitor.getRef(), ref);
+    });
+  }
+
+  for (const query of [
+    "",
+    "?ref=",
+    "?ref=%3Cscript%3E",
+    `?ref=${"a".repeat(65)}`,
+    "?href=jane",
+    "?my-ref=jane",
+    "#?ref=jane",
+    "?ref=j%C3%A4ne",
+  ]) {
+    it(`finds nothing in ${query.slice(0, 40) || "an address without a query"}`, async () => {
+      await newVisit(`/${query}`);
+      await expectClicks(0);
+      assert.equal(await visitor.getRef(), null);
+      assert.deepEqual(await visitor.cookies(), {});
+    });
+  }
+
+  it("takes another parameter with data-param, and then only that", async () => {
+    await newVisit("/?ref=jane&aff=joe", scriptTag('data-param="aff"'));
+    await expectClicks(1);
+    assert.equal(await visitor.getRef(), "joe");
+    await newVisit("/?ref=jane");
+    assert.equal(await visitor.getRef(), null);
+  });
+
+  it("lasts for data-cookie-days", async () => {
+    await newVisit("/?ref=jane", scriptTag('data-cookie-days="7"'));
+    const { service_ref } = await visitor.cookies();
+    assert.ok(Math.abs(inDays(service_ref?.expires ?? 0) - 7) < 0.01);
+  });
+
+  it("survives to other pages and subdomains, where it is no click", async () => {
+    await newVisit("/?ref=jane");
+    await expectClicks(1);
+    await visit("/next");
+    await visit("/", "http://checkout.example.co.uk");
+    assert.equal(await visitor.getRef(), "jane");
+    await expectClicks(1);
+  });
+
+  it("reports long addresses cut, so that the report is never too long", async () => {
+    await newVisit(`/${"p".repeat(3000)}?ref=jane`);
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.landing.length, 1024);
+  });
+});
+
+describe("one click per arrival (contract §10: 'not on reload of the same ref within 30 minutes')", () => {
+  it("does not report a reload within 30 minutes, and does after", async () => {
+    await newVisit("/?ref=jane");
+    await expectClicks(1);
+    await visitor.page.reload();
+    await visit("/?ref=jane");
+    await expectClicks(1);
+    const { service_hit } = await visitor.cookies();
+    assert.ok(Math.abs((service_hit?.expires ?? 0) - Date.now() / 1000 - 1800) < 30);
+    await visitor.context.clearCookies({ name: "service_hit" });
+    await visitor.page.reload();
+    await expectClicks(2);
+    assert.notEqual(world.clicks[0]?.id, world.clicks[1]?.id);
+  });
+
+  it("reports another reference, of which the first is only the beginning, too", async () => {
+    await newVisit("/?ref=janet");
+    await visit("/?ref=jane");
+    await expectClicks(2);
+    assert.equal(await visitor.getRef(), "jane");
+  });
+
+  it("takes the id of a redirect link, which has counted the click already", async () => {
+    await newVisit("/?ref=jane&service_click=AbC-123_x");
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.id, "AbC-123_x");
+  });
+
+  it("tries again with the same id when the service refuses or cannot be reached, and stops when it is taken", async () => {
+    world.answers = [503, 0];
+    await newVisit("/?ref=jane");
+    for (let i = 0; i < 100 && world.clicks.length < 3; i++) await sleep(100);
+    assert.equal(world.clicks.length, 3);
+    assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
+  });
+
+  it("does not try again when the click itself is refused", async () => {
+    world.answers = [422];
+    await newVisit("/?ref=jane");
+    await sleep(4_500);
+    await expectClicks(1);
+  });
+});
+
+describe("attribution (contract §10: 'last click wins unless data-attribution=\"first\"')", () => {
+  it("last: the later reference replaces the earlier", async () => {
+    await newVisit("/?ref=jane");
+    await visit("/?ref=joe");
+    await expectClicks(2);
+    assert.equal(await visitor.getRef(), "joe");
+  });
+
+  it("first: the earlier stays, and the later click is reported all the same", async () => {
+    await newVisit("/?ref=jane", scriptTag('data-attribution="first"'));
+    const before = (await visitor.cookies())["service_ref"];
+    await visit("/?ref=joe");
+    await expectClicks(2);
+    assert.equal(await visitor.getRef(), "jane");
+    assert.deepEqual((await visitor.cookies())["service_ref"], before);
+  });
+
+  it("a referenceless visit changes nothing", async () => {
+    await newVisit("/?ref=jane");
+    await visit("/");
+    assert.equal(await visitor.getRef(), "jane");
+    await expectClicks(1);
+  });
+});
+
+describe("data-consent=\"required\" (contract §10: 'keeps nothing until Service.consent() is called')", () => {
+  const consent = () =>
+    visitor.page.evaluate(() => (globalThis as unknown as { Service: { consent(): void } }).Service.consent());
+
+  it("keeps and sends nothing before, the arrival as it was after, and once", async () => {
+    await newVisit("/landing?ref=jane", scriptTag('data-consent="required"'));
+    await expectClicks(0);
+    assert.deepEqual(await visitor.cookies(), {});
+    assert.equal(await visitor.getRef(), null);
+    assert.equal(await visitor.page.evaluate(() => localStorage.length + sessionStorage.length), 0);
+    await visitor.page.evaluate(() => history.pushState(null, "", "/elsewhere"));
+    await consent();
+    await consent();
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.landing, "/landing");
+    assert.equal(await visitor.getRef(), "jane");
+  });
+
+  it("given on a page without a reference, or ahead of an arrival, is not an error", async () => {
+    await newVisit("/", scriptTag('data-consent="required"'));
+    await consent();
+    await expectClicks(0);
+    await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=jane"));
+    await expectClicks(1);
+  });
+});

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { flows } from "../db/schema.ts";
 import { actionProblem, MAX_FLOWS, type Condition, type FlowActionType } from "../domain/flow.ts";
-import { AppError, invalidField, notFound } from "../lib/errors.ts";
+import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { commit, type Occurrence } from "./commit.ts";
@@ -124,7 +124,7 @@ function checkAction(flow: Flow): void {
   if (problem !== null) throw invalidField("action_value", problem);
 }
 
-function tooManyFlows(): AppError {
+function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 

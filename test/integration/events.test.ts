@@ -31,7 +31,7 @@ interface Stored {
 const START = Date.parse("2026-03-01T00:00:00.000Z");
 
 function list(program: TestProgram, query: Record<string, string> = {}) {
-  return program.api<EventPage>("GET", `/api/v1/events?${new URLSearchParams(query)}`);
+  return program.api<EventPage>("GET", `/api/v1/events?${new URLSearchParams(query).toString()}`);
 }
 
 /** Events as commits and click flushes write them: the row, and its count for the day. */

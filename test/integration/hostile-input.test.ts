@@ -65,7 +65,7 @@ const hostileValue = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<unknown[]>(...STRINGS) },
   { weight: 2, arbitrary: fc.constantFrom<unknown[]>(...NUMBERS) },
   { weight: 4, arbitrary: fc.constantFrom(...PLAUSIBLE) },
-  { weight: 1, arbitrary: fc.jsonValue() as fc.Arbitrary<unknown> },
+  { weight: 1, arbitrary: fc.jsonValue() },
   { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
 );
 
@@ -186,7 +186,7 @@ describe("hostile input", () => {
         }),
         async (list, parameters) => {
           const query = new URLSearchParams(parameters.map(([name, value]) => [name, value.toWellFormed()]));
-          expectAnswer(await program.api("GET", `/api/v1/${list}?${query}`), { list, parameters });
+          expectAnswer(await program.api("GET", `/api/v1/${list}?${query.toString()}`), { list, parameters });
         },
       ),
       { numRuns: 150 },

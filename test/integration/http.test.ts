@@ -45,7 +45,7 @@ describe("HTTP conventions", () => {
       expect(headers.get("Access-Control-Allow-Origin")).toBeNull();
       expect(headers.get("Content-Type")).toMatch(/^application\/json/);
       if (status < 400) continue;
-      const { error, ...more } = body as unknown as ErrorBody;
+      const { error, ...more } = body as ErrorBody;
       expect(more).toEqual({});
       expect(error.request_id).toBe(ids[i]);
       expect(error.message.length).toBeGreaterThan(5);

@@ -3,6 +3,7 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-or
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as schema from "../../src/db/schema.ts";
+// oxlint-disable-next-line import/default -- the test bundler makes the file into a text
 import source from "../../src/db/schema.ts?raw";
 
 const TABLES = Object.values(schema)
@@ -31,7 +32,7 @@ function normal(text: string, table: string): string {
 }
 
 function textOf(part: SQL | SQLiteColumn, table: string): string {
-  return normal(is(part, SQL) ? dialect.sqlToQuery(part).sql : (part as SQLiteColumn).name, table);
+  return normal(is(part, SQL) ? dialect.sqlToQuery(part).sql : part.name, table);
 }
 
 async function rows<T>(sql: string): Promise<T[]> {
@@ -97,7 +98,7 @@ describe("the migrated database", () => {
       `select name, sql from sqlite_master where type = 'index' and tbl_name = '${name}' and sql is not null`,
     );
     const declared = indexes.map(({ config }) => {
-      const parts = config.columns.map((part) => textOf(part as SQL | SQLiteColumn, name)).join(",");
+      const parts = config.columns.map((part) => textOf(part, name)).join(",");
       const where = config.where ? ` where ${textOf(config.where, name)}` : "";
       return `create ${config.unique ? "unique " : ""}index ${config.name} on ${name} (${parts})${where}`;
     });

@@ -1,0 +1,73 @@
+import { and, eq, sql } from "drizzle-orm";
+import { programs, webhookEndpoints } from "../db/schema.ts";
+import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../domain/endpoint-health.ts";
+import { iso } from "../lib/time.ts";
+import { commit, CommitConflict } from "./commit.ts";
+import { forProgram, type Ctx, type Program } from "./context.ts";
+import { nextStamp } from "./stamps.ts";
+import { endpointOccurrence, type Endpoint } from "./webhooks.ts";
+
+/** For one run. */
+const MAX_ENDPOINTS = 200;
+
+export interface DisabledEndpoint {
+  program: Program;
+  endpoint: Endpoint;
+}
+
+/**
+ * Disables the endpoints that have failed for too long, each with its audit event (contract §9), and returns those that
+ * this call has disabled, so that their owners are told once. An endpoint that succeeds in between stays active.
+ */
+export async function disableGivenUp(ctx: Ctx): Promise<DisabledEndpoint[]> {
+  const candidates = await ctx.db
+    .select({ endpoint: webhookEndpoints, program: programs })
+    .from(webhookEndpoints)
+    .innerJoin(programs, eq(programs.id, webhookEndpoints.program_id))
+    .where(
+      and(
+        sql`${webhookEndpoints.active} = 1 and ${webhookEndpoints.deleted_at} is null`,
+        sql`${webhookEndpoints.failing_since} <= ${iso(ctx.now - GIVEN_UP_AFTER_MS)}`,
+        sql`${webhookEndpoints.failure_count} >= ${GIVEN_UP_AFTER_FAILURES}`,
+      ),
+    )
+    .limit(MAX_ENDPOINTS);
+  const disabled: DisabledEndpoint[] = [];
+  for (const { endpoint, program } of candidates) {
+    const after = await disable(ctx, program, endpoint);
+    if (after) disabled.push({ program, endpoint: after });
+  }
+  return disabled;
+}
+
+/** Null when the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
+async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<Endpoint | null> {
+  const { failing_since, failure_count } = before;
+  const health = { failing_since_ms: failing_since === null ? null : Date.parse(failing_since), failure_count };
+  if (!isGivenUp(health, ctx.now)) return null;
+  const updated_at = nextStamp(before.updated_at, ctx.now);
+  const after: Endpoint = { ...before, active: false, disabled_at: iso(ctx.now), updated_at };
+  const unchanged = sql`${webhookEndpoints.id} = ${before.id} and ${webhookEndpoints.active} = 1
+    and ${webhookEndpoints.deleted_at} is null and ${webhookEndpoints.updated_at} = ${before.updated_at}
+    and ${webhookEndpoints.failing_since} = ${failing_since}`;
+  try {
+    await commit(forProgram(ctx, program), {
+      writes: [
+        {
+          statement: ctx.db
+            .update(webhookEndpoints)
+            .set({ active: false, disabled_at: after.disabled_at, updated_at })
+            .where(unchanged),
+          expect: 1,
+        },
+      ],
+      occurrences: [
+        endpointOccurrence("webhook_endpoint.updated", after, { reason: "failing", failing_since, failure_count }),
+      ],
+    });
+    return after;
+  } catch (error) {
+    if (error instanceof CommitConflict) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+export interface Mail {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** What this needs of the deployment: the `send_email` binding and the sender's address, both optional. */
+export interface MailBindings {
+  EMAIL?: { send(mail: Mail & { from: string }): Promise<unknown> };
+  EMAIL_FROM?: string;
+  ENVIRONMENT: string;
+}
+
+/**
+ * Sends one e-mail through the platform's `send_email` binding. "Where none is set up, the link is written to the
+ * Worker's log in development only" (contract §11): so the text is logged there, and nowhere else. Never throws; true
+ * when the mail was handed over.
+ */
+export async function sendMail(env: MailBindings, mail: Mail): Promise<boolean> {
+  const { EMAIL, EMAIL_FROM, ENVIRONMENT } = env;
+  if (!EMAIL || !EMAIL_FROM) {
+    const { to, subject, text } = mail;
+    const line = { level: "info", what: "no e-mail is set up", subject };
+    console.log(JSON.stringify(ENVIRONMENT === "development" ? { ...line, to, text } : line));
+    return false;
+  }
+  try {
+    await EMAIL.send({ ...mail, from: EMAIL_FROM });
+    return true;
+  } catch (error) {
+    console.error(
+      JSON.stringify({ level: "error", what: "e-mail not sent", subject: mail.subject, message: String(error) }),
+    );
+    return false;
+  }
+}
+
+/** A text for a place in HTML between tags or in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

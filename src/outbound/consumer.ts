@@ -1,0 +1,232 @@
+import type { Ctx } from "../core/context.ts";
+import {
+  claimLanesOf,
+  readStatuses,
+  recordAttempts,
+  type AttemptOutcome,
+  type ClaimedDelivery,
+  type LaneWish,
+} from "../core/deliveries.ts";
+import type { Fetch } from "../lib/deadline.ts";
+import { iso, SECOND } from "../lib/time.ts";
+import { openSlots, type Slots } from "../lib/slots.ts";
+import { ATTEMPT_BUDGET_MS, sendAttempt } from "./send.ts";
+import { wakeUpAt, type Wake } from "./wake.ts";
+
+export interface ConsumerDeps extends Pick<Ctx, "db" | "sealer"> {
+  fetch: Fetch;
+  resolverUrl: string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  wake: Wake;
+  /** Keeps work alive after the batch is answered for. */
+  waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** The platform lets six connections of one invocation wait for an answer; a seventh waits unseen. */
+const CONNECTIONS = 6;
+
+/** Attempts under way in one invocation: when all of them hang, a connection is left for what must be recorded. */
+export const ATTEMPTS_AT_ONCE = 5;
+
+/** A look-up asks for A and AAAA at once. */
+const LOOK_UP_CONNECTIONS = 2;
+
+/** For so long an invocation begins attempts; with the last one's end it stays within the 30 s that background work has. */
+const SERVE_MS = 15 * SECOND;
+
+/** What is left of a claim must cover the attempt, clocks that differ, and the recording. */
+const CLAIM_MARGIN_MS = 3 * SECOND;
+
+const RETRY_SECONDS = 30;
+
+/**
+ * Answers a batch of wake-ups: claims what is due in their lanes and answers for the batch at once; the attempts go on in
+ * the background. So a slow endpoint holds up neither the batch nor the queue behind it, and a message is never the
+ * only thing that knows of a delivery: the claims in the database are. Every attempt that ends makes room for the next
+ * of its own lane.
+ */
+export async function consumeDeliveries(batch: MessageBatch, deps: ConsumerDeps): Promise<void> {
+  const named = [...new Set(batch.messages.flatMap(({ body }) => deliveryIdIn(body)))];
+  try {
+    const rest = named.slice(ATTEMPTS_AT_ONCE);
+    if (rest.length > 0) await deps.wake(rest.map((delivery_id) => ({ delivery_id, delay_seconds: 0 })));
+    const { db } = deps;
+    const claimed = await claimLanesOf({ db, now: deps.now() }, named.slice(0, ATTEMPTS_AT_ONCE), ATTEMPTS_AT_ONCE);
+    if (claimed.length > 0) deps.waitUntil(serve(claimed, deps));
+  } catch (error) {
+    log("error", { what: "wake-ups not answered", delivery_ids: named, message: String(error) });
+    for (const message of batch.messages) message.retry({ delaySeconds: RETRY_SECONDS });
+    return;
+  }
+  for (const message of batch.messages) message.ack();
+}
+
+/**
+ * Answers for wake-ups that failed too often. Nothing is lost with them: the sweep goes by the rows, and what these say
+ * goes to the log.
+ */
+export async function consumeDeadLetters(batch: MessageBatch, deps: Pick<ConsumerDeps, "db">): Promise<void> {
+  const named = batch.messages.flatMap(({ body }) => deliveryIdIn(body));
+  let rows: unknown;
+  try {
+    rows = await readStatuses(deps, named);
+  } catch (error) {
+    rows = String(error);
+  }
+  log("error", { what: "wake-ups in the dead-letter queue", delivery_ids: named, rows });
+  for (const message of batch.messages) message.ack();
+}
+
+function deliveryIdIn(body: unknown): string[] {
+  const isWakeUp = typeof body === "object" && body !== null && "delivery_id" in body;
+  if (isWakeUp && typeof body.delivery_id === "string") return [body.delivery_id];
+  log("error", { what: "a message that is no wake-up" });
+  return [];
+}
+
+/** Makes the claimed attempts side by side, and after each what is next in its lane, for as long as there is time. */
+async function serve(claimed: ClaimedDelivery[], deps: ConsumerDeps): Promise<void> {
+  const connections = openSlots(CONNECTIONS);
+  const record = openRecorder(deps, deps.now() + SERVE_MS);
+  await Promise.all(
+    claimed.map(async (first) => {
+      for (let claim: ClaimedDelivery | undefined = first; claim;) {
+        const outcome = await attempt(claim, connections, deps);
+        if (!outcome) return;
+        claim = await record(claim, outcome);
+      }
+    }),
+  );
+}
+
+/** One attempt, begun when there are connections for it; null when the claim could end before it. */
+async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ConsumerDeps): Promise<AttemptOutcome | null> {
+  const { delivery_id, claimed_until } = claim;
+  let held = LOOK_UP_CONNECTIONS;
+  await connections.take(held);
+  try {
+    const latest = Date.parse(claimed_until) - ATTEMPT_BUDGET_MS - CLAIM_MARGIN_MS;
+    if (deps.now() > latest) {
+      await deps.wake([wakeUpAt(delivery_id, claimed_until, deps.now())]);
+      return null;
+    }
+    const { reason, ...outcome } = await send(claim, deps, () => {
+      connections.give(held - 1);
+      held = 1;
+    });
+    if (outcome.error !== null) {
+      const { endpoint_id, attempt_number } = claim;
+      const { error, status_code } = outcome;
+      log("info", { what: "attempt failed", delivery_id, endpoint_id, attempt_number, error, status_code, reason });
+    }
+    return outcome;
+  } finally {
+    connections.give(held);
+  }
+}
+
+/** What cannot be signed, or has no body any more, is a failed attempt and not a reason to stop: nothing is sent. */
+async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => void) {
+  const { secret, secret_previous, body } = claim;
+  const startedAt = deps.now();
+  try {
+    if (body === null) throw new Error("the body is no longer kept");
+    const secrets: [string, ...string[]] = [await deps.sealer.open(secret)];
+    if (secret_previous !== null) secrets.push(await deps.sealer.open(secret_previous));
+    const { delivery_id, event_id, event, url } = claim;
+    const delivery = { delivery_id, event_id, event, url, body, secrets };
+    const fetch: Fetch = (target, init) => {
+      if (init?.method === "POST") onPost();
+      return deps.fetch(target, init);
+    };
+    return await sendAttempt(delivery, { fetch, resolverUrl: deps.resolverUrl, now: deps.now });
+  } catch (error) {
+    return {
+      started_at: iso(startedAt),
+      duration_ms: 0,
+      status_code: null,
+      error: "connection" as const,
+      response_excerpt: null,
+      reason: error instanceof Error ? error.message : "unknown failure",
+    };
+  }
+}
+
+type Record = (claim: ClaimedDelivery, outcome: AttemptOutcome) => Promise<ClaimedDelivery | undefined>;
+
+interface Finished {
+  claim: ClaimedDelivery;
+  outcome: AttemptOutcome;
+  goOn: (next: ClaimedDelivery | undefined) => void;
+}
+
+/**
+ * Records attempts as they end: one transaction at a time, and whatever ends meanwhile rides the next one. Gives each
+ * the next delivery of its lane, which the same transaction claims, until `until`.
+ */
+function openRecorder(deps: ConsumerDeps, until: number): Record {
+  let waiting: Finished[] = [];
+  let isRunning = false;
+  async function drain(): Promise<void> {
+    isRunning = true;
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      await recordGroup(group, deps, until);
+    }
+    isRunning = false;
+  }
+  return function record(claim, outcome) {
+    const next = Promise.withResolvers<ClaimedDelivery | undefined>();
+    waiting.push({ claim, outcome, goOn: next.resolve });
+    if (!isRunning) deps.waitUntil(drain());
+    return next.promise;
+  };
+}
+
+async function recordGroup(group: Finished[], deps: ConsumerDeps, until: number): Promise<void> {
+  const now = deps.now();
+  const isTime = now < until;
+  const wishes = new Map<string, LaneWish>();
+  for (const { claim } of isTime ? group : []) {
+    const { endpoint_id } = claim;
+    wishes.set(endpoint_id, { endpoint_id, want: (wishes.get(endpoint_id)?.want ?? 0) + 1 });
+  }
+  const result = await recordWithRetries(group, [...wishes.values()], deps);
+  const claimed = result?.claimed ?? [];
+  for (const { claim, goOn } of group) {
+    const at = claimed.findIndex(({ endpoint_id }) => endpoint_id === claim.endpoint_id);
+    goOn(at < 0 ? undefined : claimed.splice(at, 1)[0]);
+  }
+  const wakeUps = (result?.recorded ?? []).flatMap(({ delivery_id, next_attempt_at }) =>
+    next_attempt_at === null ? [] : [wakeUpAt(delivery_id, next_attempt_at, now)],
+  );
+  // Where this invocation stops, another goes on with the lane.
+  if (!isTime) wakeUps.push(...group.map(({ claim }) => ({ delivery_id: claim.delivery_id, delay_seconds: 0 })));
+  if (wakeUps.length > 0) deps.waitUntil(deps.wake(wakeUps));
+}
+
+/** Pauses before the second and later tries to record. */
+const RECORD_PAUSES_MS = [100, 500];
+
+/** Null when the database would not have it: then the claims end by themselves and the attempts are made again. */
+async function recordWithRetries(group: Finished[], wishes: LaneWish[], deps: ConsumerDeps) {
+  for (let tried = 0; ; tried++) {
+    try {
+      return await recordAttempts({ db: deps.db, now: deps.now() }, group, wishes);
+    } catch (error) {
+      const pause = RECORD_PAUSES_MS[tried];
+      if (pause === undefined) {
+        const delivery_ids = group.map(({ claim }) => claim.delivery_id);
+        log("error", { what: "attempts not recorded", delivery_ids, message: String(error) });
+        return null;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+function log(level: "info" | "error", line: { what: string; [field: string]: unknown }): void {
+  console[level](JSON.stringify({ level, ...line }));
+}

@@ -1,0 +1,25 @@
+import type { Ctx } from "../core/context.ts";
+import { disableGivenUp, type DisabledEndpoint } from "../core/endpoint-health.ts";
+import { escapeHtml, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
+
+/** Disables the endpoints that are given up and tells their owners by e-mail (contract §9). Returns how many. */
+export async function disableFailingEndpoints(ctx: Ctx, env: MailBindings): Promise<number> {
+  const disabled = await disableGivenUp(ctx);
+  for (const one of disabled) await sendMail(env, mailAbout(one));
+  return disabled.length;
+}
+
+function mailAbout({ program, endpoint }: DisabledEndpoint): Mail {
+  const lines = [
+    `The webhook endpoint ${endpoint.url} of your program "${program.name}" has been disabled.`,
+    `It has not accepted a delivery since ${endpoint.failing_since}: ${endpoint.failure_count} attempts in a row failed.`,
+    `When it works again, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
+    `What it missed can then be sent with POST /api/v1/webhooks/${endpoint.id}/recover.`,
+  ];
+  return {
+    to: program.owner_email,
+    subject: `Webhook endpoint disabled: ${new URL(endpoint.url).hostname}`,
+    text: `${lines.join("\n\n")}\n`,
+    html: lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("\n"),
+  };
+}

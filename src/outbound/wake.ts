@@ -1,0 +1,39 @@
+import { SECOND } from "../lib/time.ts";
+
+/** Asks for a look at the lane of a delivery, some seconds from now. The row decides what is done then. */
+export interface WakeUp {
+  delivery_id: string;
+  delay_seconds: number;
+}
+
+export type Wake = (wakeUps: WakeUp[]) => Promise<void>;
+
+/** What this needs of a queue's producer binding. */
+export interface WakeUpQueue {
+  sendBatch(messages: Iterable<{ body: { delivery_id: string }; delaySeconds?: number }>): Promise<unknown>;
+}
+
+/** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */
+const MAX_DELAY_SECONDS = 12 * 60 * 60;
+
+const MAX_BATCH = 100;
+
+/** Puts wake-ups on the queue. One that is lost loses nothing, the sweep finds the row: so a failure is logged, not thrown. */
+export async function queueWakeUps(queue: WakeUpQueue, wakeUps: WakeUp[]): Promise<void> {
+  try {
+    for (let i = 0; i < wakeUps.length; i += MAX_BATCH) {
+      const messages = wakeUps.slice(i, i + MAX_BATCH).map(({ delivery_id, delay_seconds }) => ({
+        body: { delivery_id },
+        delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS),
+      }));
+      await queue.sendBatch(messages);
+    }
+  } catch (error) {
+    console.error(JSON.stringify({ level: "error", what: "wake-ups not queued", message: String(error) }));
+  }
+}
+
+/** The wake-up for an instant (ISO 8601): never before it, at once when it is past. */
+export function wakeUpAt(delivery_id: string, instant: string, now: number): WakeUp {
+  return { delivery_id, delay_seconds: Math.max(0, Math.ceil((Date.parse(instant) - now) / SECOND)) };
+}

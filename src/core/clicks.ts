@@ -69,8 +69,8 @@ export async function findProgramDomain(db: Database, program_id: string): Promi
 }
 
 /** The names of the objects that ever took a click. */
-export async function listClickObjects(db: Database): Promise<string[]> {
-  const rows = await db.all<{ name: string }>(sql`select name from click_objects order by name`);
+export async function listClickObjects(bindings: DatabaseBindings): Promise<string[]> {
+  const rows = await databaseFor(bindings).all<{ name: string }>(sql`select name from click_objects order by name`);
   return rows.map(({ name }) => name);
 }
 

@@ -1,0 +1,15 @@
+import { listClickObjects } from "../core/clicks.ts";
+import type { Bindings } from "../env.ts";
+import { hintOf } from "./region.ts";
+
+/**
+ * Looks after alarms that were lost: every object that ever took a click arms its own where clicks wait (cron, every
+ * minute). Returns how many clicks wait in all; an object that does not answer is found again by the next run.
+ */
+export async function wakeClickObjects(bindings: Pick<Bindings, "DB" | "CLICKS">): Promise<number> {
+  const names = await listClickObjects(bindings);
+  const results = await Promise.allSettled(
+    names.map(async (name) => bindings.CLICKS.getByName(name, { locationHint: hintOf(name) }).ensureAlarm()),
+  );
+  return results.reduce((sum, result) => sum + (result.status === "fulfilled" ? result.value.waiting : 0), 0);
+}

@@ -1,24 +1,49 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
-const migrations = await readD1Migrations("./migrations");
+import { quietWrangler } from "./src/dev/quiet.ts";
+
+quietWrangler();
+process.env["WRANGLER_LOG"] ??= "warn";
+const { PROPERTY_RUNS = "100", PROPERTY_SEED } = process.env;
+const workers = cloudflareTest({
+  wrangler: { configPath: "./wrangler.toml" },
+  miniflare: {
+    // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
+    queueProducers: { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } },
+    bindings: {
+      ENVIRONMENT: "development",
+      ADMIN_TOKEN: "test-admin-token",
+      ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+      TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+      // How many runs a property test makes, and its seed.
+      PROPERTY_RUNS,
+      ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
+    },
+  },
+});
+
 export default defineConfig({
-  plugins: [
-    cloudflareTest({
-      wrangler: { configPath: "./wrangler.toml" },
-      miniflare: {
-        bindings: {
-          ENVIRONMENT: "development",
-          ADMIN_TOKEN: "test-admin-token",
-          ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-          TEST_MIGRATIONS: migrations,
-          PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? "100",
-          ...(process.env.PROPERTY_SEED ? { PROPERTY_SEED: process.env.PROPERTY_SEED } : {}),
+  // The vendors' packages name source files that they do not ship.
+  logLevel: "error",
+  test: {
+    maxWorkers: 2,
+    projects: [
+      // Pure functions share one runtime: starting it is most of their time.
+      {
+        extends: true,
+        plugins: [workers],
+        test: { name: "unit", include: ["test/unit/**/*.test.ts"], isolate: false },
+      },
+      // Each file has a runtime and a migrated database of its own.
+      {
+        extends: true,
+        plugins: [workers],
+        test: {
+          name: "service",
+          include: ["test/{integration,conformance}/**/*.test.ts"],
+          setupFiles: ["./test/support/setup.ts"],
         },
       },
-    }),
-  ],
-  test: {
-    include: ["test/{unit,integration,conformance}/**/*.test.ts"],
-    setupFiles: ["./test/support/setup.ts"],
+    ],
   },
 });

@@ -48,6 +48,17 @@ export interface PartnerWithStats {
 /** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
 export async function createPartner(ctx: ProgramCtx, input: PartnerInput): Promise<Partner> {
   await ctx.read();
+  const partner = newPartner(ctx, input);
+  await commitPartner(ctx, {
+    writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
+    occurrences: [partnerOccurrence("partner.created", partner)],
+    result: partner,
+  });
+  return partner;
+}
+
+/** The row of a partner who is registered now. */
+export function newPartner(ctx: ProgramCtx, input: PartnerInput): Partner {
   const stamp = iso(ctx.now);
   const partner: Partner = {
     id: newId("partner", ctx.now),
@@ -67,11 +78,6 @@ export async function createPartner(ctx: ProgramCtx, input: PartnerInput): Promi
     updated_at: stamp,
   };
   partner.search_text = searchText(partner);
-  await commitPartner(ctx, {
-    writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
-    occurrences: [occurrence("partner.created", partner)],
-    result: partner,
-  });
   return partner;
 }
 
@@ -183,7 +189,7 @@ async function changePartner(
     if (after.status === "deactivated") {
       writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
     }
-    await commitPartner(ctx, { writes, occurrences: [occurrence(type, after)], result: after });
+    await commitPartner(ctx, { writes, occurrences: [partnerOccurrence(type, after)], result: after });
     return { partner: after, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
@@ -191,7 +197,7 @@ async function changePartner(
 }
 
 /** A payment that names an invited partner becomes a commission the moment the partner turns active (contract §4). */
-function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
+export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
   return ctx.db
     .update(payments)
     .set({ facts_revision: sql`${payments.facts_revision} + 1` })
@@ -204,7 +210,10 @@ function claimSlug(ctx: ProgramCtx, partner: Partner) {
     .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
 }
 
-function occurrence(type: "partner.created" | "partner.updated" | "partner.deleted", partner: Partner): Occurrence {
+export function partnerOccurrence(
+  type: "partner.created" | "partner.updated" | "partner.deleted",
+  partner: Partner,
+): Occurrence {
   return {
     type,
     payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },

@@ -1,14 +1,29 @@
-import { desc, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { programs, signInLinks } from "../db/schema.ts";
+import { partners, programs, sessions, signInLinks } from "../db/schema.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
-import { notFound } from "../lib/errors.ts";
+import { AppError, notFound } from "../lib/errors.ts";
 import { iso, MINUTE } from "../lib/time.ts";
-import { commit } from "./commit.ts";
-import { forProgram, type Ctx } from "./context.ts";
+import type { Ctx, Statement } from "./context.ts";
+import { untilWon } from "./races.ts";
+import { openSession, type OpenedSession } from "./sessions.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
+/** "at most 5 per address per 15 minutes" (contract §11). */
+const LINKS_PER_ADDRESS = 5;
+const LINK_WINDOW = 15 * MINUTE;
 const TOKEN_BYTES = 32;
+
+export type Audience = "owner" | "partner";
+
+/** Someone an e-mail address can sign in as: the owner of a program, or a partner in one. */
+export interface Identity {
+  audience: Audience;
+  program_id: string;
+  program_name: string;
+  /** Null for owners. */
+  partner_id: string | null;
+}
 
 export interface SignInLink {
   /** In clear, for the link; only its hash is kept. */
@@ -17,34 +32,135 @@ export interface SignInLink {
 }
 
 /**
- * A one-time link for the owner with this address, to the newest of the owner's programs; for deployments without
- * e-mail, where the operator passes it on (contract §3). @throws `not_found` when no program has this owner.
+ * A one-time link for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an address that
+ * nobody here has; its request is counted all the same, so that no answer tells which addresses are known.
+ * @throws `rate_limited` for the sixth link of an address within 15 minutes (contract §11).
  */
-export async function createOwnerLink(ctx: Ctx, email: string): Promise<SignInLink> {
-  const [[program]] = await runBatch(ctx.db, [
-    ctx.db
-      .select()
-      .from(programs)
-      .where(sql`lower(${programs.owner_email}) = ${email.toLowerCase()}`)
-      .orderBy(desc(programs.id))
-      .limit(1),
+export async function requestLink(
+  ctx: Ctx,
+  address: string,
+): Promise<{ link: SignInLink; identities: Identity[] } | null> {
+  const email = address.toLowerCase();
+  const identities = await identitiesOf(ctx, email);
+  const { link, row } = await newLink(ctx, email, identities[0]);
+  const recent = sql`select count(*) from sign_in_links where email = ${email}
+    and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
+  const [inserted] = await runBatch(ctx.db, [
+    ctx.db.all<{ email: string }>(sql`insert into sign_in_links
+        (token_hash, audience, email, program_id, partner_id, created_at, expires_at)
+      select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.program_id}, ${row.partner_id}, ${row.created_at},
+        ${row.expires_at} where (${recent}) < ${LINKS_PER_ADDRESS} returning email`),
   ]);
-  if (!program) throw notFound("owner");
-  const token = randomToken(TOKEN_BYTES);
-  const expires_at = iso(ctx.now + LINK_VALID_FOR);
-  const link = {
-    token_hash: await sha256Hex(token),
-    audience: "owner" as const,
-    email: program.owner_email.toLowerCase(),
-    program_id: program.id,
-    partner_id: null,
-    created_at: iso(ctx.now),
-    expires_at,
-    used_at: null,
-  };
-  await commit(forProgram(ctx, program), {
-    writes: [{ statement: ctx.db.insert(signInLinks).values(link) }],
-    occurrences: [],
+  if (inserted.length === 0) {
+    throw new AppError("rate_limited", "Too many sign-in links were requested for this address.", {
+      retryAfter: LINK_WINDOW / 1000,
+    });
+  }
+  return identities.length > 0 ? { link, identities } : null;
+}
+
+/**
+ * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail (contract
+ * §3). @throws `not_found` when no program has this owner.
+ */
+export async function createOwnerLink(ctx: Ctx, address: string): Promise<SignInLink> {
+  const email = address.toLowerCase();
+  const owned = (await identitiesOf(ctx, email)).find(({ audience }) => audience === "owner");
+  if (!owned) throw notFound("owner");
+  const { link, row } = await newLink(ctx, email, owned);
+  await runBatch(ctx.db, [ctx.db.insert(signInLinks).values(row)]);
+  return link;
+}
+
+export type Confirmation =
+  | { outcome: "signed_in"; session: OpenedSession }
+  /** The address is several people here; the link is not used up until one is chosen. */
+  | { outcome: "choose"; identities: Identity[] }
+  /** Unknown, expired or used. */
+  | { outcome: "link_refused" }
+  /** The link was good, and nobody active has its address any more. */
+  | { outcome: "nobody" };
+
+/**
+ * Uses a link up, exactly once, and opens a new session for it (contract §11). `as` chooses among several identities by
+ * their `identityKey`. A partner's first sign-in turns `invited` into `active`.
+ */
+export async function confirmLink(ctx: Ctx, token: string, as: string | null): Promise<Confirmation> {
+  const token_hash = await sha256Hex(token);
+  const usable = and(
+    eq(signInLinks.token_hash, token_hash),
+    isNull(signInLinks.used_at),
+    sql`${signInLinks.expires_at} > ${iso(ctx.now)}`,
+  );
+  const spend = () =>
+    ctx.db
+      .update(signInLinks)
+      .set({ used_at: iso(ctx.now) })
+      .where(usable);
+  // Who loses a race against another use of the link finds it used; one against a change of the partner tries again.
+  return untilWon(async () => {
+    const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(usable)]);
+    if (!link) return { outcome: "link_refused" };
+    const identities = await identitiesOf(ctx, link.email);
+    if (identities.length === 0) {
+      await runBatch(ctx.db, [spend()]);
+      return { outcome: "nobody" };
+    }
+    const chosen = as === null && identities.length === 1 ? identities[0] : findIdentity(identities, as);
+    if (!chosen) return { outcome: "choose", identities };
+    const proof = { email: link.email, proven_at: ctx.now, before: { statement: spend(), expect: 1 } };
+    return { outcome: "signed_in", session: await openSession(ctx, chosen, proof) };
   });
-  return { token, expires_at };
+}
+
+/** Everyone an address can sign in as: programs it owns, then partners that are not deactivated; newest first. */
+export async function identitiesOf(ctx: Ctx, email: string): Promise<Identity[]> {
+  const [owned, joined] = await runBatch(ctx.db, [
+    ctx.db
+      .select({ program_id: programs.id, program_name: programs.name })
+      .from(programs)
+      .where(sql`lower(${programs.owner_email}) = ${email}`)
+      .orderBy(desc(programs.id)),
+    // The cross join asks the index of addresses once per program; the address alone has none.
+    ctx.db.all<{ partner_id: string; program_id: string; program_name: string }>(sql`
+      select p.id as partner_id, g.id as program_id, g.name as program_name
+      from ${programs} g cross join ${partners} p on p.program_id = g.id and lower(p.email) = ${email}
+      where p.status <> 'deactivated' order by p.id desc`),
+  ]);
+  return [
+    ...owned.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),
+    ...joined.map((row): Identity => ({ audience: "partner", ...row })),
+  ];
+}
+
+/** How a form names an identity; only ever looked up among those that the address has. */
+export function identityKey(identity: Pick<Identity, "program_id" | "partner_id">): string {
+  return identity.partner_id ?? identity.program_id;
+}
+
+export function findIdentity(identities: readonly Identity[], key: string | null): Identity | undefined {
+  return identities.find((identity) => identityKey(identity) === key);
+}
+
+/** The statements by which retention forgets links and sessions that nobody can use any more. */
+export function forgetSignIns(ctx: Pick<Ctx, "db" | "now">): Statement[] {
+  const expired = (column: SQL) => sql`${column} < ${iso(ctx.now - LINK_WINDOW)}`;
+  return [
+    ctx.db.delete(signInLinks).where(expired(sql`${signInLinks.expires_at}`)),
+    ctx.db.delete(sessions).where(expired(sql`${sessions.expires_at}`)),
+  ];
+}
+
+async function newLink(ctx: Ctx, email: string, identity: Identity | undefined) {
+  const token = randomToken(TOKEN_BYTES);
+  const row = {
+    token_hash: await sha256Hex(token),
+    audience: identity?.audience ?? ("partner" as const),
+    email,
+    program_id: identity?.program_id ?? null,
+    partner_id: identity?.partner_id ?? null,
+    created_at: iso(ctx.now),
+    expires_at: iso(ctx.now + LINK_VALID_FOR),
+  };
+  return { row, link: { token, expires_at: row.expires_at } satisfies SignInLink };
 }

@@ -13,6 +13,7 @@ import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
+import { pages } from "./http/pages/index.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
 import { health } from "./http/health.ts";
@@ -51,3 +52,4 @@ app.route("/admin", admin);
 
 app.route("/webhooks", inbound);
 app.route("/", health);
+app.route("/", pages);

@@ -46,6 +46,6 @@ async function wakeDeliveries(env: Bindings, delivery_ids: string[]): Promise<vo
 }
 
 /** The visitor's address for rate limits only; it is never stored. Null outside the platform. */
-export function addressOf(c: Context<AppEnv>): string | null {
+export function addressOf(c: Pick<Context<AppEnv>, "req">): string | null {
   return c.req.header("cf-connecting-ip") ?? null;
 }

@@ -68,7 +68,8 @@ async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<
   }
 }
 
-function toAppError(thrown: unknown): AppError {
+/** What a caller may be told of any thrown value. */
+export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof CommitConflict) {
     // Others kept changing the same thing until this request gave up; nothing was written.
@@ -84,7 +85,8 @@ function toAppError(thrown: unknown): AppError {
   return new AppError("internal_error", "Something went wrong on our side.");
 }
 
-function logFailure(thrown: unknown, c: Context<AppEnv>): void {
+/** Writes the log line of a failure that is ours; the answer never holds its text. */
+export function logFailure(thrown: unknown, c: Pick<Context<AppEnv>, "req" | "var">): void {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   console.error(
     JSON.stringify({

@@ -1,0 +1,124 @@
+import type { Program } from "../../../core/context.ts";
+import type { Partner } from "../../../core/partners.ts";
+import { PAYOUT_METHODS } from "../../../domain/partner.ts";
+import { FormFields, type Problems } from "../forms.ts";
+import { Field, SelectField, type Option } from "../parts/form.tsx";
+
+const TEXTS = ["email", "slug", "first_name", "last_name", "payout_method", "payout_email"] as const;
+
+/** The fields of a partner as a form shows them. */
+export type PartnerValues = Record<(typeof TEXTS)[number] | "commission_pct", string>;
+
+export function partnerValues(of: FormFields | Partner): PartnerValues {
+  const text = (name: keyof PartnerValues) => (of instanceof FormFields ? of.text(name) : String(of[name] ?? ""));
+  return {
+    email: text("email"),
+    slug: text("slug"),
+    first_name: text("first_name"),
+    last_name: text("last_name"),
+    commission_pct: text("commission_pct"),
+    payout_method: text("payout_method"),
+    payout_email: text("payout_email"),
+  };
+}
+
+/** What was typed, as the schemas of the API take it. */
+export function partnerInput(fields: FormFields) {
+  return {
+    email: fields.text("email"),
+    slug: fields.text("slug"),
+    first_name: fields.textOrNull("first_name"),
+    last_name: fields.textOrNull("last_name"),
+    commission_pct: fields.numberOrNull("commission_pct"),
+    payout_method: fields.textOrNull("payout_method"),
+    payout_email: fields.textOrNull("payout_email"),
+  };
+}
+
+const METHOD_TEXTS: Record<(typeof PAYOUT_METHODS)[number], string> = {
+  wallet: "Wallet",
+  provider_a: "Provider A account",
+  bank_transfer: "Bank transfer",
+  crypto: "Crypto",
+};
+
+export function payoutMethodText(method: (typeof PAYOUT_METHODS)[number] | null): string {
+  return method === null ? "Not set" : METHOD_TEXTS[method];
+}
+
+export const PAYOUT_METHOD_OPTIONS: Option[] = [
+  { value: "", label: "Not set" },
+  ...PAYOUT_METHODS.map((value) => ({ value, label: METHOD_TEXTS[value] })),
+];
+
+interface PartnerFieldsProps {
+  values: PartnerValues;
+  problems?: Problems | undefined;
+  program: Program;
+  isNew: boolean;
+}
+
+export function PartnerFields({ values, problems, program, isNew }: PartnerFieldsProps) {
+  return (
+    <>
+      <Field
+        name="email"
+        label="E-mail address"
+        type="email"
+        value={values.email}
+        problems={problems}
+        required={true}
+        autocomplete="off"
+        hint="The partner signs in with it."
+      />
+      <Field
+        name="slug"
+        label="Slug"
+        value={values.slug}
+        problems={problems}
+        required={true}
+        autocomplete="off"
+        maxlength={64}
+        hint={
+          isNew ? (
+            <>
+              Stands in the partner's link: <code>{`${program.domain ?? "your-domain"}/?ref=slug`}</code>
+            </>
+          ) : (
+            "Links with the old slug keep working, and nobody else can take it."
+          )
+        }
+      />
+      <div class="fields two">
+        <Field name="first_name" label="First name" value={values.first_name} problems={problems} autocomplete="off" />
+        <Field name="last_name" label="Last name" value={values.last_name} problems={problems} autocomplete="off" />
+      </div>
+      <Field
+        name="commission_pct"
+        label="Own commission rate"
+        value={values.commission_pct}
+        problems={problems}
+        inputmode="decimal"
+        unit="%"
+        hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
+      />
+      <div class="fields two">
+        <SelectField
+          name="payout_method"
+          label="Paid by"
+          options={PAYOUT_METHOD_OPTIONS}
+          value={values.payout_method}
+          problems={problems}
+        />
+        <Field
+          name="payout_email"
+          label="E-mail for wallet payouts"
+          type="email"
+          value={values.payout_email}
+          problems={problems}
+          autocomplete="off"
+        />
+      </div>
+    </>
+  );
+}

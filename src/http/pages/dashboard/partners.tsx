@@ -1,0 +1,277 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import { readPartnerOverview } from "../../../core/overview.ts";
+import {
+  createPartner,
+  deletePartner,
+  getPartner,
+  listPartners,
+  updatePartner,
+  type Partner,
+} from "../../../core/partners.ts";
+import { PARTNER_STATUSES } from "../../../domain/partner.ts";
+import type { PageEnv } from "../../session.ts";
+import { partnerCreate, partnerPatch } from "../../api/partners.ts";
+import { pageQuery } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { ActionButton, Field, Form, SelectField } from "../parts/form.tsx";
+import { Badge, When } from "../parts/figures.tsx";
+import { Done } from "../parts/notice.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+import { PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
+import { PartnerDetail } from "./partner-detail.tsx";
+
+const AT = "/dashboard/partners";
+const DAYS = 30;
+
+const listQuery = pageQuery.extend({
+  search: z.string().trim().max(200).optional(),
+  status: z.enum(PARTNER_STATUSES).optional(),
+});
+
+const DONE = {
+  added: "The partner was added. Send them their link, or ask them to sign in: that turns them active.",
+  saved: "Saved.",
+  deactivated: "The partner is deactivated and signed out.",
+  reactivated: "The partner is active again.",
+};
+
+/** `/dashboard/partners` (contract §11: list, search, add, edit). */
+export const partners = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const filter = filterOf(c, listQuery);
+    const page = await listPartners(c.var.ctx, filter.value);
+    const isFiltered = Object.keys(filter.texts).length > 0;
+    return framed(
+      c,
+      { title: "Partners", at: AT },
+      <>
+        <PageHead
+          title="Partners"
+          actions={
+            <>
+              <a class="button" href={`${AT}/import`}>
+                Import CSV
+              </a>
+              <a class="button primary" href={`${AT}/new`}>
+                Add partner
+              </a>
+            </>
+          }
+        />
+        <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
+          <Field
+            name="search"
+            label="Name, e-mail or slug"
+            type="search"
+            value={filter.value.search}
+            maxlength={200}
+            class="grow"
+          />
+          <SelectField
+            name="status"
+            label="Status"
+            value={filter.value.status}
+            options={[{ value: "", label: "Any" }, ...PARTNER_STATUSES.map((value) => ({ value, label: value }))]}
+          />
+          <button type="submit">Search</button>
+          {isFiltered ? <a href={AT}>Show all</a> : null}
+        </form>
+        <section class="card flush">
+          {page.total === 0 ? (
+            isFiltered ? (
+              <Empty title="No partner matches">
+                Try a part of the name, the e-mail address or the slug. <a href={AT}>Show all partners</a>
+              </Empty>
+            ) : (
+              <NoPartners />
+            )
+          ) : (
+            <>
+              <Table
+                label="Partners"
+                columns={[
+                  { label: "Partner" },
+                  { label: "Slug" },
+                  { label: "Status" },
+                  { label: "Own rate", align: "end" },
+                  { label: "Added", align: "end" },
+                ]}
+                rows={page.data.map((partner) => [
+                  <PartnerCell partner={partner} />,
+                  <code>{partner.slug}</code>,
+                  <Badge state={partner.status} />,
+                  partner.commission_pct === null ? (
+                    <span class="muted">default</span>
+                  ) : (
+                    `${partner.commission_pct}\u00a0%`
+                  ),
+                  <When at={partner.created_at} only="day" />,
+                ])}
+              />
+              <Pager page={page} path={AT} query={filter.texts} />
+            </>
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/new", (c) => editPage(c, null, EMPTY))
+  .post("/new", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const values = partnerValues(fields);
+    const judged = judge(partnerCreate, partnerInput(fields));
+    if (!judged.ok) return editPage(c, null, values, judged.problems);
+    try {
+      const partner = await createPartner(c.var.ctx, judged.value);
+      return c.redirect(`${AT}/${partner.id}?done=added`, 303);
+    } catch (error) {
+      return editPage(c, null, values, problemsOf(error));
+    }
+  })
+  .get("/:id", async (c) => {
+    const { ctx } = c.var;
+    const id = c.req.param("id");
+    const { partner, stats, clicks } = await getPartner(ctx, id);
+    const overview = await readPartnerOverview(ctx, id, DAYS);
+    const done = c.req.query("done");
+    return framed(
+      c,
+      { title: partnerText(partner), at: AT },
+      <>
+        <Done
+          code={done}
+          texts={DONE}
+          undo={
+            done === "deactivated" && partner.status === "deactivated" ? (
+              <ActionButton action={`${AT}/${id}/reactivate`} label="Undo: make active again" />
+            ) : null
+          }
+        />
+        <PartnerDetail
+          partner={partner}
+          stats={stats}
+          clicks={clicks}
+          overview={overview}
+          program={ctx.program}
+          origin={new URL(c.req.url).origin}
+        />
+      </>,
+    );
+  })
+  .get("/:id/edit", async (c) => {
+    const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
+    return editPage(c, partner, partnerValues(partner));
+  })
+  .post("/:id/edit", async (c) => {
+    const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
+    const fields = new FormFields(await c.req.formData());
+    const values = partnerValues(fields);
+    const judged = judge(partnerPatch, partnerInput(fields));
+    if (!judged.ok) return editPage(c, partner, values, judged.problems);
+    try {
+      await updatePartner(c.var.ctx, partner.id, judged.value);
+      return c.redirect(`${AT}/${partner.id}?done=saved`, 303);
+    } catch (error) {
+      return editPage(c, partner, values, problemsOf(error));
+    }
+  })
+  .get("/:id/deactivate", async (c) => {
+    const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
+    return framed(
+      c,
+      { title: `Deactivate ${partnerText(partner)}`, at: AT },
+      <>
+        <PageHead
+          title={`Deactivate ${partnerText(partner)}?`}
+          back={{ href: `${AT}/${partner.id}`, label: partnerText(partner) }}
+        />
+        <Form class="card stack form-narrow">
+          <p>
+            The partner is signed out at once and cannot sign in, and payments that name them from now on earn no
+            commission. What they have earned stays and can still be paid out. You can make them active again.
+          </p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Deactivate
+            </button>
+            <a href={`${AT}/${partner.id}`}>Keep as is</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/:id/deactivate", async (c) => {
+    const partner = await deletePartner(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}/${partner.id}?done=deactivated`, 303);
+  })
+  .post("/:id/reactivate", async (c) => {
+    const partner = await updatePartner(c.var.ctx, c.req.param("id"), { status: "active" });
+    return c.redirect(`${AT}/${partner.id}?done=reactivated`, 303);
+  });
+
+const EMPTY: PartnerValues = {
+  email: "",
+  slug: "",
+  first_name: "",
+  last_name: "",
+  commission_pct: "",
+  payout_method: "",
+  payout_email: "",
+};
+
+function NoPartners() {
+  return (
+    <Empty
+      title="No partners yet"
+      action={
+        <>
+          <a class="button primary" href={`${AT}/new`}>
+            Add your first partner
+          </a>
+          <a class="button" href={`${AT}/import`}>
+            Import a list
+          </a>
+        </>
+      }
+    >
+      Each partner gets a link of their own. Payments that come through it earn them a commission.
+    </Empty>
+  );
+}
+
+function PartnerCell({ partner }: { partner: Partner }) {
+  const name = partnerText(partner);
+  return (
+    <span>
+      <a href={`${AT}/${partner.id}`}>{name}</a>
+      {name === partner.email ? null : <span class="second">{partner.email}</span>}
+    </span>
+  );
+}
+
+function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerValues, problems?: Problems) {
+  const title = partner ? `Edit ${partnerText(partner)}` : "Add partner";
+  const back = partner ? { href: `${AT}/${partner.id}`, label: partnerText(partner) } : { href: AT, label: "Partners" };
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead title={title} back={back} />
+      <Form class="card stack form-narrow" problems={problems}>
+        <PartnerFields values={values} problems={problems} program={c.var.session.program} isNew={partner === null} />
+        <div class="actions">
+          <button type="submit" class="primary">
+            {partner ? "Save" : "Add partner"}
+          </button>
+          <a href={back.href}>Cancel</a>
+        </div>
+      </Form>
+    </>,
+  );
+}

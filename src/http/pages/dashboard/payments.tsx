@@ -1,0 +1,161 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { readPartnerNames } from "../../../core/names.ts";
+import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
+import { OUTCOMES } from "../../../domain/payment.ts";
+import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery, timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { ActionButton, Field, SelectField } from "../parts/form.tsx";
+import { Badge, Money, providerText, When } from "../parts/figures.tsx";
+import { Done } from "../parts/notice.tsx";
+import { PartnerLink, partnerText } from "../parts/partner.tsx";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+import { Trace } from "../parts/trace.tsx";
+import { OUTCOME_TEXTS } from "../parts/words.ts";
+
+const AT = "/dashboard/payments";
+
+const listQuery = pageQuery.extend({
+  outcome: z.enum(OUTCOMES).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  partner_id: z.string().max(64).optional(),
+  ...timeRange.shape,
+});
+
+/** `/dashboard/payments`: every payment the providers told of, and what became of it. */
+export const payments = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const filter = filterOf(c, listQuery);
+    const page = await listPayments(c.var.ctx, filter.value);
+    const names = await readPartnerNames(
+      c.var.ctx,
+      page.data.map((payment) => payment.partner_id),
+    );
+    const isFiltered = Object.keys(filter.texts).length > 0;
+    return framed(
+      c,
+      { title: "Payments", at: AT },
+      <>
+        <PageHead title="Payments" lede="Everything the providers reported, with or without a partner." />
+        <form method="get" action={AT} class="filter" aria-label="Filter payments">
+          <SelectField
+            name="outcome"
+            label="Outcome"
+            value={filter.value.outcome}
+            options={[
+              { value: "", label: "Any" },
+              ...OUTCOMES.map((value) => ({ value, label: OUTCOME_TEXTS[value].short })),
+            ]}
+          />
+          <SelectField
+            name="provider"
+            label="Provider"
+            value={filter.value.provider}
+            options={[
+              { value: "", label: "Any" },
+              ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
+            ]}
+          />
+          <Field name="from" label="From" type="date" value={filter.texts.from} />
+          <Field name="to" label="To" type="date" value={filter.texts.to} />
+          {filter.value.partner_id ? <input type="hidden" name="partner_id" value={filter.value.partner_id} /> : null}
+          <button type="submit">Filter</button>
+          {isFiltered ? <a href={AT}>Show all</a> : null}
+        </form>
+        <section class="card flush">
+          {page.total === 0 ? (
+            isFiltered ? (
+              <Empty title="No payment matches">
+                <a href={AT}>Show all payments</a>
+              </Empty>
+            ) : (
+              <Empty
+                title="No payments yet"
+                action={
+                  <a class="button primary" href="/dashboard/settings#provider_a">
+                    Connect a provider
+                  </a>
+                }
+              >
+                They appear within seconds once a payment provider sends us its webhooks.
+              </Empty>
+            )
+          ) : (
+            <>
+              <Table
+                label="Payments"
+                columns={[
+                  { label: "Payment" },
+                  { label: "Partner" },
+                  { label: "Outcome" },
+                  { label: "Net of tax", align: "end" },
+                ]}
+                rows={page.data.map((payment) => [
+                  <span>
+                    <a href={`${AT}/${payment.id}`}>
+                      <When at={payment.created_at} />
+                    </a>
+                    <span class="second">{providerText(payment.provider)}</span>
+                  </span>,
+                  <PartnerLink partner={payment.partner_id === null ? undefined : names.get(payment.partner_id)} />,
+                  payment.outcome === null ? (
+                    <Badge state="pending" />
+                  ) : (
+                    <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
+                  ),
+                  <Money cents={payment.txn_amount_cents} currency={payment.currency} />,
+                ])}
+              />
+              <Pager page={page} path={AT} query={filter.texts} />
+            </>
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/:id", async (c) => {
+    const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
+    const names = await readPartnerNames(c.var.ctx, [payment.partner_id]);
+    const partner = payment.partner_id === null ? undefined : names.get(payment.partner_id);
+    return framed(
+      c,
+      { title: "Payment", at: AT },
+      <>
+        <Done code={c.req.query("done")} texts={{ reprocessed: "Worked out again by the rules as they are now." }} />
+        <PageHead
+          title={
+            <>
+              Payment of <Money cents={payment.txn_amount_cents} currency={payment.currency} />
+            </>
+          }
+          back={{ href: AT, label: "Payments" }}
+          actions={
+            payment.outcome === "commission" || payment.outcome === "merged" ? undefined : (
+              <ActionButton action={`${AT}/${payment.id}/reprocess`} label="Work out again" />
+            )
+          }
+        />
+        <section class="card">
+          <h2>What became of it</h2>
+          <Trace
+            payment={payment}
+            rows={commissions}
+            partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+          />
+          {commissions.length === 1 && commissions[0] ? (
+            <p class="more">
+              <a href={`/dashboard/commissions/${commissions[0].id}`}>Open the commission</a>
+            </p>
+          ) : null}
+        </section>
+      </>,
+    );
+  })
+  .post("/:id/reprocess", async (c) => {
+    const { payment } = await reprocessPayment(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
+  });

@@ -1,0 +1,132 @@
+import type { Child } from "hono/jsx";
+import type { Program } from "../../../core/context.ts";
+import type { SetupSeen } from "../../../core/overview.ts";
+import { providerText, When } from "../parts/figures.tsx";
+import type { ProviderName } from "../../../domain/provider-name.ts";
+
+interface Step {
+  title: string;
+  done: boolean;
+  body: Child;
+  /** A program works without it. */
+  optional?: boolean;
+}
+
+/** What a new program still needs; each step ticks itself when the service sees it happen. */
+export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) {
+  const steps = stepsOf(program, seen);
+  const open = steps.filter(({ done, optional }) => !done && !optional);
+  const done = steps.filter((step) => step.done).length;
+  const list = (
+    <ol class="steps">
+      {steps.map((step, i) => (
+        <li class={step.done ? "step yes" : "step"}>
+          <span class="step-mark" aria-hidden="true">
+            {step.done ? "✓" : i + 1}
+          </span>
+          <div class="step-body">
+            <p class="step-title">
+              {step.title}
+              <span class="visually-hidden">{step.done ? ", done" : ", still to do"}</span>
+              {step.optional && !step.done ? <span class="optional"> optional</span> : null}
+            </p>
+            <div class="muted">{step.body}</div>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+  if (open.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="setup">
+      <div class="card-head">
+        <h2 id="setup">Set up your program</h2>
+        <span class="muted small">
+          {done} of {steps.length} done
+        </span>
+      </div>
+      {list}
+    </section>
+  );
+}
+
+function stepsOf(program: Program, seen: SetupSeen): Step[] {
+  const connected = program.provider_a_last_event_at !== null || program.provider_b_last_event_at !== null;
+  return [
+    {
+      title: "Set your domain",
+      done: program.domain !== null,
+      body: program.domain ?? (
+        <>
+          Partners' links lead to it. <a href="/dashboard/settings#program">Open settings</a>
+        </>
+      ),
+    },
+    {
+      title: "Add the script to your site",
+      done: seen.clicks,
+      body: seen.clicks ? (
+        "Clicks are arriving."
+      ) : (
+        <>
+          One line before the closing body tag. Ticks with the first click on a partner's link.{" "}
+          <a href="/dashboard/integration#script">Copy the script</a>
+        </>
+      ),
+    },
+    providerStep(program, "provider_a", connected),
+    providerStep(program, "provider_b", connected),
+    {
+      title: "Add a partner",
+      done: seen.partners,
+      body: seen.partners ? (
+        <a href="/dashboard/partners">See your partners</a>
+      ) : (
+        <>
+          <a href="/dashboard/partners/new">Add one</a> or <a href="/dashboard/partners/import">import a list</a>.
+        </>
+      ),
+    },
+    {
+      title: "Create a webhook endpoint",
+      optional: true,
+      done: seen.endpoints,
+      body: seen.endpoints ? (
+        <a href="/dashboard/webhooks">See your endpoints</a>
+      ) : (
+        <>
+          To hear of commissions and payouts in your own systems. <a href="/dashboard/webhooks/new">Create one</a>
+        </>
+      ),
+    },
+  ];
+}
+
+function providerStep(program: Program, provider: ProviderName, connected: boolean): Step {
+  const last = program[`${provider}_last_event_at`];
+  const isSet = program[`${provider}_webhook_secret`] !== null;
+  return {
+    title: `Connect ${providerText(provider)
+      .toLowerCase()
+      .replace(/.$/, (letter) => letter.toUpperCase())}`,
+    done: last !== null,
+    // One of the two is enough.
+    optional: connected,
+    body:
+      last !== null ? (
+        <>
+          Last event <When at={last} />
+        </>
+      ) : isSet ? (
+        <>
+          The signing secret is set. Waiting for the first event.{" "}
+          <a href={`/dashboard/settings#${provider}`}>Webhook address</a>
+        </>
+      ) : (
+        <>
+          Paste its signing secret, and give it our webhook address.{" "}
+          <a href={`/dashboard/settings#${provider}`}>Open settings</a>
+        </>
+      ),
+  };
+}

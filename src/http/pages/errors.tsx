@@ -1,0 +1,44 @@
+import type { Context } from "hono";
+import type { ErrorCode } from "../../lib/errors.ts";
+import { logFailure, statusOf, toAppError } from "../errors.ts";
+import type { PageEnv } from "../session.ts";
+import { Plain } from "./layout.tsx";
+import { page } from "./page.tsx";
+
+const TITLES: Partial<Record<ErrorCode, string>> = {
+  not_found: "Not found",
+  forbidden: "Not allowed",
+  rate_limited: "Too many requests",
+  payload_too_large: "Too large",
+  internal_error: "Something went wrong",
+  storage_unavailable: "Please try again",
+};
+
+/** Renders any thrown value as a page, under the same codes and with the same reserve as the API (`http/errors.ts`). */
+export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Promise<Response> {
+  const error = toAppError(thrown);
+  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, c);
+  if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
+  const title = TITLES[error.code] ?? "That did not work";
+  return page(
+    c,
+    { title, status: statusOf(error.code) },
+    <Plain>
+      <div class="card prose">
+        <h1>{title}</h1>
+        <p>{error.message}</p>
+        {(error.details ?? []).map(({ message }) => (
+          <p>{message}</p>
+        ))}
+        <p class="actions">
+          <a class="button" href="/">
+            Go to the start
+          </a>
+        </p>
+        <p class="muted small">
+          Request <code>{c.var.request_id}</code>
+        </p>
+      </div>
+    </Plain>,
+  );
+}

@@ -1,0 +1,120 @@
+import type * as z from "zod";
+import { currencyExponent, decimalAmount } from "../../domain/currency.ts";
+import { AppError } from "../../lib/errors.ts";
+import { detailsOf } from "../validate.ts";
+
+/** What is wrong with a form: with the whole of it, and with its fields by name. */
+export interface Problems {
+  message: string;
+  fields: Record<string, string>;
+}
+
+/** The fields of a sent form as texts, without the blanks around them; a field not sent is empty. */
+export class FormFields {
+  readonly #data: FormData;
+
+  constructor(data: FormData) {
+    this.#data = data;
+  }
+
+  text(name: string): string {
+    const value = this.#data.get(name);
+    return typeof value === "string" ? value.trim() : "";
+  }
+
+  /** As it was typed, blanks and all. */
+  raw(name: string): string {
+    const value = this.#data.get(name);
+    return typeof value === "string" ? value.replaceAll("\r\n", "\n") : "";
+  }
+
+  /** Null where nothing was typed. */
+  textOrNull(name: string): string | null {
+    return this.text(name) || null;
+  }
+
+  /** `NaN` for what is no number, so that validation tells it; null where nothing was typed. */
+  numberOrNull(name: string): number | null {
+    const text = this.text(name);
+    if (text === "") return null;
+    return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  }
+
+  number(name: string): number {
+    return this.numberOrNull(name) ?? Number.NaN;
+  }
+
+  /** An amount typed with the currency's decimals, in its smallest units; `NaN` for what is none. */
+  money(name: string, currency: string): number {
+    return parseMoney(this.text(name), currency);
+  }
+
+  all(name: string): string[] {
+    return this.#data.getAll(name).filter((value) => typeof value === "string");
+  }
+
+  has(name: string): boolean {
+    return this.#data.has(name);
+  }
+
+  file(name: string): File | null {
+    const value = this.#data.get(name);
+    return value !== null && typeof value !== "string" && value.size > 0 ? value : null;
+  }
+}
+
+/** `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. */
+export function parseMoney(text: string, currency: string): number {
+  const exponent = currencyExponent(currency);
+  const match = /^(-?)(\d{1,12})(?:\.(\d{1,3}))?$/.exec(text.replaceAll(/[ ,](?=\d{3}(?:\D|$))/g, ""));
+  if (!match) return Number.NaN;
+  const [, sign, whole, decimals = ""] = match;
+  if (decimals.length > exponent) return Number.NaN;
+  const units = Number(`${whole}${decimals.padEnd(exponent, "0")}`);
+  return sign === "-" ? 0 - units : units;
+}
+
+/** An amount as a form field shows it. */
+export function moneyValue(amount_cents: number, currency: string): string {
+  return decimalAmount(amount_cents, currency);
+}
+
+export type Judged<T> = { ok: true; value: T } | { ok: false; problems: Problems };
+
+const CHECK_FIELDS = "Please check the marked fields.";
+
+/** The input as `schema` reads it, or what is wrong with it in words for people. */
+export function judge<T extends z.ZodType>(schema: T, input: unknown): Judged<z.output<T>> {
+  const result = schema.safeParse(input);
+  if (result.success) return { ok: true, value: result.data };
+  const fields: Record<string, string> = {};
+  for (const issue of result.error.issues) fields[issue.path.map(String).join(".")] ??= inWords(issue);
+  for (const { path, message } of detailsOf(result.error)) fields[path] ??= message;
+  return { ok: false, problems: { message: CHECK_FIELDS, fields } };
+}
+
+/** What a verb refused, for the form that asked; anything that is not the person's to put right is thrown on. */
+export function problemsOf(thrown: unknown): Problems {
+  if (!(thrown instanceof AppError) || !CORRECTABLE.has(thrown.code)) throw thrown;
+  const details = thrown.details ?? [];
+  const fields = Object.fromEntries(details.map(({ path, message }) => [path, message]));
+  return { message: thrown.code === "validation_failed" && details.length > 0 ? CHECK_FIELDS : thrown.message, fields };
+}
+
+const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);
+
+function inWords(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") {
+    return issue.expected === "number" || issue.expected === "int" ? "This must be a number." : "Fill this in.";
+  }
+  if (issue.code === "too_small") {
+    return issue.origin === "string" ? "Fill this in." : `This must be at least ${String(issue.minimum)}.`;
+  }
+  if (issue.code === "too_big") {
+    const most = String(issue.maximum);
+    return issue.origin === "string" ? `This is at most ${most} characters long.` : `This must be at most ${most}.`;
+  }
+  return issue.code === "invalid_format" && issue.format === "email"
+    ? "This must be an e-mail address."
+    : issue.message;
+}

@@ -1,0 +1,37 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { currentSession, homeOf, type PageEnv } from "../session.ts";
+import { assets } from "./assets.ts";
+import { dashboard } from "./dashboard/index.ts";
+import { renderPageError } from "./errors.tsx";
+import { signIn } from "./sign-in/sign-in.tsx";
+
+/** A CSV of partners is the largest thing a form sends. */
+const FORM_BODY_LIMIT = 512 * 1024;
+
+/** The pages for people (contract §11): rendered here, whole without a script, every POST guarded. */
+export const pages = new Hono<PageEnv>();
+
+pages.onError(renderPageError);
+
+const limitBody = bodyLimit({
+  maxSize: FORM_BODY_LIMIT,
+  onError: () => {
+    throw new AppError("payload_too_large", "A form or file is at most 512 KiB.");
+  },
+});
+for (const path of ["/sign-in/*", "/sign-out", "/switch", "/dashboard/*", "/portal/*"]) pages.use(path, limitBody);
+
+pages.get("/", async (c) => {
+  const session = await currentSession(c);
+  return c.redirect(session ? homeOf(session.record.audience) : "/sign-in", 303);
+});
+pages.route("/", assets);
+pages.route("/", signIn);
+pages.route("/dashboard", dashboard);
+for (const path of ["/dashboard/*", "/portal/*"]) {
+  pages.get(path, () => {
+    throw notFound("page");
+  });
+}

@@ -1,0 +1,159 @@
+import type { Child } from "hono/jsx";
+import type { Session } from "../../core/sessions.ts";
+import { CsrfField, type Children } from "./page.tsx";
+
+interface Place {
+  href: string;
+  label: string;
+}
+
+const OWNER_PLACES: Place[][] = [
+  [
+    { href: "/dashboard", label: "Overview" },
+    { href: "/dashboard/partners", label: "Partners" },
+    { href: "/dashboard/commissions", label: "Commissions" },
+    { href: "/dashboard/payouts", label: "Payouts" },
+  ],
+  [
+    { href: "/dashboard/payments", label: "Payments" },
+    { href: "/dashboard/flows", label: "Flows" },
+    { href: "/dashboard/events", label: "Events" },
+  ],
+  [
+    { href: "/dashboard/integration", label: "Integration" },
+    { href: "/dashboard/webhooks", label: "Webhooks" },
+    { href: "/dashboard/settings", label: "Settings" },
+  ],
+];
+
+const PARTNER_PLACES: Place[][] = [
+  [
+    { href: "/portal", label: "Overview" },
+    { href: "/portal/commissions", label: "Commissions" },
+    { href: "/portal/payouts", label: "Payouts" },
+    { href: "/portal/details", label: "Payout details" },
+  ],
+];
+
+interface FrameProps extends Children {
+  session: Session;
+  /** The place in the navigation that the page belongs to. */
+  at: string;
+}
+
+/** The frame of every page behind a session: where one is, where one can go, who is signed in. */
+export function Frame({ session, at, children }: FrameProps) {
+  const places = session.partner ? PARTNER_PLACES : OWNER_PLACES;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <aside class="side">
+        <ProgramName session={session} />
+        <nav aria-label="Main">
+          <Places places={places} at={at} />
+        </nav>
+        <Account session={session} />
+      </aside>
+      <header class="top">
+        <ProgramName session={session} />
+        <details class="menu">
+          <summary>Menu</summary>
+          <div class="menu-body">
+            <nav aria-label="Menu">
+              <Places places={places} at={at} />
+            </nav>
+            <Account session={session} />
+          </div>
+        </details>
+      </header>
+      <main id="main" tabindex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+/** The frame of the pages before a session. */
+export function Plain({ children }: Children) {
+  return (
+    <main id="main" class="plain">
+      {children}
+    </main>
+  );
+}
+
+/** The head of a page: its one `h1`, a sentence on what it is for, and what can be done. */
+export function PageHead({
+  title,
+  lede,
+  back,
+  actions,
+}: {
+  title: Child;
+  lede?: Child;
+  back?: Place;
+  actions?: Child;
+}) {
+  return (
+    <header class="page-head">
+      {back ? (
+        <p class="back">
+          <a href={back.href}>← {back.label}</a>
+        </p>
+      ) : null}
+      <div class="page-head-row">
+        <h1>{title}</h1>
+        {actions ? <div class="actions">{actions}</div> : null}
+      </div>
+      {lede ? <p class="lede">{lede}</p> : null}
+    </header>
+  );
+}
+
+function ProgramName({ session }: { session: Session }) {
+  return (
+    <p class="program">
+      <span class="program-mark" aria-hidden="true">
+        {String.fromCodePoint(session.program.name.trim().codePointAt(0) ?? 0x3f).toUpperCase()}
+      </span>
+      <span class="program-name">{session.program.name}</span>
+    </p>
+  );
+}
+
+function Places({ places, at }: { places: Place[][]; at: string }) {
+  return (
+    <>
+      {places.map((group) => (
+        <ul>
+          {group.map(({ href, label }) => (
+            <li>
+              <a href={href} aria-current={href === at ? "page" : undefined}>
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ))}
+    </>
+  );
+}
+
+function Account({ session }: { session: Session }) {
+  return (
+    <div class="account">
+      <p class="account-who" title={session.record.email}>
+        {session.record.email}
+      </p>
+      <form method="post" action="/sign-out">
+        <CsrfField />
+        <a href="/switch">Switch</a>
+        <button class="as-link" type="submit">
+          Sign out
+        </button>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import { createContext, useContext } from "hono/jsx";
+import type { Child } from "hono/jsx";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { PageEnv } from "../session.ts";
+import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
+
+/** No inline script or style, nothing from elsewhere, forms to this origin only, never in a frame (contract §11). */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join("; ");
+
+export interface PageOptions {
+  title: string;
+  status?: ContentfulStatusCode;
+}
+
+/** Answers with one whole document around `body`. */
+export async function page(c: Context<PageEnv>, options: PageOptions, body: Child): Promise<Response> {
+  const document = (
+    <Csrf.Provider value={c.get("csrf") ?? ""}>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <title>{options.title}</title>
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <link rel="icon" href={ICON} />
+          <link rel="stylesheet" href={STYLES_URL} />
+          <script src={SCRIPT_URL} defer></script>
+        </head>
+        <body>{body}</body>
+      </html>
+    </Csrf.Provider>
+  );
+  c.header("Content-Security-Policy", PAGE_POLICY);
+  c.header("Vary", "Cookie");
+  return c.html(html`<!doctype html>${document}`, options.status ?? 200);
+}
+
+const Csrf = createContext("");
+
+/** The field that every form of a page sends back (`http/session.ts`). */
+export function CsrfField() {
+  return <input type="hidden" name="csrf" value={useContext(Csrf)} />;
+}
+
+/** Joins class names, leaving out what is not set. */
+export function classes(...names: (string | false | undefined)[]): string {
+  return names.filter(Boolean).join(" ");
+}
+
+export type Children = { children?: Child };
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%233730a3'/%3E%3Cpath d='M10 20a5 5 0 0 1 0-8h4m8 8a5 5 0 0 0 0-8h-4m-6 4h8' fill='none' stroke='%23fff' stroke-width='2.6' stroke-linecap='round'/%3E%3C/svg%3E";

@@ -1,0 +1,30 @@
+import type { Child } from "hono/jsx";
+
+/** A line to copy: it can be selected and copied by hand; the script adds the button. */
+export function CopyLine({ label, text }: { label: string; text: string }) {
+  return (
+    <div class="copy" role="group" aria-label={label}>
+      <code>{text}</code>
+      <button type="button" class="quiet" data-copy={text} hidden aria-label={`Copy ${label}`}>
+        Copy
+      </button>
+    </div>
+  );
+}
+
+/** Several lines of code to copy. Scrolls by itself, so the keyboard can reach it. */
+export function CopyBlock({ label, text, children }: { label: string; text: string; children?: Child }) {
+  return (
+    <figure class="snippet">
+      <figcaption>
+        <span>{children ?? label}</span>
+        <button type="button" class="quiet" data-copy={text} hidden aria-label={`Copy ${label}`}>
+          Copy
+        </button>
+      </figcaption>
+      <pre tabindex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+    </figure>
+  );
+}

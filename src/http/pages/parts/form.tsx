@@ -1,0 +1,238 @@
+import type { Child } from "hono/jsx";
+import { CsrfField, classes, type Children } from "../page.tsx";
+import type { Problems } from "../forms.ts";
+
+interface FormProps extends Children {
+  action?: string;
+  problems?: Problems | undefined;
+  /** For a file among the fields. */
+  multipart?: boolean;
+  class?: string;
+}
+
+/** A form that posts, with its token, and what is wrong with it as a whole told first. */
+export function Form({ action, problems, multipart, children, ...rest }: FormProps) {
+  return (
+    <form
+      method="post"
+      action={action}
+      class={rest.class}
+      enctype={multipart ? "multipart/form-data" : undefined}
+      novalidate={true}
+    >
+      <CsrfField />
+      {problems ? <ProblemSummary problems={problems} /> : null}
+      {children}
+    </form>
+  );
+}
+
+/** Told to screen readers at once; every problem with a field links to it. */
+function ProblemSummary({ problems }: { problems: Problems }) {
+  const fields = Object.entries(problems.fields);
+  return (
+    <div class="notice bad" role="alert">
+      <p>{problems.message}</p>
+      {fields.length > 1 ? (
+        <ul>
+          {fields.map(([name, message]) => (
+            <li>
+              <a href={`#${fieldId(name)}`}>{message}</a>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </div>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  label: Child;
+  value?: string | number | null | undefined;
+  problems?: Problems | undefined;
+  hint?: Child;
+  type?: "text" | "email" | "number" | "date" | "search" | "url" | "password" | "file";
+  required?: boolean;
+  autocomplete?: string;
+  inputmode?: "decimal" | "numeric" | "email" | "url" | "search";
+  placeholder?: string;
+  maxlength?: number;
+  accept?: string;
+  /** Shown after the field: a unit such as % or a currency. */
+  unit?: string;
+  class?: string;
+}
+
+/** A labelled input with its hint and, beside it, what is wrong with it. */
+export function Field({ name, label, problems, hint, unit, value, ...input }: FieldProps) {
+  const { id, described, problem } = about(name, problems, hint);
+  return (
+    <div class={classes("field", problem !== undefined && "has-problem", input.class)}>
+      <label for={id}>
+        {label}
+        {input.required ? null : <span class="optional"> optional</span>}
+      </label>
+      <span class="input-row">
+        <input
+          {...input}
+          class={undefined}
+          id={id}
+          name={name}
+          type={input.type ?? "text"}
+          value={value ?? undefined}
+          aria-invalid={problem === undefined ? undefined : "true"}
+          aria-describedby={described}
+        />
+        {unit === undefined ? null : <span class="unit">{unit}</span>}
+      </span>
+      <Remarks id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+interface SelectProps {
+  name: string;
+  label: Child;
+  options: readonly Option[];
+  value?: string | null | undefined;
+  problems?: Problems | undefined;
+  hint?: Child;
+  class?: string;
+}
+
+export function SelectField({ name, label, options, value, problems, hint, ...rest }: SelectProps) {
+  const { id, described, problem } = about(name, problems, hint);
+  return (
+    <div class={classes("field", problem !== undefined && "has-problem", rest.class)}>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        name={name}
+        aria-invalid={problem === undefined ? undefined : "true"}
+        aria-describedby={described}
+      >
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === (value ?? "") ? true : undefined}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      <Remarks id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+interface TextAreaProps {
+  name: string;
+  label: Child;
+  value?: string | null | undefined;
+  problems?: Problems | undefined;
+  hint?: Child;
+  rows?: number;
+}
+
+export function TextArea({ name, label, value, problems, hint, rows }: TextAreaProps) {
+  const { id, described, problem } = about(name, problems, hint);
+  return (
+    <div class={classes("field", problem !== undefined && "has-problem")}>
+      <label for={id}>
+        {label}
+        <span class="optional"> optional</span>
+      </label>
+      <textarea
+        id={id}
+        name={name}
+        rows={rows ?? 3}
+        spellcheck={false}
+        aria-invalid={problem === undefined ? undefined : "true"}
+        aria-describedby={described}
+      >
+        {value ?? ""}
+      </textarea>
+      <Remarks id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+interface CheckboxProps {
+  name: string;
+  value?: string;
+  label: Child;
+  checked?: boolean | undefined;
+  hint?: Child;
+}
+
+export function Checkbox({ name, value = "on", label, checked, hint }: CheckboxProps) {
+  const id = fieldId(`${name}-${value}`);
+  return (
+    <div class="check">
+      <input
+        type="checkbox"
+        id={id}
+        name={name}
+        value={value}
+        checked={checked ? true : undefined}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+      />
+      <label for={id}>{label}</label>
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A form that is one button: an action that can be undone, or one already confirmed. */
+export function ActionButton(props: {
+  action: string;
+  label: Child;
+  values?: Record<string, string>;
+  kind?: "primary" | "danger" | "quiet";
+}) {
+  return (
+    <Form action={props.action} class="inline">
+      {Object.entries(props.values ?? {}).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" class={props.kind ?? "quiet"}>
+        {props.label}
+      </button>
+    </Form>
+  );
+}
+
+function Remarks({ id, hint, problem }: { id: string; hint: Child; problem: string | undefined }) {
+  return (
+    <>
+      {problem === undefined ? null : (
+        <p class="problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </>
+  );
+}
+
+function about(name: string, problems: Problems | undefined, hint: Child) {
+  const id = fieldId(name);
+  const problem = problems?.fields[name];
+  const described = [problem === undefined ? "" : `${id}-problem`, hint === undefined ? "" : `${id}-hint`];
+  return { id, problem, described: described.filter(Boolean).join(" ") || undefined };
+}
+
+function fieldId(name: string): string {
+  return `f-${name.replace(/[^A-Za-z0-9_-]/g, "-")}`;
+}

@@ -1,0 +1,22 @@
+import type { PartnerName } from "../../../core/names.ts";
+import { Badge } from "./figures.tsx";
+
+/** How a partner is called: by name, where there is one. */
+export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name" | "email">): string {
+  return [partner.first_name, partner.last_name].filter(Boolean).join(" ") || partner.email;
+}
+
+/** A partner in a list: the name as a link, the slug below it. */
+export function PartnerLink({ partner }: { partner: PartnerName | undefined }) {
+  if (!partner) return <span class="muted">–</span>;
+  return (
+    <span>
+      <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a>
+      <span class="second">{partner.slug}</span>
+    </span>
+  );
+}
+
+export function PartnerStatus({ status }: { status: string }) {
+  return <Badge state={status} />;
+}

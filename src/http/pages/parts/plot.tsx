@@ -1,0 +1,107 @@
+import type { Child } from "hono/jsx";
+import { Table } from "./table.tsx";
+
+export interface PlotPoint {
+  /** UTC day. */
+  day: string;
+  value: number;
+}
+
+interface PlotProps {
+  title: string;
+  /** What it comes to, in words, beside the title. */
+  total: Child;
+  points: readonly PlotPoint[];
+  /** A value as people read it. */
+  format: (value: number) => string;
+  tone: "one" | "two" | "three";
+}
+
+const WIDTH = 640;
+const HEIGHT = 120;
+const GAP = 0.28;
+
+/** Bars by day with the same numbers as a table behind them. Every bar tells its day and value on hover. */
+export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
+  const values = points.map(({ value }) => value);
+  const top = Math.max(...values, 0);
+  const bottom = Math.min(...values, 0);
+  const scale = top - bottom === 0 ? 0 : HEIGHT / (top - bottom);
+  const step = WIDTH / Math.max(points.length, 1);
+  const zero = top * scale;
+  const [first, last] = [points[0]?.day ?? "", points.at(-1)?.day ?? ""];
+  return (
+    <figure class="plot">
+      <figcaption>
+        <h3>{title}</h3>
+        <p class="plot-total">{total}</p>
+      </figcaption>
+      <div class="plot-area">
+        <span class="plot-top" aria-hidden="true">
+          {top > 0 ? format(top) : ""}
+        </span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${title} by day, ${first} to ${last}; at most ${format(top)} on a day`}
+          class={`plot-bars ${tone}`}
+        >
+          {points.map(({ day, value }, i) => {
+            const height = Math.abs(value) * scale;
+            const x = round(i * step);
+            return (
+              <g>
+                <title>{`${day}: ${format(value)}`}</title>
+                <rect class="plot-hit" x={x} y={0} width={round(step)} height={HEIGHT} />
+                {value === 0 ? null : (
+                  <rect
+                    class="plot-bar"
+                    x={round(i * step + (step * GAP) / 2)}
+                    y={round(value > 0 ? zero - height : zero)}
+                    width={round(step * (1 - GAP))}
+                    height={round(Math.max(height, 1))}
+                  />
+                )}
+              </g>
+            );
+          })}
+          <line
+            class="plot-axis"
+            x1={0}
+            x2={WIDTH}
+            y1={round(Math.max(zero, 0) || HEIGHT)}
+            y2={round(zero || HEIGHT)}
+          />
+        </svg>
+        <p class="plot-ends" aria-hidden="true">
+          <span>{first}</span>
+          <span>{last}</span>
+        </p>
+      </div>
+      <details>
+        <summary>As a table</summary>
+        <Table
+          label={`${title} by day`}
+          columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
+          rows={points.toReversed().map(({ day, value }) => [day, format(value)])}
+        />
+      </details>
+    </figure>
+  );
+}
+
+/** Shares of one whole by name, the largest first, as bars that are the table's own cells. */
+export function ShareBar({ value, of }: { value: number; of: number }) {
+  const width = of > 0 ? round((Math.max(value, 0) / of) * 100) : 0;
+  return (
+    <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="share-track" width={100} height={6} rx={3} />
+      <rect class="share-bar" width={width} height={6} rx={3} />
+    </svg>
+  );
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

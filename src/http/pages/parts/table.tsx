@@ -1,0 +1,111 @@
+import type { Child } from "hono/jsx";
+import { countText } from "./figures.tsx";
+
+export interface Column {
+  label: string;
+  /** Numbers and amounts stand at the end of their cell. */
+  align?: "end";
+  /** Read by screen readers only: for a column of buttons or boxes. */
+  hidden?: boolean;
+}
+
+interface TableProps {
+  /** What the table is, for screen readers. */
+  label: string;
+  columns: readonly Column[];
+  rows: readonly (readonly Child[])[];
+}
+
+/** A table that turns into a list of cards on a phone; the roles keep it a table there. The first cell names its row. */
+export function Table({ label, columns, rows }: TableProps) {
+  return (
+    <table class="list" role="table" aria-label={label}>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <th role="columnheader" scope="col" class={column.align}>
+              {column.hidden ? <span class="visually-hidden">{column.label}</span> : column.label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((cells) => (
+          <tr role="row">
+            {cells.map((cell, i) => (
+              <td role="cell" class={columns[i]?.align} data-label={columns[i]?.hidden ? undefined : columns[i]?.label}>
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What the pager needs of a page of a list. */
+export interface ListPage {
+  data: readonly unknown[];
+  total: number;
+  page: number;
+  per_page: number;
+}
+
+/** "21–40 of 1,234" and the ways to the pages around; keeps the filter in the address. */
+export function Pager({ page, path, query }: { page: ListPage; path: string; query: Record<string, string> }) {
+  const { total, per_page } = page;
+  const last = Math.max(1, Math.ceil(total / per_page));
+  const first = (page.page - 1) * per_page + 1;
+  const href = (number: number) => `${path}?${new URLSearchParams({ ...query, page: String(number) }).toString()}`;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <p>
+        {page.data.length === 0
+          ? `Nothing on page ${countText(page.page)} of ${countText(last)}`
+          : `${countText(first)}–${countText(first + page.data.length - 1)} of ${countText(total)}`}
+      </p>
+      {last > 1 ? (
+        <p class="pager-links">
+          {page.page > 1 ? (
+            <a rel="prev" href={href(Math.min(page.page - 1, last))}>
+              ← Newer
+            </a>
+          ) : null}
+          {page.page < last ? (
+            <a rel="next" href={href(page.page + 1)}>
+              Older →
+            </a>
+          ) : null}
+        </p>
+      ) : null}
+    </nav>
+  );
+}
+
+/** Where nothing is yet: why, and what to do next. */
+export function Empty({ title, children, action }: { title: string; children?: Child; action?: Child }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children ? <div>{children}</div> : null}
+      {action ? <p class="actions">{action}</p> : null}
+    </div>
+  );
+}
+
+/** Names and values, for the facts of one object. */
+export function Facts({ rows }: { rows: readonly (readonly [Child, Child] | null)[] }) {
+  return (
+    <dl class="facts">
+      {rows.map((row) =>
+        row === null ? null : (
+          <div>
+            <dt>{row[0]}</dt>
+            <dd>{row[1]}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}

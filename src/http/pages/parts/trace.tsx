@@ -1,0 +1,229 @@
+import type { Child } from "hono/jsx";
+import type { Commission, Payment } from "../../../core/ledger.ts";
+import type { Rate } from "../../../domain/commission.ts";
+import type { FlowTrace } from "../../../domain/flow.ts";
+import type { PaymentDecision } from "../../../domain/payment.ts";
+import { Badge, Money, moneyText, providerText, rateText, When } from "./figures.tsx";
+import { Table } from "./table.tsx";
+import { conditionText, conditionValueText, OUTCOME_TEXTS, REVIEW_TEXTS } from "./words.ts";
+
+interface TraceProps {
+  payment: Payment;
+  /** The commission rows of the payment. */
+  rows: readonly Commission[];
+  partner: { id: string; name: string } | null;
+  /** The row whose page this is; absent on the payment's own page. */
+  current?: string;
+}
+
+/** How a payment became a commission, or why it did not: step by step, for someone who was not there (contract §5). */
+export function Trace({ payment, rows, partner, current }: TraceProps) {
+  const { decision } = payment;
+  const steps = [
+    paidStep(payment),
+    partnerStep(payment, decision, partner),
+    ...(decision?.rate ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate)] : []),
+  ];
+  return (
+    <>
+      <ol class="steps">
+        {steps.map((step) => (
+          <li class={`step ${step.tone}`}>
+            <span class="step-mark" aria-hidden="true">
+              {step.tone === "yes" ? "✓" : step.tone === "no" ? "✕" : "·"}
+            </span>
+            <div class="step-body">
+              <p class="step-title">{step.title}</p>
+              {step.body}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {rows.length > 1 ? <Rows rows={rows} current={current} /> : null}
+    </>
+  );
+}
+
+/** One sentence for whoever asks "why was this commission 18.50?". */
+export function whyText(commission: Commission, payment: Payment | null): string {
+  const { rate, currency, amount_cents, kind } = commission;
+  const amount = moneyText(amount_cents, currency);
+  if (kind === "manual") return `${amount}, entered by hand.`;
+  if (kind === "clawback") {
+    return `${amount} carries what changed after the commission was already paid or in a payout, mostly a refund.`;
+  }
+  const of = BY[rate.source];
+  if (!payment) return `${amount}, by ${of}.`;
+  const net = moneyText(payment.txn_amount_cents, currency);
+  const refunded = payment.adjusted_cents > 0 ? ` less ${moneyText(payment.adjusted_cents, currency)} refunded` : "";
+  if (rate.action_type === "flat") return `${amount}, the flat amount of ${of}, for a payment of ${net}${refunded}.`;
+  return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
+}
+
+const BY: Record<Rate["source"], string> = {
+  flow: "the flow that matched",
+  partner: "the partner's own rate",
+  program: "the program's rate",
+  manual: "hand",
+};
+
+interface Step {
+  tone: "yes" | "no" | "neutral";
+  title: Child;
+  body: Child;
+}
+
+function paidStep(payment: Payment): Step {
+  const { currency } = payment;
+  const isPaid = payment.outcome !== "unpaid" && payment.outcome !== "zero_amount";
+  return {
+    tone: isPaid ? "yes" : "no",
+    title: isPaid ? (
+      <>
+        The customer paid <Money cents={payment.txn_amount_cents} currency={currency} /> net of tax
+      </>
+    ) : (
+      OUTCOME_TEXTS[payment.outcome ?? "unpaid"].why
+    ),
+    body: (
+      <p class="muted">
+        {providerText(payment.provider)}, <When at={payment.created_at} />,{" "}
+        <code>{payment.provider_transaction_id}</code>
+        {payment.customer_email === null ? "" : `, ${payment.customer_email}`}
+        {payment.gross_cents === payment.txn_amount_cents
+          ? ""
+          : `. With tax it was ${moneyText(payment.gross_cents, currency)}`}
+      </p>
+    ),
+  };
+}
+
+const REF_SOURCES = {
+  payment: "The reference came with the payment itself.",
+  subscription: "The payment carried none; this one was remembered for its subscription.",
+  customer: "The payment carried none; this one was remembered for the customer.",
+};
+
+function partnerStep(payment: Payment, decision: PaymentDecision | null, partner: TraceProps["partner"]): Step {
+  const { outcome } = payment;
+  const ref = decision?.ref ?? payment.ref;
+  const source = decision?.ref_source;
+  const earns = outcome === "commission";
+  const named = partner ? <a href={`/dashboard/partners/${partner.id}`}>{partner.name}</a> : null;
+  return {
+    tone: earns ? "yes" : outcome === "unpaid" || outcome === "zero_amount" ? "neutral" : "no",
+    title:
+      ref === null ? (
+        "It names no partner"
+      ) : (
+        <>
+          It names <code>{ref}</code>
+          {named ? <>, that is {named}</> : null}
+        </>
+      ),
+    body: (
+      <>
+        {source ? <p class="muted">{REF_SOURCES[source]}</p> : null}
+        {earns || outcome === null || outcome === "unpaid" || outcome === "zero_amount" ? null : (
+          <p>{OUTCOME_TEXTS[outcome].why}</p>
+        )}
+      </>
+    ),
+  };
+}
+
+function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
+  const matched = decision.flows.find((flow) => flow.matched);
+  const title =
+    rate.source === "flow"
+      ? `The flow “${matched?.name ?? decision.flow_id ?? ""}” applies: ${rateText(rate, payment.currency)}`
+      : `${rate.source === "partner" ? "The partner's own rate" : "The program's rate"} applies: ${rateText(rate, payment.currency)}`;
+  return {
+    tone: "yes",
+    title,
+    body:
+      decision.flows.length === 0 ? (
+        <p class="muted">There was no active flow to try.</p>
+      ) : (
+        <ul class="flows-tried">
+          {decision.flows.map((flow) => (
+            <FlowTried flow={flow} currency={payment.currency} />
+          ))}
+        </ul>
+      ),
+  };
+}
+
+function FlowTried({ flow, currency }: { flow: FlowTrace; currency: string }) {
+  return (
+    <li>
+      <Mark yes={flow.matched} /> Flow “{flow.name}”{flow.matched ? " matched" : " did not match"}
+      {flow.conditions.length === 0 ? " (it has no conditions)" : null}
+      {flow.conditions.length > 0 ? (
+        <ul>
+          {flow.conditions.map((condition) => (
+            <li>
+              <Mark yes={condition.held} /> {conditionText(condition, currency)}
+              {condition.held ? "" : `; it was ${conditionValueText(condition.field, condition.saw, currency)}`}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </li>
+  );
+}
+
+function Mark({ yes }: { yes: boolean }) {
+  return (
+    <span class={yes ? "tick" : "cross"}>
+      <span aria-hidden="true">{yes ? "✓" : "✕"}</span>
+      <span class="visually-hidden">{yes ? "yes:" : "no:"}</span>
+    </span>
+  );
+}
+
+function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
+  const { currency, adjusted_cents } = payment;
+  const base = moneyText(payment.txn_amount_cents, currency);
+  const rest = adjusted_cents > 0 ? `(${base} \u2212 ${moneyText(adjusted_cents, currency)} refunded)` : base;
+  const amount = moneyText(decision.amount_cents ?? 0, currency);
+  return {
+    tone: "yes",
+    title: `So the commission is ${amount}`,
+    body: (
+      <p class="sum">
+        {rate.action_type === "percentage"
+          ? `${rate.action_value}\u00a0% of ${rest} = ${amount}`
+          : `${moneyText(rate.action_value, currency)} flat${adjusted_cents > 0 ? `, of ${rest}` : ""} = ${amount}`}
+      </p>
+    ),
+  };
+}
+
+function Rows({ rows, current }: { rows: readonly Commission[]; current: string | undefined }) {
+  return (
+    <div class="rows-of-payment">
+      <h3>All commissions of this payment</h3>
+      <Table
+        label="Commissions of this payment"
+        columns={[{ label: "Kind" }, { label: "Made" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+        rows={rows.map((row) => [
+          row.id === current ? (
+            <strong>{row.kind} (this one)</strong>
+          ) : (
+            <a href={`/dashboard/commissions/${row.id}`}>{row.kind}</a>
+          ),
+          <When at={row.created_at} only="day" />,
+          <Badge state={row.status} />,
+          <Money cents={row.amount_cents} currency={row.currency} />,
+        ])}
+      />
+    </div>
+  );
+}
+
+/** Why a commission waits for a person, if it does. */
+export function reviewText(commission: Pick<Commission, "flagged" | "review_reason">): string | null {
+  if (!commission.flagged) return null;
+  return REVIEW_TEXTS[commission.review_reason ?? "manual"] ?? "Flagged for review.";
+}

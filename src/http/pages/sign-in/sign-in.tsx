@@ -1,0 +1,236 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import type { Child } from "hono/jsx";
+import {
+  confirmLink,
+  findIdentity,
+  identitiesOf,
+  identityKey,
+  requestLink,
+  type Identity,
+} from "../../../core/sign-in.ts";
+import { switchSession } from "../../../core/sessions.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { sendMail } from "../../../lib/mail.ts";
+import { addressOf } from "../../context.ts";
+import {
+  currentSession,
+  dropSession,
+  homeOf,
+  requireSession,
+  requireVisit,
+  startSession,
+  type PageEnv,
+} from "../../session.ts";
+import { email } from "../../validate.ts";
+import { FormFields, judge, type Problems } from "../forms.ts";
+import { Plain } from "../layout.tsx";
+import { page } from "../page.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { signInMail } from "./mail.tsx";
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const RETRY_AFTER_SECONDS = 60;
+
+/** Signing in and out (contract §11). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
+export const signIn = new Hono<PageEnv>()
+  .use("/sign-in/*", requireVisit())
+  .get("/sign-in", async (c) => {
+    const token = c.req.query("token");
+    if (token !== undefined) return confirmPage(c, token);
+    const session = await currentSession(c);
+    return session ? c.redirect(homeOf(session.record.audience), 303) : requestPage(c);
+  })
+  .post("/sign-in", async (c) => {
+    await limitByAddress(c);
+    const fields = new FormFields(await c.req.formData());
+    const judged = judge(email, fields.text("email"));
+    if (!judged.ok) {
+      const problems = { message: "Please check the address.", fields: { email: judged.problems.fields[""] ?? "" } };
+      return requestPage(c, fields.text("email"), problems);
+    }
+    const requested = await requestLink(c.var.base, judged.value);
+    if (requested) {
+      const url = `${new URL(c.req.url).origin}/sign-in?token=${requested.link.token}`;
+      const send = async () => sendMail(c.env, await signInMail(judged.value, url, requested.identities));
+      // After the reply: how long the sending takes must not tell that there is something to send.
+      c.executionCtx.waitUntil(send());
+    }
+    return sentPage(c, judged.value);
+  })
+  .post("/sign-in/confirm", async (c) => {
+    await limitByAddress(c);
+    const fields = new FormFields(await c.req.formData());
+    const token = fields.text("token");
+    const confirmed = TOKEN.test(token)
+      ? await confirmLink(c.var.base, token, fields.textOrNull("as"))
+      : ({ outcome: "link_refused" } as const);
+    switch (confirmed.outcome) {
+      case "signed_in":
+        await startSession(c, confirmed.session);
+        return c.redirect(homeOf(confirmed.session.audience), 303);
+      case "choose":
+        return choicePage(c, "/sign-in/confirm", confirmed.identities, { token });
+      case "link_refused":
+        return refusedPage(c, "This link no longer works", "It was used already or is older than 15 minutes.");
+      case "nobody":
+        return refusedPage(c, "You cannot sign in", "There is no active account for this address any more.");
+    }
+  })
+  .use("/sign-out", requireSession())
+  .post("/sign-out", async (c) => {
+    await dropSession(c);
+    return c.redirect("/sign-in", 303);
+  })
+  .use("/switch", requireSession())
+  .get("/switch", async (c) => {
+    const { record } = c.var.session;
+    const identities = await identitiesOf(c.var.base, record.email);
+    return choicePage(c, "/switch", identities, {}, record.partner_id ?? record.program_id);
+  })
+  .post("/switch", async (c) => {
+    const { session } = c.var;
+    const fields = new FormFields(await c.req.formData());
+    const chosen = findIdentity(await identitiesOf(c.var.base, session.record.email), fields.text("as"));
+    if (!chosen) throw new AppError("not_found", "This address has no such account.");
+    const opened = await switchSession(c.var.base, session, chosen);
+    if (!opened) {
+      return refusedPage(
+        c,
+        "Please sign in again",
+        "An owner's session lasts 12 hours; yours began longer ago than that.",
+      );
+    }
+    await startSession(c, opened);
+    return c.redirect(homeOf(opened.audience), 303);
+  });
+
+async function limitByAddress(c: Context<PageEnv>): Promise<void> {
+  const address = addressOf(c);
+  if (address === null || (await c.env.RATE_LIMIT_SIGN_IN.limit({ key: address })).success) return;
+  throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
+    retryAfter: RETRY_AFTER_SECONDS,
+  });
+}
+
+function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
+  return page(
+    c,
+    { title: "Sign in", status: problems ? 422 : 200 },
+    <Welcome title="Sign in">
+      <p class="muted">For program owners and partners. We e-mail you a link; there is no password.</p>
+      <Form action="/sign-in" class="stack" problems={problems}>
+        <Field
+          name="email"
+          label="E-mail address"
+          type="email"
+          value={value}
+          problems={problems}
+          required={true}
+          autocomplete="email"
+          inputmode="email"
+          maxlength={254}
+        />
+        <button type="submit" class="primary wide">
+          E-mail me a link
+        </button>
+      </Form>
+    </Welcome>,
+  );
+}
+
+/** The same for every address, known or not. */
+function sentPage(c: Context<PageEnv>, address: string) {
+  return page(
+    c,
+    { title: "Check your e-mail" },
+    <Welcome title="Check your e-mail">
+      <p>
+        If <strong>{address}</strong> belongs to an owner or a partner, a sign-in link is on its way. It works once and
+        for 15 minutes.
+      </p>
+      <p class="muted small">
+        Nothing there? Look in the spam folder, or ask whoever runs the program which address they have.
+      </p>
+      <p>
+        <a href="/sign-in">Use another address</a>
+      </p>
+    </Welcome>,
+  );
+}
+
+function confirmPage(c: Context<PageEnv>, token: string) {
+  return page(
+    c,
+    { title: "Sign in" },
+    <Welcome title="One more click">
+      <p class="muted">This keeps programs that open links in e-mails from using yours up.</p>
+      <Form action="/sign-in/confirm" class="stack">
+        <input type="hidden" name="token" value={token} />
+        <button type="submit" class="primary wide" autofocus={true}>
+          Sign in
+        </button>
+      </Form>
+    </Welcome>,
+  );
+}
+
+function choicePage(
+  c: Context<PageEnv>,
+  action: string,
+  identities: readonly Identity[],
+  values: Record<string, string>,
+  current?: string,
+) {
+  return page(
+    c,
+    { title: "Choose an account" },
+    <Welcome title="Choose an account">
+      <Form action={action} class="choices">
+        {Object.entries(values).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        {identities.map((identity) => (
+          <button type="submit" name="as" value={identityKey(identity)}>
+            <span>{identity.program_name}</span>
+            <small>
+              {identity.audience === "owner" ? "Owner" : "Partner"}
+              {identityKey(identity) === current ? ", signed in now" : ""}
+            </small>
+          </button>
+        ))}
+      </Form>
+      {current === undefined ? null : (
+        <p>
+          <a href="/">Stay where you are</a>
+        </p>
+      )}
+    </Welcome>,
+  );
+}
+
+function refusedPage(c: Context<PageEnv>, title: string, reason: string) {
+  return page(
+    c,
+    { title, status: 410 },
+    <Welcome title={title}>
+      <p>{reason}</p>
+      <p>
+        <a class="button primary wide" href="/sign-in">
+          Get a new link
+        </a>
+      </p>
+    </Welcome>,
+  );
+}
+
+function Welcome({ title, children }: { title: string; children: Child }) {
+  return (
+    <Plain>
+      <div class="card prose">
+        <h1>{title}</h1>
+        {children}
+      </div>
+    </Plain>
+  );
+}

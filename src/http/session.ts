@@ -1,0 +1,118 @@
+import type { Context, MiddlewareHandler } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { forProgram } from "../core/context.ts";
+import { endSession, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
+import type { Audience } from "../core/sign-in.ts";
+import type { AppEnv, Bindings } from "../env.ts";
+import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
+import { AppError } from "../lib/errors.ts";
+
+/** What the handlers of pages find in their context beside what every route has. */
+export interface PageEnv {
+  Bindings: Bindings;
+  Variables: AppEnv["Variables"] & {
+    /** Behind `requireSession` only. */
+    session: Session;
+    /** What a form of this page must send back as `csrf`. */
+    csrf: string;
+  };
+}
+
+const SESSION = "session";
+const VISIT = "visit";
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const TOKEN_BYTES = 32;
+export const CSRF_FIELD = "csrf";
+
+/** `__Host-` cookies: this host alone sets and gets them (contract §11: HttpOnly, Secure, SameSite=Lax). */
+const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;
+
+/**
+ * Lets in whoever holds a session (of this kind, if one is named), and binds the request to its program. Others are sent
+ * where they belong. Every POST must carry the token of its session.
+ */
+export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> {
+  return async function requireSession(c, next) {
+    const token = presentedToken(c);
+    const session = token === null ? null : await readSession(c.var.base, token);
+    if (!session || token === null) return c.redirect("/sign-in", 303);
+    const own = session.record.audience;
+    if (audience !== undefined && own !== audience) return c.redirect(homeOf(own), 303);
+    c.set("session", session);
+    c.set("ctx", forProgram({ ...c.var.base, actor: own }, session.program));
+    c.set("csrf", await csrfToken(token));
+    await refuseForeignPost(c);
+    return next();
+  };
+}
+
+/** For the pages before a session: a cookie of the visit stands in its place, so that their forms are guarded too. */
+export function requireVisit(): MiddlewareHandler<PageEnv> {
+  return async function requireVisit(c, next) {
+    let visit = getCookie(c, VISIT, "host");
+    if (visit === undefined || !TOKEN.test(visit)) {
+      visit = randomToken(TOKEN_BYTES);
+      setCookie(c, VISIT, visit, COOKIE);
+    }
+    c.set("csrf", await csrfToken(visit));
+    await refuseForeignPost(c);
+    return next();
+  };
+}
+
+/** The session of the request, whoever it belongs to; null without one. */
+export async function currentSession(c: Context<PageEnv>): Promise<Session | null> {
+  const token = presentedToken(c);
+  return token === null ? null : readSession(c.var.base, token);
+}
+
+/** Gives the browser its new session; the one it came with, if any, ends (no fixation). */
+export async function startSession(c: Context<PageEnv>, opened: OpenedSession): Promise<void> {
+  const before = presentedToken(c);
+  if (before !== null) await endSession(c.var.base, before);
+  setCookie(c, SESSION, opened.token, { ...COOKIE, expires: new Date(opened.expires_at) });
+  deleteCookie(c, VISIT, COOKIE);
+}
+
+/** Ends the session in the database and in the browser. */
+export async function dropSession(c: Context<PageEnv>): Promise<void> {
+  const token = presentedToken(c);
+  if (token !== null) await endSession(c.var.base, token);
+  deleteCookie(c, SESSION, COOKIE);
+}
+
+export function homeOf(audience: Audience): "/dashboard" | "/portal" {
+  return audience === "owner" ? "/dashboard" : "/portal";
+}
+
+function presentedToken(c: Context<PageEnv>): string | null {
+  const token = getCookie(c, SESSION, "host");
+  return token !== undefined && TOKEN.test(token) ? token : null;
+}
+
+/** Only who knows the cookie can make it, and it tells nothing about the cookie. */
+async function csrfToken(cookie: string): Promise<string> {
+  return toHex(await hmacSha256(cookie, "csrf"));
+}
+
+/** A form sent from elsewhere does not know the token; a browser that says where it comes from is believed first. */
+async function refuseForeignPost(c: Context<PageEnv>): Promise<void> {
+  if (c.req.method !== "POST") return;
+  const site = c.req.header("sec-fetch-site") ?? "same-origin";
+  const sent = site === "same-origin" || site === "none" ? await sentToken(c) : null;
+  if (sent === null || !(await constantTimeEqualText(sent, c.var.csrf))) {
+    throw new AppError(
+      "forbidden",
+      "This form is out of date or came from another site. Open the page again and retry.",
+    );
+  }
+}
+
+async function sentToken(c: Context<PageEnv>): Promise<string | null> {
+  try {
+    const sent = (await c.req.formData()).get(CSRF_FIELD);
+    return typeof sent === "string" ? sent : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+/** A browser without scripts: keeps cookies, and sends forms with the token of the page they stood on. */
+import { createOwnerLink, requestLink } from "../../src/core/sign-in.ts";
+import { call, testContext, type Reply, type TestProgram } from "./program.ts";
+
+export interface Visitor {
+  cookies: Map<string, string>;
+  /** The document last received. */
+  html: string;
+  get: (path: string, headers?: HeadersInit) => Promise<Reply<string>>;
+  /** Sends a form of the page last received, with its token unless `fields` has one. */
+  post: (path: string, fields?: Fields, headers?: HeadersInit) => Promise<Reply<string>>;
+}
+
+export type Fields = Record<string, string | string[] | File>;
+
+export type Send = (path: string, init: RequestInit) => Promise<Reply<string>>;
+
+export function makeVisitor(send: Send = call): Visitor {
+  const cookies = new Map<string, string>();
+  const request = async (path: string, init: RequestInit): Promise<Reply<string>> => {
+    const headers = new Headers(init.headers);
+    if (cookies.size > 0) headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    const reply = await send(path, { ...init, headers, redirect: "manual" });
+    for (const line of reply.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/max-age=0/i.test(line)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    if (reply.headers.get("content-type")?.startsWith("text/html")) visitor.html = reply.body;
+    return reply;
+  };
+  const visitor: Visitor = {
+    cookies,
+    html: "",
+    get: (path, headers = {}) => request(path, { headers }),
+    post: (path, fields = {}, headers = {}) => {
+      const body = new FormData();
+      if (!("csrf" in fields)) body.set("csrf", csrfIn(visitor.html));
+      for (const [name, value] of Object.entries(fields)) {
+        for (const one of Array.isArray(value) ? value : [value]) body.append(name, one);
+      }
+      return request(path, { method: "POST", body, headers });
+    },
+  };
+  return visitor;
+}
+
+/** The token in the forms of a document; they all carry the same. */
+export function csrfIn(html: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? "";
+}
+
+/** Follows a sign-in link as a person does: opens it, presses the button. */
+export async function followLink(visitor: Visitor, token: string, as?: string): Promise<Reply<string>> {
+  await visitor.get(`/sign-in?token=${token}`);
+  return visitor.post("/sign-in/confirm", { token, ...(as === undefined ? {} : { as }) });
+}
+
+export async function signInOwner(program: TestProgram, visitor: Visitor = makeVisitor()): Promise<Visitor> {
+  const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+  const reply = await followLink(visitor, token);
+  if (reply.headers.get("location") !== "/dashboard") throw new Error(`not signed in: ${reply.status} ${reply.body}`);
+  await visitor.get("/switch");
+  return visitor;
+}
+
+export async function signInPartner(email: string, visitor: Visitor = makeVisitor()): Promise<Visitor> {
+  const requested = await requestLink(testContext(), email);
+  if (!requested) throw new Error(`nobody has the address ${email}`);
+  const reply = await followLink(visitor, requested.link.token);
+  if (reply.headers.get("location") !== "/portal") throw new Error(`not signed in: ${reply.status} ${reply.body}`);
+  await visitor.get("/switch");
+  return visitor;
+}
+
+/** What a document shows, without its markup. */
+export function textOf(html: string): string {
+  return html
+    .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, "")
+    .replaceAll(/<[^>]+>/g, " ")
+    .replaceAll("&amp;", "&")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll(/[\s\u00a0]+/g, " ")
+    .trim();
+}

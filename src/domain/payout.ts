@@ -1,2 +1,82 @@
 export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
+
+/** What can happen to a payout: from which statuses, and into which one (contract §7, "States"). */
+export const PAYOUT_MOVES = {
+  /** The owner pays through provider A. */
+  pay: { from: ["pending", "failed"], to: "processing" },
+  /** The owner has paid by hand. */
+  mark_paid: { from: ["pending"], to: "paid" },
+  cancel: { from: ["pending", "failed"], to: "canceled" },
+  /** The vendor has made the transfer, or will never make it under this attempt. */
+  transfer_made: { from: ["processing"], to: "paid" },
+  transfer_refused: { from: ["processing"], to: "failed" },
+} as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
+export type PayoutMove = keyof typeof PAYOUT_MOVES;
+
+/** True where a payout in this status can make this move. */
+export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
+  const from: readonly PayoutStatus[] = PAYOUT_MOVES[move].from;
+  return from.includes(status);
+}
+
+/**
+ * Why a partner's approved commissions in one currency make no payout and are carried forward, the first that applies:
+ * "per active or deactivated partner", "not positive", "below `min_payout_cents`" (contract §7).
+ */
+export const SKIP_REASONS = ["partner_invited", "not_positive", "below_minimum"] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** `due_at` = `period_end` + payout term, in days of UTC (contract §7); milliseconds. */
+export function dueAt(period_end: number, payout_term: string): number {
+  const days = /^NET-(\d+)$/.exec(payout_term)?.[1];
+  return period_end + Number(days ?? 0) * DAY_MS;
+}
+
+/** The calendar month of UTC before the one that holds `now`: its first instant, and the first instant after it. */
+export function previousMonth(now: number): { period_start: number; period_end: number } {
+  const date = new Date(now);
+  return {
+    period_start: Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1),
+    period_end: Date.UTC(date.getUTCFullYear(), date.getUTCMonth()),
+  };
+}
+
+/**
+ * What is wrong with a period, or null. It may not end in the future, for commissions dated before its end may still
+ * come. Milliseconds.
+ */
+export function periodProblem(
+  period: { period_start: number | null; period_end: number },
+  now: number,
+): { path: "period_start" | "period_end"; message: string } | null {
+  if (period.period_end > now) return { path: "period_end", message: "A period cannot end in the future." };
+  if (period.period_start !== null && period.period_start >= period.period_end) {
+    return { path: "period_start", message: "A period starts before it ends." };
+  }
+  return null;
+}
+
+/** For how long whoever started or took up a transfer has it for himself; longer than the calls can last. */
+export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
+
+/**
+ * When an open transfer is asked about again: after as long as it has been open already, at least a minute and at most
+ * an hour, and not before the vendor wants to hear of it. Milliseconds.
+ */
+export function nextReconcile(attempt_started_at: number, now: number, retry_after_ms: number | null): number {
+  const wait = Math.max(now - attempt_started_at, retry_after_ms ?? 0);
+  return now + Math.min(Math.max(wait, MINUTE_MS), HOUR_MS);
+}
+
+/**
+ * True where the vendor may have forgotten the attempt's idempotency key, so that sending it again could make a second
+ * transfer. Keys live for 24 hours; an hour is left for clocks that differ.
+ */
+export function mayBeForgotten(attempt_started_at: number, now: number): boolean {
+  return now - attempt_started_at >= 23 * HOUR_MS;
+}

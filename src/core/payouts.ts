@@ -1,0 +1,162 @@
+import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { commissions, payouts } from "../db/schema.ts";
+import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
+import { AppError, notFound } from "../lib/errors.ts";
+import { iso } from "../lib/time.ts";
+import { laterStamp } from "./commission-rows.ts";
+import { commit, type CommitPlan, type Write } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import type { Commission } from "./ledger.ts";
+import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
+import { untilWon } from "./races.ts";
+import { nextStamp } from "./stamps.ts";
+
+export interface PayoutFilter extends PageRequest {
+  status?: PayoutStatus | undefined;
+  partner_id?: string | undefined;
+  /** Milliseconds; `to` is the first instant no longer included. */
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+export interface PayoutWithCommissions {
+  payout: Payout;
+  /** Newest first, at most `MAX_COMMISSIONS`; `commission_count` is exact, and the commissions list pages through all. */
+  commissions: Commission[];
+}
+
+const MAX_COMMISSIONS = 1_000;
+
+/** The program's payouts, newest first. */
+export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<Page<Payout>> {
+  const conditions = and(
+    sql`${payouts.program_id} = ${ctx.programId}`,
+    filter.status ? eq(payouts.status, filter.status) : undefined,
+    filter.partner_id ? eq(payouts.partner_id, filter.partner_id) : undefined,
+    filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
+    filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
+  );
+  const after = cursorId(filter);
+  const { limit, offset } = window(filter);
+  const [rows, [counted]] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payouts)
+      .where(and(conditions, after ? lt(payouts.id, after) : undefined))
+      .orderBy(desc(payouts.id))
+      .limit(limit)
+      .offset(offset),
+    ctx.db
+      .select({ total: sql<number>`count(*)` })
+      .from(payouts)
+      .where(conditions),
+  );
+  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+}
+
+/** One payout with the commissions it holds or has paid; a canceled one holds none. */
+export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWithCommissions> {
+  const [[payout], rows] = await ctx.read(
+    ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
+    ctx.db
+      .select()
+      .from(commissions)
+      .where(and(eq(commissions.payout_id, id), sql`${commissions.program_id} = ${ctx.programId}`))
+      .orderBy(desc(commissions.id))
+      .limit(MAX_COMMISSIONS),
+  );
+  if (!payout) throw notFound("payout");
+  return { payout, commissions: rows };
+}
+
+/**
+ * "`pending → paid` by hand" (contract §7): the owner has paid some other way. `reference` is what the owner knows that
+ * payment by.
+ */
+export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: string | null): Promise<Payout> {
+  return movePayout(ctx, id, "mark_paid", (before) => {
+    const paid = payCommissions(ctx, before);
+    return {
+      changes: { paid_at: iso(ctx.now), reference },
+      writes: [paid.write],
+      selected: [paid.selected],
+      type: "payout.paid",
+    };
+  });
+}
+
+/** "`pending|failed → canceled` (frees its commissions)" (contract §7): the next generation takes them again. */
+export async function cancelPayout(ctx: ProgramCtx, id: string): Promise<Payout> {
+  return movePayout(ctx, id, "cancel", () => ({
+    changes: {},
+    writes: [
+      {
+        statement: ctx.db.run(sql`update commissions set payout_id = null,
+          updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
+          where payout_id = ${id} and program_id = ${ctx.program.id} and status = 'approved'`),
+      },
+    ],
+    selected: [],
+    type: "payout.updated",
+  }));
+}
+
+interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
+  changes: Partial<Payout>;
+  type: "payout.updated" | "payout.paid";
+}
+
+/** One move of a payout with all that goes with it. @throws `invalid_transition` where its status does not allow it. */
+async function movePayout(
+  ctx: ProgramCtx,
+  id: string,
+  move: PayoutMove,
+  plan: (before: Payout) => MovePlan,
+): Promise<Payout> {
+  return untilWon(async () => {
+    const [[before]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, id)));
+    if (!before) throw notFound("payout");
+    requireMove(before, move);
+    const { changes, writes, selected, type } = plan(before);
+    const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
+    await commit(ctx, {
+      writes: [write, ...writes],
+      occurrences: [payoutOccurrence(type, after)],
+      selected,
+      result: after,
+    });
+    return after;
+  });
+}
+
+export function requireMove(payout: Payout, move: PayoutMove): void {
+  if (canMove(payout.status, move)) return;
+  throw new AppError(
+    "invalid_transition",
+    `A payout that is ${payout.status} cannot become ${PAYOUT_MOVES[move].to} that way.`,
+  );
+}
+
+/** The compare-and-set of every change of a payout, on its status and the instant of its last change. */
+export function changePayout(
+  ctx: ProgramCtx,
+  before: Payout,
+  changes: Partial<Payout>,
+): { write: Write; after: Payout } {
+  const patch = { ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+  const write = {
+    statement: ctx.db
+      .update(payouts)
+      .set(patch)
+      .where(
+        and(ownedPayout(ctx, before.id), eq(payouts.status, before.status), eq(payouts.updated_at, before.updated_at)),
+      ),
+    expect: 1,
+  };
+  return { write, after: { ...before, ...patch } };
+}
+
+export function ownedPayout(ctx: ProgramCtx, id: string) {
+  return and(eq(payouts.id, id), sql`${payouts.program_id} = ${ctx.programId}`);
+}

@@ -1,0 +1,62 @@
+import { canBecome, REVIEW_REASONS, type CommissionStatus } from "./commission.ts";
+
+/** What the owner asks of a commission. */
+export interface CommissionChange {
+  status?: CommissionStatus | undefined;
+  /** Only with `rejected`. */
+  reason?: string | undefined;
+  flagged?: boolean | undefined;
+}
+
+/** What such a change looks at and writes. */
+export interface ChangeableCommission {
+  status: CommissionStatus;
+  payout_id: string | null;
+  flagged: boolean;
+  review_reason: string | null;
+  dismissed_reasons: string;
+  rejected_reason: string | null;
+  approved_at: string | null;
+}
+
+export type JudgedChange = { ok: true; changes: Partial<ChangeableCommission> } | { ok: false; message: string };
+
+/**
+ * What a change by hand writes, or why it is refused: "An illegal move is 409 `invalid_transition` and changes nothing.
+ * A commission inside a payout that is not canceled cannot change" (contract §6). Canceling a payout frees its
+ * commissions, so a commission with a `payout_id` is inside one that is not. `changes` is empty where nothing is asked.
+ */
+export function judgeChange(before: ChangeableCommission, change: CommissionChange, now: string): JudgedChange {
+  const { status } = change;
+  if (status === "paid") return { ok: false, message: "A commission is paid by its payout." };
+  if (status !== undefined && !canBecome(before.status, status)) {
+    return { ok: false, message: `A commission that is ${before.status} cannot become ${status}.` };
+  }
+  const changes = { ...statusChanges(status, change.reason, now), ...flagChanges(before, change.flagged) };
+  if (Object.keys(changes).length > 0 && before.payout_id !== null) {
+    return { ok: false, message: "A commission inside a payout cannot change." };
+  }
+  return { ok: true, changes };
+}
+
+function statusChanges(
+  status: CommissionStatus | undefined,
+  reason: string | undefined,
+  now: string,
+): Partial<ChangeableCommission> {
+  if (status === undefined) return {};
+  return {
+    status,
+    approved_at: status === "approved" ? now : null,
+    rejected_reason: status === "rejected" ? (reason ?? null) : null,
+  };
+}
+
+/** A reason that the owner has cleared does not flag again (`dismissed_reasons`); the owner's own flag is `manual`. */
+function flagChanges(before: ChangeableCommission, flagged: boolean | undefined): Partial<ChangeableCommission> {
+  if (flagged === undefined || flagged === before.flagged) return {};
+  if (flagged) return { flagged, review_reason: "manual" };
+  const dismissed = new Set(before.dismissed_reasons.split(",").filter(Boolean));
+  if (REVIEW_REASONS.some((known) => known === before.review_reason)) dismissed.add(before.review_reason ?? "");
+  return { flagged, review_reason: null, dismissed_reasons: [...dismissed].join(",") };
+}

@@ -1,12 +1,15 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { admin } from "./http/admin.ts";
+import { commissions } from "./http/api/commissions.ts";
 import { customers } from "./http/api/customers.ts";
 import { events } from "./http/api/events.ts";
 import { flows } from "./http/api/flows.ts";
 import { integrations } from "./http/api/integrations.ts";
+import { onboarding } from "./http/api/onboarding.ts";
 import { partners } from "./http/api/partners.ts";
 import { payments } from "./http/api/payments.ts";
+import { payouts } from "./http/api/payouts.ts";
 import { programs } from "./http/api/programs.ts";
 import { webhooks } from "./http/api/webhooks.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
@@ -40,8 +43,11 @@ const limitBody = bodyLimit({
 app.use("/api/v1/*", authenticate(), limitBody, idempotency());
 app.route("/api/v1/programs", programs);
 app.route("/api/v1/partners", partners);
+app.route("/api/v1/partners", onboarding);
 app.route("/api/v1/flows", flows);
 app.route("/api/v1/payments", payments);
+app.route("/api/v1/commissions", commissions);
+app.route("/api/v1/payouts", payouts);
 app.route("/api/v1/customers", customers);
 app.route("/api/v1/events", events);
 app.route("/api/v1/webhooks", webhooks);

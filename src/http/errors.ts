@@ -22,6 +22,7 @@ const STATUS = {
   rate_limited: 429,
   internal_error: 500,
   storage_unavailable: 503,
+  provider_unavailable: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
 export function statusOf(code: ErrorCode): ContentfulStatusCode {

@@ -15,6 +15,7 @@ export type ErrorCode =
   | "validation_failed"
   | "rate_limited"
   | "storage_unavailable"
+  | "provider_unavailable"
   | "internal_error";
 
 export interface ErrorDetail {

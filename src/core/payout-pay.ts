@@ -1,0 +1,230 @@
+import { and, eq, sql } from "drizzle-orm";
+import { partners, payouts } from "../db/schema.ts";
+import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../domain/payout.ts";
+import { sha256Hex } from "../lib/crypto.ts";
+import { AppError, notFound } from "../lib/errors.ts";
+import { iso } from "../lib/time.ts";
+import type { Transfers, Trouble } from "../providers/connect.ts";
+import { commit, CommitConflict } from "./commit.ts";
+import type { ProgramCtx } from "./context.ts";
+import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
+import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
+import { untilWon } from "./races.ts";
+import { nextStamp } from "./stamps.ts";
+
+/** What is stored before the vendor is called the first time in an attempt, and never changed afterwards. */
+interface FrozenAttempt {
+  /** The exact request. */
+  request: string;
+  /** Tells whether the key is still the one the attempt began with, without being it. */
+  key_mark: string;
+}
+
+/**
+ * Pays a payout through provider A's connected accounts. "Attempt number and frozen parameters are stored before the
+ * call" (contract §7), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
+ * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
+ * @throws `invalid_transition` where its status, its method or a missing connected account does not allow it;
+ * `provider_not_configured` without an API key of provider A.
+ */
+export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfers): Promise<Payout> {
+  const started = await untilWon(async () => {
+    const [[before], [partner]] = await ctx.read(
+      ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
+      ctx.db
+        .select({ payout_method: partners.payout_method, account_id: partners.provider_a_account_id })
+        .from(partners).where(sql`${partners.id} = (select partner_id from payouts where id = ${id})
+          and ${partners.program_id} = ${ctx.programId}`),
+    );
+    if (!before || !partner) throw notFound("payout");
+    requireMove(before, "pay");
+    const { account_id } = partner;
+    if ((before.method ?? partner.payout_method) !== "provider_a") {
+      throw new AppError("invalid_transition", "Only payouts whose method is provider_a are paid through provider A.");
+    }
+    if (account_id === null) {
+      throw new AppError("invalid_transition", "The partner has no connected account at provider A yet.");
+    }
+    const api_key = await openApiKey(ctx);
+    if (api_key === null) {
+      throw new AppError("provider_not_configured", "The program has no API key of provider A (provider_a_api_key).");
+    }
+    const request = transfers.freeze({
+      payout_id: before.id,
+      program_id: before.program_id,
+      partner_id: before.partner_id,
+      amount_cents: before.amount_cents,
+      currency: before.currency,
+      account_id,
+    });
+    const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key) };
+    const { write, after } = changePayout(ctx, before, {
+      status: "processing",
+      method: "provider_a",
+      attempt: before.attempt + 1,
+      attempt_params: JSON.stringify(frozen),
+      attempt_started_at: iso(ctx.now),
+      reconcile_at: iso(ctx.now + TRANSFER_LEASE_MS),
+      failure_code: null,
+      failure_message: null,
+    });
+    await commit(ctx, { writes: [write], occurrences: [payoutOccurrence("payout.updated", after)] });
+    return { payout: after, api_key };
+  });
+  return pursue(ctx, started.payout, started.api_key, transfers, true);
+}
+
+/**
+ * Takes up a transfer that was left open. Whoever sets `reconcile_at` onwards has it for the time of a lease; a second
+ * one finds the row changed and leaves it alone (null).
+ */
+export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers: Transfers): Promise<Payout | null> {
+  const lease = iso(ctx.now + TRANSFER_LEASE_MS);
+  try {
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.update(payouts).set({ reconcile_at: lease }).where(held(ctx, payout)), expect: 1 }],
+      occurrences: [],
+    });
+  } catch (error) {
+    if (error instanceof CommitConflict) return null;
+    throw error;
+  }
+  const api_key = await openApiKey(ctx);
+  const leased = { ...payout, reconcile_at: lease };
+  if (api_key === null) return conclude(ctx, leased, { ...NO_KEY, outcome: "open", retry_after_ms: null });
+  return pursue(ctx, leased, api_key, transfers, false);
+}
+
+type Verdict =
+  | { outcome: "made"; transfer_id: string }
+  | ({ outcome: "refused" } & Trouble)
+  | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
+
+const NO_KEY: Trouble = { code: "provider_not_configured", message: "The program has no API key of provider A." };
+
+async function pursue(
+  ctx: ProgramCtx,
+  payout: Payout,
+  api_key: string,
+  transfers: Transfers,
+  isFirst: boolean,
+): Promise<Payout> {
+  const frozen = JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
+  return conclude(ctx, payout, await askVendor(ctx, payout, frozen, api_key, transfers, isFirst));
+}
+
+/**
+ * What becomes of an attempt. "Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
+ * definitive refusal: `failed`" (contract §7). Everywhere but on the very first sending of a payout a transfer may
+ * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
+ * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key.
+ */
+async function askVendor(
+  ctx: ProgramCtx,
+  payout: Payout,
+  frozen: FrozenAttempt,
+  api_key: string,
+  transfers: Transfers,
+  isFirst: boolean,
+): Promise<Verdict> {
+  const isFresh = isFirst && payout.attempt === 1;
+  const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
+  if (found.outcome === "made") return found;
+  // "Before re-sending after 24 h, look the transfer up": the key alone no longer keeps from a second transfer.
+  const isUnsure = found.outcome === "unknown";
+  const isOld = !isFirst && mayBeForgotten(Date.parse(payout.attempt_started_at ?? payout.updated_at), ctx.now);
+  if (isUnsure && (isOld || isFirst)) return { ...found, outcome: "open" };
+  const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
+  if (answer.outcome === "made") return answer;
+  if (answer.outcome === "refused") {
+    // Under another key it may be another account of the vendor's that says so, which knows nothing of the first one's.
+    const isSameKey = frozen.key_mark === (await keyMark(api_key));
+    return found.outcome === "none" && isSameKey ? answer : { ...answer, outcome: "open", retry_after_ms: null };
+  }
+  if (answer.worth_looking) {
+    const looked = await transfers.find(api_key, payout.id);
+    if (looked.outcome === "made") return looked;
+  }
+  return { outcome: "open", code: answer.code, message: answer.message, retry_after_ms: answer.retry_after_ms };
+}
+
+/** Writes what became of an attempt; where somebody else was faster, gives what that one wrote. */
+async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
+  try {
+    if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict.transfer_id);
+    const { code, message } = verdict;
+    const failed = verdict.outcome === "refused";
+    const started = Date.parse(payout.attempt_started_at ?? payout.updated_at);
+    const changes = {
+      status: failed ? ("failed" as const) : ("processing" as const),
+      reconcile_at: failed ? null : iso(nextReconcile(started, ctx.now, verdict.retry_after_ms)),
+      failure_code: code,
+      failure_message: message,
+      updated_at: nextStamp(payout.updated_at, ctx.now),
+    };
+    const after: Payout = { ...payout, ...changes };
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.update(payouts).set(changes).where(held(ctx, payout)), expect: 1 }],
+      occurrences: failed ? [payoutOccurrence("payout.updated", after)] : [],
+      result: after,
+    });
+    return after;
+  } catch (error) {
+    if (!(error instanceof CommitConflict)) throw error;
+    const [[now]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout.id)));
+    return now ?? payout;
+  }
+}
+
+/** A transfer that exists is a fact, also for one who has lost the lease meanwhile; it is written once. */
+async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string): Promise<Payout> {
+  const changes = {
+    status: "paid" as const,
+    paid_at: iso(ctx.now),
+    reference: transfer_id,
+    reconcile_at: null,
+    failure_code: null,
+    failure_message: null,
+    updated_at: nextStamp(payout.updated_at, ctx.now),
+  };
+  const after: Payout = { ...payout, ...changes };
+  const paid = payCommissions(ctx, payout);
+  await commit(ctx, {
+    writes: [
+      {
+        statement: ctx.db
+          .update(payouts)
+          .set(changes)
+          .where(
+            and(ownedPayout(ctx, payout.id), eq(payouts.status, "processing"), eq(payouts.attempt, payout.attempt)),
+          ),
+        expect: 1,
+      },
+      paid.write,
+    ],
+    occurrences: [payoutOccurrence("payout.paid", after)],
+    selected: [paid.selected],
+    result: after,
+  });
+  return after;
+}
+
+/** The row as its holder left it: still open, the same attempt, the same lease. */
+function held(ctx: ProgramCtx, payout: Payout) {
+  return and(
+    ownedPayout(ctx, payout.id),
+    eq(payouts.status, "processing"),
+    eq(payouts.attempt, payout.attempt),
+    eq(payouts.reconcile_at, payout.reconcile_at ?? ""),
+  );
+}
+
+/** Opened for the call only. */
+async function openApiKey(ctx: ProgramCtx): Promise<string | null> {
+  const sealed = ctx.program.provider_a_api_key;
+  return sealed === null ? null : ctx.sealer.open(sealed);
+}
+
+async function keyMark(api_key: string): Promise<string> {
+  return (await sha256Hex(`payout attempt ${api_key}`)).slice(0, 16);
+}

@@ -1,0 +1,97 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import {
+  createManualCommission,
+  getCommission,
+  listCommissions,
+  updateCommission,
+  updateCommissions,
+  type BulkResult,
+} from "../../core/commissions.ts";
+import { viewCommission } from "../../core/views.ts";
+import { COMMISSION_STATUSES } from "../../domain/commission.ts";
+import { isCurrency } from "../../domain/currency.ts";
+import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import type { AppEnv } from "../../env.ts";
+import { replies } from "../idempotency.ts";
+import { jsonBody, pageQuery, query, requireJson, text, timeRange } from "../validate.ts";
+
+const MAX_BULK = 100;
+/** Far beyond any commission, and sums of many stay exact. */
+const MAX_AMOUNT = 1_000_000_000_000;
+
+/** `paid` is a status to ask for, so that asking is told as the illegal move it is (409) and not as a typo. */
+const status = z.enum(COMMISSION_STATUSES);
+const reason = text(500);
+
+export const commissionPatch = z
+  .strictObject({ status: status.optional(), reason: reason.optional(), flagged: z.boolean().optional() })
+  .superRefine(reasonOnlyForRejection);
+
+export const commissionBulk = z
+  .strictObject({
+    ids: z
+      .array(z.string().min(1).max(64))
+      .min(1)
+      .max(MAX_BULK)
+      .refine((ids) => new Set(ids).size === ids.length, "Name each commission once."),
+    status,
+    reason: reason.optional(),
+  })
+  .superRefine(reasonOnlyForRejection);
+
+export const commissionCreate = z.strictObject({
+  partner_id: z.string().min(1).max(64),
+  amount_cents: z
+    .int()
+    .min(-MAX_AMOUNT)
+    .max(MAX_AMOUNT)
+    .refine((amount) => amount !== 0, "This must not be 0."),
+  currency: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.").optional(),
+  note: text(500),
+});
+
+const commissionQuery = pageQuery.extend({
+  status: status.optional(),
+  partner_id: z.string().max(64).optional(),
+  payout_id: z.string().max(64).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  flagged: z
+    .enum(["true", "false"])
+    .transform((value) => value === "true")
+    .optional(),
+  ...timeRange.shape,
+});
+
+function viewBulk(data: BulkResult[]) {
+  return { data };
+}
+
+/** `/api/v1/commissions` (contract §6). */
+export const commissions = new Hono<AppEnv>()
+  .get("/", query(commissionQuery), async (c) => {
+    const page = await listCommissions(c.var.ctx, c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map(viewCommission) });
+  })
+  .post("/", requireJson, jsonBody(commissionCreate), replies(viewCommission, 201), async (c) => {
+    const commission = await createManualCommission(c.var.ctx, c.req.valid("json"));
+    return c.json(viewCommission(commission), 201);
+  })
+  .post("/bulk", requireJson, jsonBody(commissionBulk), replies(viewBulk, 200), async (c) => {
+    const { ids, ...change } = c.req.valid("json");
+    return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
+  })
+  .get("/:id", async (c) => c.json(viewCommission(await getCommission(c.var.ctx, c.req.param("id")))))
+  .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) => {
+    const commission = await updateCommission(c.var.ctx, c.req.param("id"), c.req.valid("json"));
+    return c.json(viewCommission(commission));
+  });
+
+function reasonOnlyForRejection(
+  { status: wanted, reason: given }: { status?: string | undefined; reason?: string | undefined },
+  issues: z.core.$RefinementCtx,
+): void {
+  if (given !== undefined && wanted !== "rejected") {
+    issues.addIssue({ code: "custom", path: ["reason"], message: "A reason belongs to the status rejected." });
+  }
+}

@@ -1,0 +1,38 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { startOnboarding, type Onboarding } from "../../core/onboarding.ts";
+import type { AppEnv } from "../../env.ts";
+import { connectOf } from "../connect.ts";
+import { optionalJson } from "../optional-json.ts";
+
+const webAddress = z
+  .url({ protocol: /^https?$/ })
+  .max(2_000)
+  .optional();
+
+export const onboardingStart = z.strictObject({
+  /** Where the vendor sends the partner afterwards; the portal unless given. */
+  return_url: webAddress,
+  refresh_url: webAddress,
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/, "This must be a country code of two upper-case letters, such as DE.")
+    .optional(),
+});
+
+function viewOnboarding({ partner, url, expires_at }: Onboarding) {
+  return { partner_id: partner.id, provider_a_account_id: partner.provider_a_account_id, url, expires_at };
+}
+
+/** `POST /api/v1/partners/:id/provider-a-account` (contract §7, "Onboarding"): 201 with a new account, else 200. */
+export const onboarding = new Hono<AppEnv>().post("/:id/provider-a-account", async (c) => {
+  const { return_url, refresh_url, country } = await optionalJson(c, onboardingStart);
+  const portal = new URL("/portal", c.req.url).href;
+  const started = await startOnboarding(
+    c.var.ctx,
+    c.req.param("id"),
+    { return_url: return_url ?? portal, refresh_url: refresh_url ?? portal, country },
+    connectOf(c.env),
+  );
+  return c.json(viewOnboarding(started), started.is_new ? 201 : 200);
+});

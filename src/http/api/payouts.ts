@@ -1,0 +1,92 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { EXPORT_FORMATS, exportPayouts } from "../../core/payout-export.ts";
+import { generatePayouts, type Generation } from "../../core/payout-generate.ts";
+import { payPayout } from "../../core/payout-pay.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts.ts";
+import { viewCommission, viewPayout } from "../../core/views.ts";
+import { PAYOUT_STATUSES } from "../../domain/payout.ts";
+import type { AppEnv } from "../../env.ts";
+import { connectOf } from "../connect.ts";
+import { replies } from "../idempotency.ts";
+import { optionalJson } from "../optional-json.ts";
+import { pageQuery, query, text, timeRange } from "../validate.ts";
+
+/** A bare date is its first instant in UTC. */
+const instant = timeRange.shape.from;
+
+export const payoutGenerate = z.strictObject({
+  period_start: instant,
+  period_end: instant,
+  dry_run: z.boolean().optional(),
+});
+
+export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
+
+const status = z.enum(PAYOUT_STATUSES).optional();
+
+const payoutQuery = pageQuery.extend({
+  status,
+  partner_id: z.string().max(64).optional(),
+  ...timeRange.shape,
+});
+
+const exportQuery = z.object({ status, format: z.enum(EXPORT_FORMATS).default("generic") });
+
+function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
+  return { ...generation, payouts: made.map((payout) => ("id" in payout ? viewPayout(payout) : payout)) };
+}
+
+/** `/api/v1/payouts` (contract §7). */
+export const payouts = new Hono<AppEnv>()
+  .get("/", query(payoutQuery), async (c) => {
+    const page = await listPayouts(c.var.ctx, c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map(viewPayout) });
+  })
+  .post("/generate", async (c) => {
+    const { period_start, period_end, dry_run } = await optionalJson(c, payoutGenerate);
+    const generation = await generatePayouts(c.var.ctx, {
+      period_start: period_start ?? null,
+      period_end: period_end ?? c.var.now,
+      dry_run: dry_run ?? false,
+    });
+    return c.json(viewGeneration(generation));
+  })
+  .get("/export.csv", query(exportQuery), async (c) => {
+    const pieces = await exportPayouts(c.var.ctx, c.req.valid("query"));
+    return c.body(streamOf(pieces), 200, {
+      "Content-Type": "text/csv; charset=utf-8; header=present",
+      "Content-Disposition": 'attachment; filename="payouts.csv"',
+    });
+  })
+  .get("/:id", async (c) => {
+    const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
+    return c.json({ ...viewPayout(payout), commissions: commissions.map(viewCommission) });
+  })
+  .post("/:id/pay", replies(viewPayout, 200), async (c) => {
+    const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));
+    return c.json(viewPayout(payout));
+  })
+  .post("/:id/mark-paid", replies(viewPayout, 200), async (c) => {
+    const { reference } = await optionalJson(c, payoutMarkPaid);
+    return c.json(viewPayout(await markPayoutPaid(c.var.ctx, c.req.param("id"), reference ?? null)));
+  })
+  .post("/:id/cancel", replies(viewPayout, 200), async (c) =>
+    c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id")))),
+  );
+
+/** Asks for the next piece when the reader is ready for it, and for no more once the reader is gone. */
+function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}

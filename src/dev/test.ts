@@ -3,7 +3,7 @@
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm test -- <file or name>` passes its
  * arguments on to vitest alone. The last line sums up all: `N passed, N failed`.
  */
-import { spawn } from "node:child_process";
+import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,13 +37,12 @@ try {
 async function runVitest(args: string[]): Promise<Counts> {
   const report = join(reports, "vitest.json");
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
-  const code = await run([
-    ...[vitest, "run", ...args],
-    ...["--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
-  ]);
-  const json = await readFile(report, "utf8").catch(() => "{}");
-  const { numPassedTests = 0, numFailedTests = 0 } = JSON.parse(json) as Record<string, number>;
-  return counts(code, numPassedTests, numFailedTests);
+  const reporters = ["--reporter=default", `--reporter=${join(ROOT, "src", "dev", "tally-reporter.ts")}`];
+  const code = await run([vitest, "run", ...args, ...reporters], { TALLY: report });
+  const { passed, failed } = JSON.parse(
+    await readFile(report, "utf8").catch(() => '{"passed":0,"failed":0}'),
+  ) as Counts;
+  return counts(code, passed, failed);
 }
 
 async function runNodeTests(pattern: string, args: string[]): Promise<Counts> {
@@ -64,8 +63,9 @@ function counts(code: number, passed: number, failed: number): Counts {
   return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
 }
 
-function run(args: string[]): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
+function run(args: string[], env: NodeJS.Dict<string> = {}): Promise<number> {
+  const stdio: StdioOptions = ["ignore", "inherit", "inherit"];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio, env: { ...process.env, ...env } });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code) => resolve(code ?? 1));

@@ -11,6 +11,7 @@ import { partners } from "./http/api/partners.ts";
 import { payments } from "./http/api/payments.ts";
 import { payouts } from "./http/api/payouts.ts";
 import { programs } from "./http/api/programs.ts";
+import { webhookActions } from "./http/api/webhook-actions.ts";
 import { webhooks } from "./http/api/webhooks.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requestContext } from "./http/context.ts";
@@ -51,6 +52,7 @@ app.route("/api/v1/payouts", payouts);
 app.route("/api/v1/customers", customers);
 app.route("/api/v1/events", events);
 app.route("/api/v1/webhooks", webhooks);
+app.route("/api/v1/webhooks", webhookActions);
 app.route("/api/v1/integrations", integrations);
 
 app.use("/admin/*", authenticateOperator(), limitBody);

@@ -282,15 +282,20 @@ function noteHealth(changes: string, rows: string): SQL {
       and exists (select 1 from json_each(${rows}) r cross join deliveries d on ${HELD} where d.endpoint_id = e.id)`;
 }
 
-/** The statement by which a new delivery of an event to an endpoint is inserted; only while that may be sent to. */
-export function insertDelivery(
+/**
+ * The statement by which deliveries are made anew, in this order; only while the endpoint may be sent to, so a guard on
+ * the number of rows tells whether it did.
+ */
+export function insertDeliveries(
   ctx: Clocked,
-  row: { id: string; program_id: string; endpoint_id: string; event_id: string; event: string },
+  endpoint_id: string,
+  made: { id: string; event_id: string; event: string }[],
 ): Statement {
   const now = iso(ctx.now);
   return ctx.db.run(sql`insert into deliveries
       (id, program_id, endpoint_id, event_id, event, status, attempt_count, next_attempt_at, created_at)
-    select ${row.id}, e.program_id, e.id, ${row.event_id}, ${row.event}, 'pending', 0, ${now}, ${now}
-    from webhook_endpoints e where e.id = ${row.endpoint_id} and e.program_id = ${row.program_id}
-      and e.active = 1 and e.deleted_at is null`);
+    select m.value ->> 'id', e.program_id, e.id, m.value ->> 'event_id', m.value ->> 'event', 'pending', 0, ${now}, ${now}
+    from webhook_endpoints e cross join json_each(${JSON.stringify(made)}) m
+    where e.id = ${endpoint_id} and e.active = 1 and e.deleted_at is null
+    order by m.key`);
 }

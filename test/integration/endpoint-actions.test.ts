@@ -1,0 +1,438 @@
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { rotateSecret } from "../../src/core/delivery-actions.ts";
+import { playOutsideWorld, PUBLIC_IPV4, type Receiver } from "../support/dns.ts";
+import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
+afterEach(() => vi.restoreAllMocks());
+
+interface Delivery {
+  id: string;
+  event_id: string;
+  event: string;
+  status: string;
+  attempt_count: number;
+  payload: { event: string; data: Record<string, unknown> };
+  attempts: unknown[];
+}
+
+type Failure = { error: { code: string; details?: { path: string }[] } };
+
+async function setUp(receiver: Receiver = () => new Response()) {
+  const program = await makeProgram();
+  const endpoint = await makeEndpoint(program, "https://hooks.example/in");
+  const world = playOutsideWorld({ receivers: { "hooks.example": receiver } });
+  const clock = { now: Date.now() };
+  const outbound = openOutbound(world, clock);
+  const post = <T>(path: string, body?: unknown, headers: HeadersInit = {}) =>
+    program.api<T>("POST", `/api/v1/webhooks/${endpoint.id}${path}`, body, headers);
+  /** Makes a partner and attempts its deliveries. */
+  const happen = async () => {
+    await makePartner(program, {}, "invited");
+    clock.now = Date.now();
+    await outbound.deliver((await deliveriesOf(program)).at(-1)!.id);
+  };
+  return { program, endpoint, world, clock, outbound, post, happen };
+}
+
+async function run(program: TestProgram, outbound: ReturnType<typeof openOutbound>, clock: { now: number }) {
+  clock.now = Math.max(clock.now, Date.now());
+  const due = (await deliveriesOf(program)).filter(({ status }) => status === "pending").map(({ id }) => id);
+  for (let i = 0; i < due.length; i += 5) await outbound.deliver(...due.slice(i, i + 5));
+}
+
+describe("POST /:id/rotate-secret", () => {
+  it("shows a new secret once; for 24 hours both sign, and X-Service-Signature is keyed with the new one", async () => {
+    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
+    const { status, body } = await post<Record<string, string>>("/rotate-secret");
+    expect(status).toBe(200);
+    expect(body["secret"]).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(body["secret"]).not.toBe(endpoint.secret);
+    const shown = await program.api("GET", `/api/v1/webhooks/${endpoint.id}`);
+    expect(JSON.stringify(shown.body)).not.toContain("whsec_");
+
+    await happen();
+    const verify = (secret: string, i: number) => {
+      // The library judges the timestamp by the real clock: only the signature is asked here.
+      const { text, headers } = world.requests[i]!;
+      const at = Number(headers.get("webhook-timestamp")) * SECOND;
+      vi.useFakeTimers({ now: at, toFake: ["Date"] });
+      try {
+        new Webhook(secret).verify(text, Object.fromEntries(headers));
+        return true;
+      } catch {
+        return false;
+      } finally {
+        vi.useRealTimers();
+      }
+    };
+    expect([verify(endpoint.secret, 0), verify(body["secret"]!, 0)]).toEqual([true, true]);
+    expect(world.requests[0]!.headers.get("webhook-signature")!.split(" ")).toHaveLength(2);
+    const key = await crypto.subtle.importKey(
+      "raw",
+      new TextEncoder().encode(body["secret"]),
+      { name: "HMAC", hash: "SHA-256" },
+      false,
+      ["sign"],
+    );
+    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, world.requests[0]!.body));
+    expect(world.requests[0]!.headers.get("X-Service-Signature")).toBe(Buffer.from(mac).toString("hex"));
+
+    const until = Date.parse(body["previous_secret_valid_until"]!);
+    expect(until - Date.now()).toBeGreaterThan(DAY - 10 * SECOND);
+    await makePartner(program, {}, "invited");
+    await makePartner(program, {}, "invited");
+    const [before, after] = (await deliveriesOf(program)).slice(-2);
+    await env.DB.prepare("update deliveries set next_attempt_at = ? where id = ?").bind(iso(until), after!.id).run();
+    clock.now = until - 1;
+    await outbound.deliver(before!.id);
+    clock.now = until;
+    await outbound.deliver(after!.id);
+    expect([verify(endpoint.secret, 1), verify(body["secret"]!, 1)]).toEqual([true, true]);
+    expect([verify(endpoint.secret, 2), verify(body["secret"]!, 2)]).toEqual([false, true]);
+  });
+
+  it("replies only when no attempt signed with the old secret alone is under way any more", async () => {
+    const answers: ((response: Response) => void)[] = [];
+    const { program, endpoint, world, clock, outbound } = await setUp(() => new Promise((go) => answers.push(go)));
+    await makePartner(program, {}, "invited");
+    clock.now = Date.now();
+    const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
+    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    let pauses = 0;
+    const rotated = await rotateSecret(programContext(program), endpoint.id, async () => {
+      if (++pauses === 3) {
+        answers[0]!(new Response());
+        await ended;
+      }
+    });
+    expect(pauses).toBe(3);
+    expect(() =>
+      new Webhook(rotated.secret).verify(world.requests[0]!.text, Object.fromEntries(world.requests[0]!.headers)),
+    ).toThrow();
+    // With nothing under way there is nothing to wait for.
+    await rotateSecret(programContext(program), endpoint.id, async () => expect.unreachable());
+  });
+
+  it("waits no longer than a claim can last", async () => {
+    const { program, endpoint, outbound, clock } = await setUp(() => new Promise(() => {}));
+    await makePartner(program, {}, "invited");
+    clock.now = Date.now();
+    const [row] = await deliveriesOf(program);
+    await env.DB.prepare("update deliveries set status = 'delivering', claimed_until = ? where id = ?")
+      .bind(iso(clock.now), row!.id)
+      .run();
+    let waited = 0;
+    await rotateSecret(programContext(program), endpoint.id, async (ms) => void (waited += ms));
+    expect(waited).toBe(15_000);
+    expect(outbound.wakeUps).toEqual([]);
+  });
+
+  it("under load, no delivery reaches a receiver that knows either secret with a signature it cannot verify", async () => {
+    const known: string[] = [];
+    const verdicts: boolean[] = [];
+    const program = await makeProgram();
+    const endpoint = await makeEndpoint(program, "https://hooks.example/in");
+    const receiver: Receiver = async ({ text, headers }) => {
+      for (const secret of known) {
+        try {
+          new Webhook(secret).verify(text, Object.fromEntries(headers));
+          verdicts.push(true);
+        } catch {
+          verdicts.push(false);
+        }
+      }
+      return new Response();
+    };
+    // Between the claim of an attempt, with its secrets, and its arrival there is time for a rotation.
+    const slowly = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return { A: [PUBLIC_IPV4] };
+    };
+    const world = playOutsideWorld({ zone: { "hooks.example": slowly }, receivers: { "hooks.example": receiver } });
+    const clock = { now: Date.now() };
+    const outbound = openOutbound(world, clock);
+    known.push(endpoint.secret);
+    for (let i = 0; i < 40; i++) await makePartner(program, {}, "invited");
+    clock.now = Date.now();
+    const rows = await deliveriesOf(program);
+    const delivering = run(program, outbound, clock);
+    const { body } = await program.api<{ secret: string }>("POST", `/api/v1/webhooks/${endpoint.id}/rotate-secret`);
+    // From the moment that the reply is there, receivers may know the new secret, the old one, or both.
+    known.push(body.secret);
+    await delivering;
+    await run(program, outbound, clock);
+    expect((await deliveriesOf(program)).every(({ status }) => status === "succeeded")).toBe(true);
+    expect(verdicts.length).toBeGreaterThanOrEqual(rows.length);
+    expect(verdicts).not.toContain(false);
+  });
+
+  it("rotates once for concurrent calls each, and keeps the secret that was shown before as the previous one", async () => {
+    const { program, endpoint, world, post, happen } = await setUp();
+    const replies = await Promise.all([
+      post<{ secret: string }>("/rotate-secret"),
+      post<{ secret: string }>("/rotate-secret"),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    await happen();
+    const { text, headers } = world.requests[0]!;
+    for (const { body } of replies) new Webhook(body.secret).verify(text, Object.fromEntries(headers));
+    expect(() => new Webhook(endpoint.secret).verify(text, Object.fromEntries(headers))).toThrow();
+    const events = await program.api<{ data: { payload: object }[] }>(
+      "GET",
+      "/api/v1/events?type=webhook_endpoint.updated",
+    );
+    expect(events.body.data).toHaveLength(2);
+    expect(events.body.data[0]!.payload).toMatchObject({ endpoint_id: endpoint.id, reason: "secret_rotated" });
+    expect(JSON.stringify(events.body)).not.toContain("whsec_");
+  });
+
+  it("gives the same secret again for the same Idempotency-Key", async () => {
+    const { post } = await setUp();
+    const first = await post<{ secret: string }>("/rotate-secret", undefined, { "Idempotency-Key": "k" });
+    const again = await post<{ secret: string }>("/rotate-secret", undefined, { "Idempotency-Key": "k" });
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  });
+});
+
+describe("POST /:id/test", () => {
+  it("sends a ping through the real path, to this endpoint alone", async () => {
+    const { program, endpoint, world, clock, outbound, post } = await setUp();
+    await makeEndpoint(program, "https://hooks.example/other");
+    const { status, body } = await post<Delivery>("/test");
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ event: "ping", status: "pending", attempt_count: 0, attempts: [] });
+    expect(body.payload).toMatchObject({ event: "ping", data: { id: body.event_id, endpoint_id: endpoint.id } });
+    expect(await deliveriesOf(program)).toMatchObject([{ id: body.id, endpoint_id: endpoint.id }]);
+    await run(program, outbound, clock);
+    expect(world.requests).toHaveLength(1);
+    const { text, headers } = world.requests[0]!;
+    expect(headers.get("X-Service-Event")).toBe("ping");
+    expect(new Webhook(endpoint.secret).verify(text, Object.fromEntries(headers))).toEqual(body.payload);
+    const shown = await program.api<{ deliveries: Delivery[] }>("GET", `/api/v1/webhooks/${endpoint.id}`);
+    expect(shown.body.deliveries).toMatchObject([{ id: body.id, status: "succeeded", payload: body.payload }]);
+  });
+
+  it("is guarded like any other delivery", async () => {
+    const program = await makeProgram();
+    const endpoint = await makeEndpoint(program, "https://rebound.example/");
+    const world = playOutsideWorld({
+      zone: { "rebound.example": { A: ["127.0.0.1"] } },
+      receivers: { "rebound.example": () => new Response() },
+    });
+    const clock = { now: Date.now() };
+    await program.api("POST", `/api/v1/webhooks/${endpoint.id}/test`, {});
+    await run(program, openOutbound(world, clock), clock);
+    expect(world.requests).toEqual([]);
+    expect(await deliveriesOf(program)).toMatchObject([{ status: "blocked" }]);
+  });
+});
+
+describe("POST /:id/deliveries/:delivery_id/redeliver", () => {
+  it("sends the same event id and the same bytes under a new delivery", async () => {
+    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
+    await happen();
+    const [original] = await deliveriesOf(program);
+    const { status, body } = await post<Delivery>(`/deliveries/${original!.id}/redeliver`);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ event_id: original!.event_id, event: original!.event, status: "pending" });
+    expect(body.id).not.toBe(original!.id);
+    await run(program, outbound, clock);
+    expect(world.requests).toHaveLength(2);
+    const [first, second] = world.requests;
+    expect(second!.body).toEqual(first!.body);
+    for (const name of ["webhook-id", "X-Service-Event-Id", "X-Service-Signature"]) {
+      expect(second!.headers.get(name)).toBe(first!.headers.get(name));
+    }
+    expect(second!.headers.get("X-Service-Delivery-Id")).toBe(body.id);
+    expect((await deliveriesOf(program, endpoint.id)).map(({ status: s }) => s)).toEqual(["succeeded", "succeeded"]);
+  });
+
+  it.each(["failed", "blocked"])("works for a delivery that is %s", async (status) => {
+    const { program, post } = await setUp();
+    await makePartner(program, {}, "invited");
+    const [row] = await deliveriesOf(program);
+    await env.DB.prepare("update deliveries set status = ? where id = ?").bind(status, row!.id).run();
+    expect((await post(`/deliveries/${row!.id}/redeliver`)).status).toBe(201);
+  });
+
+  it.each(["pending", "delivering"])("is refused while the delivery is %s", async (status) => {
+    const { program, post } = await setUp();
+    await makePartner(program, {}, "invited");
+    const [row] = await deliveriesOf(program);
+    await env.DB.prepare("update deliveries set status = ?, claimed_until = '2099-01-01T00:00:00.000Z' where id = ?")
+      .bind(status, row!.id)
+      .run();
+    const reply = await post<Failure>(`/deliveries/${row!.id}/redeliver`);
+    expect([reply.status, reply.body.error.code]).toEqual([409, "invalid_transition"]);
+    expect(await deliveriesOf(program)).toHaveLength(1);
+  });
+
+  it("finds no delivery of another endpoint or another program", async () => {
+    const { program, post, happen } = await setUp();
+    const other = await makeEndpoint(program, "https://hooks.example/other");
+    await happen();
+    const foreign = (await deliveriesOf(program)).find(({ endpoint_id }) => endpoint_id === other.id)!;
+    const reply = await post<Failure>(`/deliveries/${foreign.id}/redeliver`);
+    expect([reply.status, reply.body.error.code]).toEqual([404, "not_found"]);
+    expect((await post("/deliveries/dlv_none/redeliver")).status).toBe(404);
+    const stranger = await makeProgram();
+    for (const path of ["/rotate-secret", "/test", `/deliveries/${foreign.id}/redeliver`]) {
+      expect((await stranger.api("POST", `/api/v1/webhooks/${other.id}${path}`)).status).toBe(404);
+    }
+    expect((await stranger.api("POST", `/api/v1/webhooks/${other.id}/recover`, { since: "2026-01-01" })).status).toBe(
+      404,
+    );
+  });
+});
+
+describe("POST /:id/recover", () => {
+  it("sends every failed, blocked or missed event since then once, and nothing that succeeded or is on its way", async () => {
+    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
+    const since = iso(Date.now());
+    const patch = (fields: object) => program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, fields);
+    for (let i = 0; i < 5; i++) await happen();
+    const [failed, blocked, failedTwice, succeeded, retried] = await deliveriesOf(program);
+    const set = (status: string, id: string) =>
+      env.DB.prepare("update deliveries set status = ? where id = ?").bind(status, id).run();
+    await set("failed", failed!.id);
+    await set("blocked", blocked!.id);
+    await set("failed", failedTwice!.id);
+    await post(`/deliveries/${failedTwice!.id}/redeliver`);
+    await set("failed", (await deliveriesOf(program)).at(-1)!.id);
+    await set("failed", retried!.id);
+    await post(`/deliveries/${retried!.id}/redeliver`);
+    await run(program, outbound, clock);
+    await patch({ active: false });
+    await makePartner(program, {}, "invited");
+    await patch({ active: true });
+    await makePartner(program, {}, "invited");
+    const open = (await deliveriesOf(program)).at(-1)!;
+    expect(open.status).toBe("pending");
+    world.requests.length = 0;
+
+    const { status, body } = await post<Record<string, unknown>>("/recover", { since });
+    expect([status, body]).toEqual([200, { recovered: 4, has_more: false }]);
+    expect((await post("/recover", { since })).body).toEqual({ recovered: 0, has_more: false });
+    await run(program, outbound, clock);
+    const sent = world.requests.map(({ headers }) => headers.get("webhook-id"));
+    expect(sent).toHaveLength(5);
+    expect(new Set(sent).size).toBe(5);
+    expect(sent).toEqual(expect.arrayContaining([failed, blocked, failedTwice, open].map((row) => row!.event_id)));
+    expect(sent).not.toContain(succeeded!.event_id);
+    expect(sent).not.toContain(retried!.event_id);
+  });
+
+  it("never sends what the endpoint was not subscribed to then, though it is now", async () => {
+    const { program, endpoint, world, clock, outbound, post } = await setUp();
+    const since = iso(Date.now());
+    const patch = (fields: object) => program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, fields);
+    await patch({ events: ["payout.paid"] });
+    await makePartner(program, {}, "invited");
+    await patch({ active: false });
+    await makePartner(program, {}, "invited");
+    await patch({ events: ["partner.created"] });
+    const missed = await makePartner(program, {}, "invited");
+    await patch({ active: true, events: ["*"] });
+    const later = await makeEndpoint(program, "https://hooks.example/later");
+    expect((await program.api("POST", `/api/v1/webhooks/${later.id}/recover`, { since })).body).toEqual({
+      recovered: 0,
+      has_more: false,
+    });
+    expect((await post("/recover", { since })).body).toEqual({ recovered: 1, has_more: false });
+    await run(program, outbound, clock);
+    expect(world.requests.map(({ text }) => (JSON.parse(text) as Delivery["payload"]).data["id"])).toEqual([missed.id]);
+  });
+
+  it("goes back to `since` and no further", async () => {
+    const { program, clock, post } = await setUp();
+    await makePartner(program, {}, "invited");
+    const [row] = await deliveriesOf(program);
+    await env.DB.prepare("update deliveries set status = 'failed' where id = ?").bind(row!.id).run();
+    const created = Date.parse(row!.created_at);
+    expect((await post("/recover", { since: iso(created + 1) })).body).toEqual({ recovered: 0, has_more: false });
+    expect((await post("/recover", { since: iso(created) })).body).toEqual({ recovered: 1, has_more: false });
+    expect(clock.now).toBeGreaterThan(0);
+  });
+
+  it("makes each event one delivery when it is asked for many times at once", async () => {
+    const { program, post } = await setUp();
+    const since = iso(Date.now());
+    for (let i = 0; i < 3; i++) await makePartner(program, {}, "invited");
+    await env.DB.prepare("update deliveries set status = 'failed' where program_id = ?").bind(program.id).run();
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => post<{ recovered: number }>("/recover", { since })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect(replies.reduce((sum, { body }) => sum + body.recovered, 0)).toBe(3);
+    expect(await deliveriesOf(program)).toHaveLength(6);
+  });
+
+  it.each([
+    [{}],
+    [{ since: "yesterday" }],
+    [{ since: 5 }],
+    [{ since: null }],
+    [{ since: "2026-02-30" }],
+    [{ since: "2026-01-01", x: 1 }],
+  ])("refuses %j", async (body) => {
+    const { post } = await setUp();
+    const reply = await post<Failure>("/recover", body);
+    expect([reply.status, reply.body.error.code]).toEqual([422, "validation_failed"]);
+    expect(reply.body.error.details![0]!.path).toBe("x" in body ? "x" : "since");
+  });
+});
+
+describe("actions on an endpoint that is not active", () => {
+  it("are refused, and make nothing; only its secret may change", async () => {
+    const { program, endpoint, post, happen } = await setUp();
+    await happen();
+    const [row] = await deliveriesOf(program);
+    await program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, { active: false });
+    for (const [path, body] of [
+      ["/test", undefined],
+      [`/deliveries/${row!.id}/redeliver`, undefined],
+      ["/recover", { since: "2026-01-01" }],
+    ] as const) {
+      const reply = await post<Failure>(path, body);
+      expect([path, reply.status, reply.body.error.code]).toEqual([path, 409, "invalid_transition"]);
+    }
+    expect(await deliveriesOf(program)).toHaveLength(1);
+    expect((await post("/rotate-secret")).status).toBe(200);
+  });
+
+  it("that is deleted are not found", async () => {
+    const { program, endpoint, post } = await setUp();
+    await program.api("DELETE", `/api/v1/webhooks/${endpoint.id}`);
+    for (const path of ["/test", "/rotate-secret", "/deliveries/dlv_x/redeliver"])
+      expect((await post(path)).status).toBe(404);
+    expect((await post("/recover", { since: "2026-01-01" })).status).toBe(404);
+  });
+});
+
+describe("bodies of actions that take none", () => {
+  it.each([
+    [undefined, {}, 201],
+    ["", { "content-type": "application/json" }, 201],
+    [{}, {}, 201],
+    [{ event: "x" }, {}, 422],
+    ["{", {}, 400],
+    ["[]", {}, 422],
+    ["x", { "content-type": "text/plain" }, 415],
+  ] as [unknown, Record<string, string>, number][])("%j with %j is answered %i", async (body, headers, status) => {
+    const { post } = await setUp();
+    expect((await post("/test", body, headers)).status).toBe(status);
+  });
+});
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

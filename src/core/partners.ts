@@ -120,10 +120,10 @@ export async function getPartner(ctx: ProgramCtx, id: string): Promise<PartnerWi
       .select({
         currency: commissions.currency,
         total_commissions: sql<number>`count(*)`,
-        total_earned_cents: sum(sql`true`),
-        pending_cents: sum(eq(commissions.status, "pending")),
-        approved_cents: sum(eq(commissions.status, "approved")),
-        paid_cents: sum(eq(commissions.status, "paid")),
+        total_earned_cents: sum(sql`true`, "total_earned_cents"),
+        pending_cents: sum(eq(commissions.status, "pending"), "pending_cents"),
+        approved_cents: sum(eq(commissions.status, "approved"), "approved_cents"),
+        paid_cents: sum(eq(commissions.status, "paid"), "paid_cents"),
       })
       .from(commissions)
       .where(
@@ -238,8 +238,9 @@ function owned(ctx: ProgramCtx, id: string): SQL | undefined {
   return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
 }
 
-function sum(condition: SQL): SQL<number> {
-  return sql<number>`coalesce(sum(case when ${condition} then ${commissions.amount_cents} else 0 end), 0)`;
+/** Named, because D1 gives rows by the names of their columns, and sums that differ in a parameter only share one. */
+function sum(condition: SQL, name: string): SQL.Aliased<number> {
+  return sql<number>`coalesce(sum(case when ${condition} then ${commissions.amount_cents} else 0 end), 0)`.as(name);
 }
 
 /** LIKE fails on patterns over 50 bytes in D1, and its wildcards would need escaping: `instr` has neither trouble. */

@@ -16,7 +16,7 @@ const CHUNKS_PER_RUN = 100;
  * "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment"
  * (contract §6). Idempotent; two runs at once approve each commission once. Gives how many were approved.
  */
-export async function approveDueCommissions(ctx: Ctx, mayGoOn: () => boolean = () => true): Promise<number> {
+export async function approveDueCommissions(ctx: Ctx, goOn: () => boolean = () => true): Promise<number> {
   let approved = 0;
   let chunks = 0;
   for (;;) {
@@ -29,11 +29,19 @@ export async function approveDueCommissions(ctx: Ctx, mayGoOn: () => boolean = (
         .orderBy(programs.id)
         .limit(CHUNKS_PER_RUN),
     ]);
+    let failed = 0;
     for (const program of due) {
-      if (chunks++ >= CHUNKS_PER_RUN || !mayGoOn()) return approved;
-      approved += await approveChunk(forProgram(ctx, program), program);
+      if (chunks++ >= CHUNKS_PER_RUN || !goOn()) return approved;
+      try {
+        approved += await approveChunk(forProgram(ctx, program), program);
+      } catch (error) {
+        // One program's trouble keeps no other waiting.
+        failed += 1;
+        const message = error instanceof Error ? error.message : String(error);
+        console.error(JSON.stringify({ level: "error", what: "not auto-approved", program: program.id, message }));
+      }
     }
-    if (due.length === 0) return approved;
+    if (due.length === failed) return approved;
   }
 }
 

@@ -4,7 +4,7 @@ import { payoutRuns, programs } from "../db/schema.ts";
 import { previousMonth } from "../domain/payout.ts";
 import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import { forProgram, type Ctx } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import { generatePayouts } from "./payout-generate.ts";
 
 /** No new program is begun after so many transactions: with the largest one the run stays below 1,000 statements. */
@@ -16,7 +16,7 @@ const PROGRAMS_PER_RUN = 30;
  * something to pay and was not done yet. Does nothing on other days. Idempotent: what is left over, or was cut off, the
  * next run on that day does; a payout that the owner cancels meanwhile is not made again. Gives the programs done.
  */
-export async function generateMonthlyPayouts(ctx: Ctx, mayGoOn: () => boolean = () => true): Promise<number> {
+export async function generateMonthlyPayouts(ctx: Ctx, goOn: () => boolean = () => true): Promise<number> {
   if (new Date(ctx.now).getUTCDate() !== 1) return 0;
   const period = previousMonth(ctx.now);
   const period_end = iso(period.period_end);
@@ -33,16 +33,26 @@ export async function generateMonthlyPayouts(ctx: Ctx, mayGoOn: () => boolean = 
   let done = 0;
   let chunks = 0;
   for (const program of due) {
-    if (chunks > CHUNKS_PER_RUN || !mayGoOn()) break;
-    const bound = forProgram(ctx, program);
-    const generation = await generatePayouts(bound, { ...period, dry_run: false });
-    const run = { program_id: program.id, period_end, finished_at: iso(ctx.now) };
-    await commit(bound, {
-      writes: [{ statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() }],
-      occurrences: [],
-    });
-    chunks += generation.chunks + 1;
-    done += 1;
+    if (chunks > CHUNKS_PER_RUN || !goOn()) break;
+    try {
+      chunks += 1 + (await generateMonth(forProgram(ctx, program), period));
+      done += 1;
+    } catch (error) {
+      // One program's trouble keeps no other waiting.
+      const message = error instanceof Error ? error.message : String(error);
+      console.error(JSON.stringify({ level: "error", what: "payouts not generated", program: program.id, message }));
+    }
   }
   return done;
+}
+
+/** Gives the number of transactions. */
+async function generateMonth(ctx: ProgramCtx, period: { period_start: number; period_end: number }): Promise<number> {
+  const { chunks } = await generatePayouts(ctx, { ...period, dry_run: false });
+  const run = { program_id: ctx.program.id, period_end: iso(period.period_end), finished_at: iso(ctx.now) };
+  await commit(ctx, {
+    writes: [{ statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() }],
+    occurrences: [],
+  });
+  return chunks;
 }

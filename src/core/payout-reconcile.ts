@@ -7,7 +7,7 @@ import { forProgram, type Ctx } from "./context.ts";
 import { takeUpTransfer } from "./payout-pay.ts";
 
 /** So many of a run's statements and calls stay within the platform's limits; the next run takes more. */
-const PAYOUTS_PER_RUN = 40;
+const PAYOUTS_PER_RUN = 20;
 /** Calls to the vendor at the same time. */
 const AT_ONCE = 4;
 
@@ -19,7 +19,7 @@ const AT_ONCE = 4;
 export async function reconcileTransfers(
   ctx: Ctx,
   transfers: Transfers,
-  mayGoOn: () => boolean = () => true,
+  goOn: () => boolean = () => true,
 ): Promise<number> {
   const due = sql`${payouts.status} = 'processing' and ${payouts.reconcile_at} <= ${iso(ctx.now)}`;
   const [rows, owners] = await runBatch(ctx.db, [
@@ -33,7 +33,7 @@ export async function reconcileTransfers(
   const work = async () => {
     for (const payout of waiting) {
       const program = programOf.get(payout.program_id);
-      if (!program || !mayGoOn()) continue;
+      if (!program || !goOn()) continue;
       try {
         if (await takeUpTransfer(forProgram(ctx, program), payout, transfers)) taken += 1;
       } catch (error) {

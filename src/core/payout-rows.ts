@@ -1,5 +1,5 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import { payouts } from "../db/schema.ts";
+import type { payouts } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "./commit.ts";
 import { laterStamp, updatedCommissions } from "./commission-rows.ts";

@@ -6,10 +6,10 @@ import {
   mayBeForgotten,
   nextReconcile,
   PAYOUT_MOVES,
-  PAYOUT_STATUSES,
   periodProblem,
   previousMonth,
   type PayoutMove,
+  type PayoutStatus,
 } from "../../src/domain/payout.ts";
 
 const at = (text: string) => Date.parse(text);
@@ -33,7 +33,7 @@ describe("the states of a payout", () => {
 
   it("nothing leaves paid or canceled, and only the vendor's answer leaves processing", () => {
     const moves = Object.keys(PAYOUT_MOVES) as PayoutMove[];
-    const allowed = (status: (typeof PAYOUT_STATUSES)[number]) => moves.filter((move) => canMove(status, move));
+    const allowed = (status: PayoutStatus) => moves.filter((move) => canMove(status, move));
     expect(allowed("paid")).toEqual([]);
     expect(allowed("canceled")).toEqual([]);
     expect(allowed("processing")).toEqual(["transfer_made", "transfer_refused"]);

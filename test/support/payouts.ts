@@ -1,0 +1,97 @@
+/** Makers for the month end: approved commissions, payouts, and a program whose vendor is played. */
+import { env } from "cloudflare:workers";
+import { openDatabase } from "../../src/db/client.ts";
+import { commissions, partners, payouts } from "../../src/db/schema.ts";
+import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
+import { newId } from "../../src/lib/id.ts";
+import { iso } from "../../src/lib/time.ts";
+import { eq } from "drizzle-orm";
+import { makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { openVendor, VENDOR_URL, type VendorApi, type VendorOptions } from "./provider-a-api.ts";
+
+export type CommissionRow = typeof commissions.$inferSelect;
+export type PayoutRow = typeof payouts.$inferSelect;
+
+export const db = openDatabase(env.DB);
+
+/** Commissions as they stand in the database, approved yesterday unless told otherwise. */
+export async function makeCommissions(
+  program: Pick<TestProgram, "id">,
+  partner_id: string,
+  rows: Partial<CommissionRow>[],
+): Promise<CommissionRow[]> {
+  const yesterday = iso(Date.now() - 86_400_000);
+  const made = rows.map((fields): CommissionRow => {
+    const created_at = fields.created_at ?? yesterday;
+    return {
+      id: newId("commission", Date.parse(created_at)),
+      program_id: program.id,
+      partner_id,
+      payment_id: null,
+      flow_id: null,
+      payout_id: null,
+      kind: "sale",
+      source_commission_id: null,
+      status: "approved",
+      flagged: false,
+      review_reason: null,
+      dismissed_reasons: "",
+      rejected_reason: null,
+      amount_cents: 1_000,
+      txn_amount_cents: 5_000,
+      currency: "USD",
+      provider: "provider_a",
+      provider_transaction_id: null,
+      subscription_id: null,
+      customer_email: null,
+      rate: { source: "program", action_type: "percentage", action_value: 20 },
+      note: null,
+      created_at,
+      approved_at: created_at,
+      paid_at: null,
+      updated_at: created_at,
+      ...fields,
+    };
+  });
+  await Promise.all(made.map((row) => db.insert(commissions).values(row)));
+  return made;
+}
+
+export const API_KEY_A = "sk_test_key_of_provider_a";
+
+export interface PaidProgram {
+  program: TestProgram;
+  vendor: VendorApi;
+  partner_id: string;
+  account_id: string;
+}
+
+/** A program with provider A's key, a partner with an active connected account, and the vendor behind both. */
+export async function makePayingProgram(options: VendorOptions = {}): Promise<PaidProgram> {
+  const { sealer } = testContext();
+  const program = await makeProgram({ provider_a_api_key: await sealer.seal(API_KEY_A) });
+  const partner = await makePartner(program, { payout_method: "provider_a" });
+  const account_id = `acct_of_${partner.id.slice(4)}`;
+  await db.update(partners).set({ provider_a_account_id: account_id }).where(eq(partners.id, partner.id));
+  const vendor = openVendor({ keys: [API_KEY_A], accounts: { [account_id]: "active" }, ...options });
+  return { program, vendor, partner_id: partner.id, account_id };
+}
+
+/** The real client, speaking to the played vendor. */
+export function clientOf(vendor: VendorApi, timeoutMs = 20_000) {
+  return providerAConnect({ fetch: (url, init) => vendor.fetch(url, init), baseUrl: VENDOR_URL, timeoutMs });
+}
+
+export async function payoutsOf(program: Pick<TestProgram, "id">): Promise<PayoutRow[]> {
+  return db.select().from(payouts).where(eq(payouts.program_id, program.id)).orderBy(payouts.id);
+}
+
+export async function commissionsOf(program: Pick<TestProgram, "id">): Promise<CommissionRow[]> {
+  return db.select().from(commissions).where(eq(commissions.program_id, program.id)).orderBy(commissions.id);
+}
+
+export async function payoutById(id: string): Promise<PayoutRow> {
+  const [row] = await db.select().from(payouts).where(eq(payouts.id, id));
+  if (!row) throw new Error(`no payout ${id}`);
+  return row;
+}

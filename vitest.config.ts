@@ -5,22 +5,21 @@ import { quietWrangler } from "./src/dev/quiet.ts";
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
 const { PROPERTY_RUNS = "100", PROPERTY_SEED } = process.env;
-const workers = cloudflareTest({
-  wrangler: { configPath: "./wrangler.toml" },
-  miniflare: {
-    // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
-    queueProducers: { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } },
-    bindings: {
-      ENVIRONMENT: "development",
-      ADMIN_TOKEN: "test-admin-token",
-      ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-      TEST_MIGRATIONS: await readD1Migrations("./migrations"),
-      // How many runs a property test makes, and its seed.
-      PROPERTY_RUNS,
-      ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
-    },
-  },
-});
+const wrangler = { configPath: "./wrangler.toml" };
+const bindings = {
+  ENVIRONMENT: "development",
+  // The resolver that the tests play.
+  DNS_RESOLVER_URL: "https://resolver.test/dns-query",
+  ADMIN_TOKEN: "test-admin-token",
+  ENCRYPTION_KEY: "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+  TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+  // How many runs a property test makes, and its seed.
+  PROPERTY_RUNS,
+  ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
+};
+// Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
+const queueProducers = { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } };
+const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, bindings } });
 
 export default defineConfig({
   // The vendors' packages name source files that they do not ship.
@@ -43,6 +42,12 @@ export default defineConfig({
           include: ["test/{integration,conformance}/**/*.test.ts"],
           setupFiles: ["./test/support/setup.ts"],
         },
+      },
+      // Here the queue runs by itself.
+      {
+        extends: true,
+        plugins: [cloudflareTest({ wrangler, miniflare: { bindings } })],
+        test: { name: "journey", include: ["test/journey/**/*.test.ts"], setupFiles: ["./test/support/setup.ts"] },
       },
     ],
   },

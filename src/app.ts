@@ -20,6 +20,7 @@ import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
 import { pages } from "./http/pages/index.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
+import { track } from "./http/track.ts";
 import { health } from "./http/health.ts";
 import type { AppEnv } from "./env.ts";
 import { AppError } from "./lib/errors.ts";
@@ -30,6 +31,9 @@ export const app = new Hono<AppEnv>();
 
 app.onError(renderError);
 app.notFound((c) => methodNotAllowedOrNotFound(app, c));
+
+// Before every middleware: a click costs little more than reading it, and each layer would cost as much again.
+app.route("/", track);
 
 app.use(requestContext());
 app.use(securityHeaders());

@@ -16,20 +16,20 @@ export function randomSecrets() {
 }
 
 /** Writes `.dev.vars` with random secrets unless it is there; an existing file is never touched. */
-export async function makeDevVars(): Promise<void> {
+export async function makeDevVars(path: string = DEV_VARS): Promise<void> {
   const lines = Object.entries(randomSecrets()).map(([name, value]) => `${name}="${value}"`);
   const text = `# Secrets of the local service, made by npm start. Keep them out of version control.\n${lines.join("\n")}\n`;
   try {
-    await writeFile(DEV_VARS, text, { flag: "wx", mode: 0o600 });
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
 /** The variables of `.dev.vars`; none where the file is missing. */
-export async function readDevVars(): Promise<NodeJS.Dict<string>> {
+export async function readDevVars(path: string = DEV_VARS): Promise<NodeJS.Dict<string>> {
   try {
-    return parseEnv(await readFile(DEV_VARS, "utf8"));
+    return parseEnv(await readFile(path, "utf8"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw error;

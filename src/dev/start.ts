@@ -17,17 +17,14 @@ import { portFrom } from "./port.ts";
 import { welcome } from "./welcome.ts";
 
 const started = performance.now();
-let service: LocalService | undefined;
-onEnd(() => {
-  if (!service) process.exit(1);
-  service.stop().then(() => process.exit(0), fail);
-});
+const parent = process.ppid;
 
 try {
   const port = portFrom(process.env["PORT"], DEFAULT_PORT);
   const persistTo = resolve(process.env["PERSIST_TO"] || DEFAULT_STATE);
   await makeDevVars();
-  service = await startLocalService({ port, persistTo, onLog: print });
+  const service = await startLocalService({ port, persistTo, onLog: print });
+  endWithCaller(service);
   const { ADMIN_TOKEN } = await readDevVars();
   console.log(`The service is ready after ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
   console.log(await welcome(service.url, ADMIN_TOKEN));
@@ -35,20 +32,20 @@ try {
   fail(error);
 }
 
-/**
- * Calls back once, when the service is to end: on a signal, or when the shell that npm put in between is gone (it
- * passes no signal on).
- */
-function onEnd(end: () => void): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-  const parent = process.ppid;
+/** Stops the service on a signal, or when the shell that npm puts in between is gone: it passes no signal on. */
+function endWithCaller(service: LocalService): void {
+  const end = () => void service.stop().then(() => process.exit(0), fail);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    // The runtime's own handlers exit at once with an error, which npm then reports.
+    process.removeAllListeners(signal);
+    process.once(signal, end);
+  }
   if (process.env["npm_lifecycle_event"] === undefined) return;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);
     end();
   }, 500);
-  watch.unref();
 }
 
 /** The Worker's log lines: JSON as it writes it, errors on stderr. */

@@ -21,9 +21,9 @@ quietWrangler();
 try {
   const results: Counts[] = [];
   if (first === "browser") {
-    results.push(await runNodeTests("test/browser/**/*.test.ts", rest));
+    results.push(await runNodeTests(["browser"], rest));
   } else if (first === undefined) {
-    results.push(await runVitest([]), await runNodeTests("test/lint/**/*.test.ts", []));
+    results.push(await runVitest([]), await runNodeTests(["lint", "dev"], []));
   } else {
     results.push(await runVitest([first, ...rest]));
   }
@@ -45,8 +45,9 @@ async function runVitest(args: string[]): Promise<Counts> {
   return counts(code, passed, failed);
 }
 
-async function runNodeTests(pattern: string, args: string[]): Promise<Counts> {
-  const files = (await Array.fromAsync(glob(pattern, { cwd: ROOT }))).toSorted();
+async function runNodeTests(folders: string[], args: string[]): Promise<Counts> {
+  const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
+  const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
   if (files.length === 0) return { passed: 0, failed: 0 };
   const report = join(reports, "node.tap");
   const code = await run([

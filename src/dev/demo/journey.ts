@@ -126,7 +126,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     if (size > 1024) throw new Error(`it is ${size} bytes gzipped`);
     return `${size} bytes gzipped, ${reply.headers.get("cache-control")}`;
   });
-  const landing = `/pricing?ref=${slug}`;
+  const landing = "/pricing";
   await steps.step("A visitor follows the partner's link", "POST /click is 202", async () => {
     const click = { program_id: made(program, "program").id, ref: slug, landing, referrer: "https://blog.example/" };
     const headers = { "content-type": "text/plain", "user-agent": BROWSER, origin: "https://shop.example" };

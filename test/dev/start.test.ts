@@ -1,0 +1,100 @@
+/** `npm start` as a newcomer meets it (issue: "`npm ci && npm start`"). */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { makeDevVars, readDevVars } from "../../src/dev/dev-vars.ts";
+import { freePort } from "../../src/dev/local-service.ts";
+import { runScript, type Running } from "./process.ts";
+
+const START = "src/dev/start.ts";
+
+describe("npm start", () => {
+  let folder: string;
+  let env: { PORT: string; PERSIST_TO: string };
+  let url: string;
+  let key: string;
+  let running: Running;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "affiliate-start-"));
+    env = { PORT: String(await freePort()), PERSIST_TO: join(folder, "state") };
+    url = `http://localhost:${env.PORT}`;
+    running = runScript(START, env);
+  });
+  after(async () => {
+    running.child.kill("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const me = async () => {
+    const response = await fetch(`${url}/api/v1/programs/me`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, body: (await response.json()) as { id?: string } };
+  };
+
+  it("creates a program on the first run and tells how to use it", async () => {
+    await running.until(/Ctrl\+C stops the service/);
+    const { out } = running.printed;
+    key = /^ {2}API key +(sk_[\w-]{43}) /m.exec(out)?.[1] ?? "";
+    const program = /^ {2}Program +(prog_\w+)$/m.exec(out)?.[1];
+    assert.match(out, new RegExp(`^ {2}Base URL +${url}$`, "m"));
+    assert.match(out, new RegExp(`^ {2}Script tag +<script src="${url}/service.js" data-program="${program}">`, "m"));
+    assert.match(out, /^ {2}Dashboard +http/m);
+    assert.deepEqual(await me().then(({ status, body: { id } }) => ({ status, id })), { status: 200, id: program });
+  });
+
+  it("says nothing else: no warning that a newcomer must learn to ignore", () => {
+    assert.equal(running.printed.err, "");
+    assert.doesNotMatch(running.printed.out, /wrangler|warn|⛅|⎔/i);
+  });
+
+  it("refuses a port in use in one sentence", async () => {
+    const second = runScript(START, { ...env, PERSIST_TO: join(folder, "other") });
+    assert.equal(await second.ended, 1);
+    assert.match(second.printed.err, new RegExp(`^Port ${env.PORT} is in use\\. [^\\n]+\\n$`));
+  });
+
+  it("refuses a port that is no port", async () => {
+    const second = runScript(START, { ...env, PORT: "http" });
+    assert.equal(await second.ended, 1);
+    assert.equal(second.printed.err, "PORT is not a port number: http\n");
+  });
+
+  it("ends on SIGTERM and leaves the port free", async () => {
+    running.child.kill("SIGTERM");
+    assert.equal(await running.ended, 0);
+    await assert.rejects(fetch(`${url}/healthz`));
+  });
+
+  it("comes back with the same program, whose key is not shown again", async () => {
+    running = runScript(START, env);
+    await running.until(/Ctrl\+C stops the service/);
+    const { id } = (await me()).body;
+    assert.match(running.printed.out, new RegExp(`^ {2}Program +${id} `, "m"));
+    assert.doesNotMatch(running.printed.out, /sk_/);
+    running.child.kill("SIGINT");
+    assert.equal(await running.ended, 0);
+  });
+});
+
+describe(".dev.vars", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "affiliate-vars-"));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it("is made with random secrets of the right shapes, and never overwritten", async () => {
+    const path = join(folder, ".dev.vars");
+    assert.deepEqual(await readDevVars(path), {});
+    await makeDevVars(path);
+    const { ADMIN_TOKEN = "", ENCRYPTION_KEY = "", ENVIRONMENT } = await readDevVars(path);
+    assert.match(ADMIN_TOKEN, /^[\w-]{43}$/);
+    assert.equal(Buffer.from(ENCRYPTION_KEY, "base64").length, 32);
+    assert.equal(ENVIRONMENT, "development");
+    const written = await readFile(path, "utf8");
+    await makeDevVars(path);
+    assert.equal(await readFile(path, "utf8"), written);
+  });
+});

@@ -110,7 +110,8 @@ async function pursue(
   isFirst: boolean,
 ): Promise<Payout> {
   const frozen = JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
-  return conclude(ctx, payout, await askVendor(ctx, payout, frozen, api_key, transfers, isFirst));
+  const verdict = await askVendor(ctx, payout, frozen, api_key, transfers, isFirst);
+  return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, payout, verdict);
 }
 
 /**

@@ -4,5 +4,9 @@ import { providerAConnect } from "../providers/provider-a-connect.ts";
 
 /** Provider A's API as the deployment reaches it, through the global `fetch` (contract §13). */
 export function connectOf(env: Pick<Bindings, "PROVIDER_A_API_URL">): Transfers & ConnectedAccounts {
-  return providerAConnect({ fetch: (url, init) => fetch(url, init), baseUrl: env.PROVIDER_A_API_URL });
+  return providerAConnect({
+    fetch: (url, init) => fetch(url, init),
+    baseUrl: env.PROVIDER_A_API_URL,
+    now: Date.now,
+  });
 }

@@ -41,6 +41,8 @@ export type FindAnswer =
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 
 export interface Transfers {
+  /** The clock that dates its answers, ms: they take their time. */
+  now: () => number;
   /** The exact request of a transfer, to be stored before the first sending and sent unchanged ever after. */
   freeze(order: TransferOrder): string;
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;

@@ -25,12 +25,15 @@ export interface ConnectDeps {
   fetch: Fetch;
   /** `PROVIDER_A_API_URL`, without a path. */
   baseUrl: string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
   timeoutMs?: number;
 }
 
 /** The client of provider A's API over HTTP. */
 export function providerAConnect(deps: ConnectDeps): Transfers & ConnectedAccounts {
   return {
+    now: deps.now,
     freeze,
     send: async (api_key, request, idempotency_key) =>
       readSent(

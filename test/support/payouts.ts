@@ -77,9 +77,14 @@ export async function makePayingProgram(options: VendorOptions = {}): Promise<Pa
   return { program, vendor, partner_id: partner.id, account_id };
 }
 
-/** The real client, speaking to the played vendor. */
+/** The real client, speaking to the played vendor and on its clock. */
 export function clientOf(vendor: VendorApi, timeoutMs = 20_000) {
-  return providerAConnect({ fetch: (url, init) => vendor.fetch(url, init), baseUrl: VENDOR_URL, timeoutMs });
+  return providerAConnect({
+    fetch: (url, init) => vendor.fetch(url, init),
+    baseUrl: VENDOR_URL,
+    now: () => vendor.now,
+    timeoutMs,
+  });
 }
 
 export async function payoutsOf(program: Pick<TestProgram, "id">): Promise<PayoutRow[]> {

@@ -127,7 +127,7 @@ async function answer(
   request: Request,
 ): Promise<Response> {
   const url = new URL(request.url);
-  const body = await request.text();
+  const body = new TextDecoder().decode(await request.arrayBuffer());
   const fault = vendor.faults.shift() ?? null;
   const call: VendorCall = {
     method: request.method,

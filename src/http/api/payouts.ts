@@ -76,7 +76,7 @@ export const payouts = new Hono<AppEnv>()
   );
 
 /** Asks for the next piece when the reader is ready for it, and for no more once the reader is gone. */
-function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
+export function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const iterator = pieces[Symbol.asyncIterator]();
   return new ReadableStream({

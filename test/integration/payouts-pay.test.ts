@@ -1,0 +1,395 @@
+/** Paying through provider A's connected accounts (contract §7), against the vendor's API played in memory. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { payPayout } from "../../src/core/payout-pay.ts";
+import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { viewPayout } from "../../src/core/views.ts";
+import { partners, payouts, programs } from "../../src/db/schema.ts";
+import { API_VERSION } from "../../src/providers/provider-a-connect.ts";
+import { programContext, testContext, type TestProgram } from "../support/program.ts";
+import {
+  API_KEY_A,
+  clientOf,
+  commissionsOf,
+  db,
+  makeCommissions,
+  makePayingProgram,
+  payoutById,
+  payoutsOf,
+  type PaidProgram,
+} from "../support/payouts.ts";
+import { VENDOR_URL, type Fault, type VendorApi } from "../support/provider-a-api.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+interface PayoutBody {
+  id: string;
+  status: string;
+  reference: string | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  paid_at: string | null;
+  error?: { code: string; message: string };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** The Worker's own `fetch`: the vendor is the whole outside world. */
+function playOutside(vendor: VendorApi): void {
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+    const url = new Request(input, init).url;
+    if (!url.startsWith(`${VENDOR_URL}/`)) throw new Error(`nobody is at ${url}`);
+    return vendor.fetch(input as string, init);
+  });
+}
+
+/** A payout of 3,000 in two commissions, unless told otherwise. */
+async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], currency = "USD") {
+  await makeCommissions(
+    world.program,
+    world.partner_id,
+    amounts.map((amount_cents) => ({ amount_cents, currency })),
+  );
+  const ctx = programContext(world.program);
+  await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+  const pending = (await payoutsOf(world.program)).filter((payout) => payout.status === "pending");
+  return pending.at(-1)!;
+}
+
+const pay = (program: TestProgram, id: string) => program.api<PayoutBody>("POST", `/api/v1/payouts/${id}/pay`);
+
+async function eventsOf(program: TestProgram, type: string) {
+  const { body } = await program.api<{ data: { id: string; payload: Record<string, unknown> }[] }>(
+    "GET",
+    `/api/v1/events?type=${type}&per_page=100`,
+  );
+  return body.data;
+}
+
+/** The cron's run at an instant, everywhere. */
+async function reconcileAt(vendor: VendorApi, now: number): Promise<number> {
+  vendor.now = now;
+  return reconcileTransfers(testContext(now), clientOf(vendor, 50));
+}
+
+describe("paying a payout", () => {
+  it("makes one transfer in the vendor's own format and turns payout and commissions paid, with their events", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor } = world;
+    await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    const { status, body } = await pay(program, payout.id);
+    expect([status, body.status, body.failure_code]).toEqual([200, "paid", null]);
+    const [transfer] = vendor.transfers;
+    expect(vendor.transfers).toHaveLength(1);
+    expect(transfer).toMatchObject({
+      amount: 3_000,
+      currency: "usd",
+      destination: world.account_id,
+      transfer_group: payout.id,
+      metadata: { payout_id: payout.id, partner_id: world.partner_id, program_id: program.id },
+    });
+    expect(body.reference).toBe(transfer!.id);
+    const [call] = vendor.calls;
+    expect(vendor.calls).toHaveLength(1);
+    expect(call!.headers.get("authorization")).toBe(`Bearer ${API_KEY_A}`);
+    expect(call!.headers.get("idempotency-key")).toBe(`${payout.id}:1`);
+    expect(call!.headers.get("stripe-version")).toBe(API_VERSION);
+    expect(call!.headers.get("content-type")).toBe("application/x-www-form-urlencoded");
+
+    const rows = await commissionsOf(program);
+    expect(rows.map((row) => [row.status, row.paid_at !== null, row.payout_id])).toEqual([
+      ["paid", true, payout.id],
+      ["paid", true, payout.id],
+    ]);
+    const single = await program.api<PayoutBody & { commissions: { id: string }[] }>(
+      "GET",
+      `/api/v1/payouts/${payout.id}`,
+    );
+    const { commissions, ...asReturned } = single.body;
+    expect(commissions.map(({ id }) => id).toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+    expect(asReturned).toEqual(body);
+
+    const [paid] = await eventsOf(program, "payout.paid");
+    expect(paid!.payload).toMatchObject({
+      payout_id: payout.id,
+      partner_id: world.partner_id,
+      amount_cents: 3_000,
+      reference: transfer!.id,
+    });
+    const sent = await env.DB.prepare("select body from messages where event_id = ?")
+      .bind(paid!.id)
+      .first<{ body: string }>();
+    expect(JSON.parse(sent!.body)).toMatchObject({ event: "payout.paid", data: asReturned });
+    expect((await eventsOf(program, "payout.updated")).map(({ payload }) => payload.status)).toEqual(["processing"]);
+    const told = await eventsOf(program, "commission.updated");
+    expect(told.map(({ payload }) => [payload.commission_id, payload.status, payload.flagged]).toSorted()).toEqual(
+      rows.map((row) => [row.id, "paid", false]).toSorted(),
+    );
+    // "commission.updated: a commission is approved, rejected or recalculated": not paid.
+    const messages = await env.DB.prepare("select event from messages where program_id = ? order by event")
+      .bind(program.id)
+      .all<{ event: string }>();
+    expect(messages.results.map(({ event }) => event).filter((event) => event.startsWith("commission"))).toEqual([]);
+  });
+
+  it.each([
+    ["JPY", 5_000, "jpy"],
+    ["KWD", 1_230, "kwd"],
+    ["EUR", 1, "eur"],
+  ])("sends smallest units of %s as they are", async (currency, amount, sent) => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world, [amount], currency);
+    playOutside(world.vendor);
+    expect((await pay(world.program, payout.id)).body.status).toBe("paid");
+    expect(world.vendor.transfers).toMatchObject([{ amount, currency: sent }]);
+  });
+
+  it.each([
+    ["the account cannot take transfers yet", "insufficient_capabilities_for_transfer"],
+    ["the account was rejected", "account_invalid"],
+    ["the account is unknown", "resource_missing"],
+    ["the balance does not suffice", "balance_insufficient"],
+    ["the key is not accepted", "api_key_refused"],
+  ])("%s: failed with the vendor's code %s, no transfer, and a new attempt under a new key", async (_, code) => {
+    const world = await makePayingProgram();
+    const { program, vendor, account_id } = world;
+    const account = vendor.accounts.get(account_id)!;
+    if (code === "insufficient_capabilities_for_transfer") account.state = "restricted";
+    if (code === "account_invalid") account.state = "rejected";
+    if (code === "resource_missing") vendor.accounts.delete(account_id);
+    if (code === "balance_insufficient") vendor.balance.set("usd", 2_999);
+    if (code === "api_key_refused") vendor.keys.clear();
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    const refused = await pay(program, payout.id);
+    expect([refused.status, refused.body.status, refused.body.failure_code]).toEqual([200, "failed", code]);
+    expect(refused.body.failure_message).toBeTruthy();
+    expect(JSON.stringify(refused.body)).not.toContain("sk_test");
+    expect(
+      (await eventsOf(program, "payout.updated")).map(({ payload }) => [payload.status, payload.failure_code]),
+    ).toEqual([
+      ["failed", code],
+      ["processing", null],
+    ]);
+    expect(await eventsOf(program, "payout.paid")).toEqual([]);
+    expect((await commissionsOf(program)).map((row) => row.status)).toEqual(["approved", "approved"]);
+
+    account.state = "active";
+    vendor.accounts.set(account_id, account);
+    vendor.balance.set("usd", 3_000);
+    vendor.keys.add(API_KEY_A);
+    const again = await pay(program, payout.id);
+    expect(again.body).toMatchObject({ status: "paid", failure_code: null, failure_message: null });
+    expect(
+      vendor.calls.filter(({ method }) => method === "POST").map(({ headers }) => headers.get("idempotency-key")),
+    ).toEqual([`${payout.id}:1`, `${payout.id}:2`]);
+    expect(vendor.transfers).toHaveLength(1);
+  });
+
+  it.each<[Fault, string]>([
+    ["drop_request", "processing"],
+    ["drop_reply", "processing"],
+    ["rate_limit", "processing"],
+    ["in_use", "processing"],
+    ["gateway", "processing"],
+    ["error_stored", "processing"],
+    ["garbage", "paid"],
+    ["error_after_effect", "paid"],
+  ])("%s leaves it %s, and the cron brings it to paid with one transfer under the first key", async (fault, first) => {
+    const world = await makePayingProgram();
+    const { program, vendor } = world;
+    const payout = await makePayout(world);
+    const started = Date.now();
+    playOutside(vendor);
+    vendor.faults.push(fault);
+    const reply = await pay(program, payout.id);
+    expect([reply.status, reply.body.status]).toEqual([200, first]);
+    if (first === "processing") {
+      expect(reply.body.failure_code).toBeTruthy();
+      const due = Date.parse((await payoutById(payout.id)).reconcile_at!);
+      expect(due).toBeGreaterThanOrEqual(started + MINUTE);
+      // Not before its time, then once.
+      expect(await reconcileAt(vendor, due - 1)).toBe(0);
+      let now = due;
+      for (
+        let runs = 0;
+        runs < 200 && (await payoutById(payout.id)).status === "processing";
+        runs++, now += 30 * MINUTE
+      ) {
+        await reconcileAt(vendor, now);
+      }
+      // An error that the vendor keeps under the key is over when it forgets the key, not before and not much later.
+      expect(now - started > DAY).toBe(fault === "error_stored");
+      expect(now - started).toBeLessThan(27 * HOUR);
+    }
+    expect(await payoutById(payout.id)).toMatchObject({
+      status: "paid",
+      attempt: 1,
+      reconcile_at: null,
+      failure_code: null,
+      reference: vendor.transfers[0]!.id,
+    });
+    expect(vendor.transfers).toMatchObject([{ amount: 3_000 }]);
+    const keys = vendor.calls.map(({ headers }) => headers.get("idempotency-key")).filter(Boolean);
+    expect(new Set(keys)).toEqual(new Set([`${payout.id}:1`]));
+    expect(await eventsOf(program, "payout.paid")).toHaveLength(1);
+  });
+
+  it("a vendor that hangs is given up on after the time limit, and the payout stays processing", async () => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world);
+    world.vendor.faults.push("hang");
+    const reply = await payPayout(programContext(world.program), payout.id, clientOf(world.vendor, 30));
+    expect([reply.status, reply.failure_code]).toEqual(["processing", "no_answer"]);
+    expect(await reconcileAt(world.vendor, Date.now() + 5 * MINUTE)).toBe(1);
+    expect((await payoutById(payout.id)).status).toBe("paid");
+    expect(world.vendor.transfers).toHaveLength(1);
+  });
+
+  it("after 24 hours it looks the transfer up before it sends again, and does not send when it cannot look", async () => {
+    const world = await makePayingProgram();
+    const { vendor } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_reply");
+    await payPayout(programContext(world.program), payout.id, clientOf(vendor));
+    expect(vendor.transfers).toHaveLength(1);
+    const late = Date.now() + 25 * HOUR;
+    vendor.calls.length = 0;
+    vendor.faults.push("gateway");
+    await reconcileAt(vendor, late);
+    expect(vendor.calls.map(({ method }) => method)).toEqual(["GET"]);
+    expect((await payoutById(payout.id)).status).toBe("processing");
+    await reconcileAt(vendor, late + 2 * HOUR);
+    expect(vendor.calls.map(({ method }) => method)).toEqual(["GET", "GET"]);
+    expect(await payoutById(payout.id)).toMatchObject({ status: "paid", reference: vendor.transfers[0]!.id });
+    expect(vendor.transfers).toHaveLength(1);
+  });
+
+  it("a refusal that comes after a lost answer does not hide the transfer that was made", async () => {
+    const world = await makePayingProgram();
+    const { vendor } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_reply");
+    await payPayout(programContext(world.program), payout.id, clientOf(vendor));
+    // The key is revoked meanwhile: neither looking nor sending is answered with anything but 401.
+    vendor.keys.clear();
+    await reconcileAt(vendor, Date.now() + 10 * MINUTE);
+    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_refused" });
+    vendor.keys.add(API_KEY_A);
+    await reconcileAt(vendor, Date.now() + 3 * HOUR);
+    expect((await payoutById(payout.id)).status).toBe("paid");
+    expect(vendor.transfers).toHaveLength(1);
+  });
+
+  it("another account's key cannot end an attempt that it knows nothing of", async () => {
+    const world = await makePayingProgram();
+    const { vendor, program } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_reply");
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    const elsewhere = (await makePayingProgram({ keys: ["sk_test_of_another_account"] })).vendor;
+    const sealed = await testContext().sealer.seal("sk_test_of_another_account");
+    await db.update(programs).set({ provider_a_api_key: sealed }).where(eq(programs.id, program.id));
+    await reconcileAt(elsewhere, Date.now() + 10 * MINUTE);
+    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "resource_missing" });
+    await db
+      .update(programs)
+      .set({ provider_a_api_key: await testContext().sealer.seal(API_KEY_A) })
+      .where(eq(programs.id, program.id));
+    await reconcileAt(vendor, Date.now() + 3 * HOUR);
+    expect((await payoutById(payout.id)).status).toBe("paid");
+    expect([vendor.transfers.length, elsewhere.transfers.length]).toEqual([1, 0]);
+  });
+
+  it("without an API key an open transfer waits for one", async () => {
+    const world = await makePayingProgram();
+    const { vendor, program } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_request");
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    await db.update(programs).set({ provider_a_api_key: null }).where(eq(programs.id, program.id));
+    await reconcileAt(vendor, Date.now() + 10 * MINUTE);
+    const waiting = await payoutById(payout.id);
+    expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });
+    expect(waiting.reconcile_at).not.toBeNull();
+  });
+
+  it("refuses what cannot be paid that way, before anything is written or called", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor, partner_id } = world;
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    const before = await payoutById(payout.id);
+    const refuses = async (status: number, code: string) => {
+      const reply = await pay(program, payout.id);
+      expect([reply.status, reply.body.error?.code]).toEqual([status, code]);
+      expect(await payoutById(payout.id)).toEqual({ ...before, method: (await payoutById(payout.id)).method });
+      expect(vendor.calls).toEqual([]);
+    };
+    await db.update(payouts).set({ method: "wallet" }).where(eq(payouts.id, payout.id));
+    await refuses(409, "invalid_transition");
+    await db.update(payouts).set({ method: null }).where(eq(payouts.id, payout.id));
+    await db.update(partners).set({ payout_method: "bank_transfer" }).where(eq(partners.id, partner_id));
+    await refuses(409, "invalid_transition");
+    await db
+      .update(partners)
+      .set({ payout_method: "provider_a", provider_a_account_id: null })
+      .where(eq(partners.id, partner_id));
+    await refuses(409, "invalid_transition");
+    await db.update(partners).set({ provider_a_account_id: world.account_id }).where(eq(partners.id, partner_id));
+    await db.update(programs).set({ provider_a_api_key: null }).where(eq(programs.id, program.id));
+    await refuses(409, "provider_not_configured");
+    const unknown = await pay(program, "pay_00000000000000000000000000");
+    expect(unknown.status).toBe(404);
+    expect(await eventsOf(program, "payout.updated")).toEqual([]);
+  });
+
+  it("the frozen request is sent again unchanged, whatever became of the partner since", async () => {
+    const world = await makePayingProgram();
+    const { vendor, program } = world;
+    const payout = await makePayout(world);
+    vendor.faults.push("drop_request");
+    await payPayout(programContext(program), payout.id, clientOf(vendor));
+    await db.update(partners).set({ provider_a_account_id: "acct_other" }).where(eq(partners.id, world.partner_id));
+    await reconcileAt(vendor, Date.now() + 10 * MINUTE);
+    const [first, second] = vendor.calls.filter(({ method }) => method === "POST");
+    expect(second!.body).toBe(first!.body);
+    expect((await payoutById(payout.id)).status).toBe("paid");
+  });
+
+  it("two clicks, two crons and a click with an Idempotency-Key replayed: one transfer", async () => {
+    const world = await makePayingProgram({ latency: () => new Promise((done) => setTimeout(done, 5)) });
+    const { vendor, program } = world;
+    const payout = await makePayout(world);
+    playOutside(vendor);
+    const clicks = await Promise.all([pay(program, payout.id), pay(program, payout.id), pay(program, payout.id)]);
+    expect(clicks.map((reply) => reply.status).toSorted()).toEqual([200, 409, 409]);
+    expect(vendor.transfers).toHaveLength(1);
+
+    const second = await makePayout(world);
+    const headers = { "Idempotency-Key": "pay once" };
+    const path = `/api/v1/payouts/${second.id}/pay`;
+    const keyed = await program.api<PayoutBody>("POST", path, undefined, headers);
+    const replayed = await program.api<PayoutBody>("POST", path, undefined, headers);
+    expect([keyed.body.status, replayed.headers.get("Idempotent-Replayed")]).toEqual(["paid", "true"]);
+    expect(replayed.body).toEqual(keyed.body);
+    expect(viewPayout(await payoutById(second.id))).toEqual(keyed.body);
+
+    const third = await makePayout(world);
+    vendor.faults.push("drop_reply");
+    await pay(program, third.id);
+    const now = Date.now() + 10 * MINUTE;
+    const taken = await Promise.all([reconcileAt(vendor, now), reconcileAt(vendor, now), reconcileAt(vendor, now)]);
+    expect(taken.reduce((sum, n) => sum + n, 0)).toBe(1);
+    expect(vendor.transfers).toHaveLength(3);
+    expect((await payoutById(third.id)).status).toBe("paid");
+  });
+});

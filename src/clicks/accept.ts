@@ -127,9 +127,15 @@ async function lead(lane: Lane, host: Host): Promise<void> {
     const acceptance = await send(lane.object, group, host);
     lane.movedAt = Date.now();
     for (const waiter of group) waiter.settle(acceptance);
+    // One turn of the event loop lets in whom this call kept waiting; without it the next call goes half empty.
+    if (lane.term === term) await turn();
     if (lane.term === term && lane.movedAt - began >= LEAD_MS) lane.waiting[0]?.offerLead();
   }
   if (lane.term === term) lane.term = IDLE;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 function takeGroup(lane: Lane): Waiter[] {

@@ -44,8 +44,9 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
   }
 
   /**
-   * Makes a batch durable, or refuses it. Group commit here too: one write is on its way at a time, and what several
-   * isolates sent meanwhile becomes one row. A batch sent again with the same id is stored once.
+   * Makes a batch durable, or refuses it: the platform holds the reply back until what was written before is safe.
+   * Group commit here too: one write is on its way at a time, and what several isolates sent meanwhile becomes one row.
+   * A batch sent again with the same id is stored once.
    */
   async commit(batch: ClickBatch): Promise<CommitReply> {
     const { clicks, length } = this.#store.backlog;
@@ -56,10 +57,10 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
     ) {
       return { stored: false, reason: "backlog" };
     }
+    if (!this.#writing) return this.#write([batch]);
     const { promise, resolve } = Promise.withResolvers<CommitReply>();
     this.#gathered.push({ batch, reply: resolve });
     this.#gatheredLength += batch.entries.length;
-    if (!this.#writing) void this.#write();
     return promise;
   }
 
@@ -100,30 +101,31 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
     }
   }
 
-  async #write(): Promise<void> {
-    this.#writing = true;
-    while (this.#gathered.length > 0) {
-      const group = this.#gathered;
-      this.#gathered = [];
-      this.#gatheredLength = 0;
-      let reply: CommitReply = { stored: true };
-      try {
-        const first = this.#store.isNew;
-        this.#store.add(
-          group.map(({ batch }) => batch),
-          Date.now(),
-        );
-        if (this.#alarmAt === null && !this.#flushing) this.#arm(Date.now() + FLUSH_DELAY);
-        if (first) this.ctx.waitUntil(this.#register());
-        await this.ctx.storage.sync();
-      } catch (error) {
-        console.error(JSON.stringify({ level: "error", what: "clicks not stored", message: String(error) }));
-        reply = { stored: false, reason: "storage" };
-      }
-      for (const waiting of group) waiting.reply(reply);
+  #write(batches: readonly ClickBatch[]): CommitReply {
+    try {
+      const first = this.#store.isNew;
+      this.#store.add(batches, Date.now());
+      if (this.#alarmAt === null && !this.#flushing) this.#arm(Date.now() + FLUSH_DELAY);
+      if (first) this.ctx.waitUntil(this.#register());
+    } catch (error) {
+      console.error(JSON.stringify({ level: "error", what: "clicks not stored", message: String(error) }));
+      return { stored: false, reason: "storage" };
     }
-    this.#writing = false;
+    this.#writing = true;
+    // Should the storage fail, the platform breaks off every reply that waits for it and starts the object anew.
+    this.ctx.storage.sync().then(this.#written, this.#written);
+    return { stored: true };
   }
+
+  readonly #written = (): void => {
+    this.#writing = false;
+    if (this.#gathered.length === 0) return;
+    const group = this.#gathered;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    const reply = this.#write(group.map(({ batch }) => batch));
+    for (const waiting of group) waiting.reply(reply);
+  };
 
   /** Not awaited by the write: the same row and alarm that hold the clicks are atomic with each other. */
   #arm(at: number): void {

@@ -63,10 +63,9 @@ export class ClickStore {
   add(batches: readonly ClickBatch[], now: number): void {
     this.#now = Math.max(this.#now, now);
     try {
-      this.#storage.transactionSync(() => {
-        if (this.isNew) this.#begin();
-        this.#addRows(batches);
-      });
+      const rows = this.#rowsOf(batches);
+      if (rows.length === 1 && !this.isNew) this.#insert(rows[0]!);
+      else this.#storage.transactionSync(() => this.#insertAll(rows));
       this.#seen.prune(this.#now);
     } catch (error) {
       this.#load();
@@ -121,20 +120,24 @@ export class ClickStore {
     this.#sql.exec("insert into object (epoch, flushed) values (?, 0)", this.#epoch);
   }
 
-  #addRows(batches: readonly ClickBatch[]): void {
-    let row = emptyRow();
+  #rowsOf(batches: readonly ClickBatch[]): Row[] {
+    const rows: Row[] = [];
+    let row: Row | undefined;
     for (const batch of batches) {
       if (!this.#seen.add(batchKey(batch.id), this.#now)) continue;
-      if (row.count > 0 && row.entries.length + batch.entries.length > MAX_LENGTH) {
-        this.#insert(row);
-        row = emptyRow();
-      }
       const entries = this.#withoutRepetitions(batch);
+      if (!row || row.entries.length + entries.length > MAX_LENGTH)
+        rows.push((row = { count: 0, keys: "", entries: "" }));
       row.entries += row.count === 0 ? entries : `,${entries}`;
       row.keys += `,${batchKey(batch.id)}${batch.keys === "" ? "" : `,${batch.keys}`}`;
       row.count += batch.count;
     }
-    if (row.count > 0) this.#insert(row);
+    return rows;
+  }
+
+  #insertAll(rows: readonly Row[]): void {
+    if (this.isNew) this.#begin();
+    for (const row of rows) this.#insert(row);
   }
 
   #insert({ count, keys, entries }: Row): void {
@@ -202,10 +205,6 @@ interface Row {
   count: number;
   keys: string;
   entries: string;
-}
-
-function emptyRow(): Row {
-  return { count: 0, keys: "", entries: "" };
 }
 
 /** A batch's id among the keys of clicks, which begin with a program id. */

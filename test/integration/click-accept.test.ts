@@ -134,12 +134,14 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
     played.calls[1]?.answer(STORED);
     expect(await moved).toBe("stored");
     for (const marks of [{ retryable: true, overloaded: true }, {}]) {
+      await settle();
       const refused = played.click("b");
       const before = played.calls.length;
       played.calls.at(-1)?.fail(Object.assign(new Error("no"), marks));
       expect(await refused).toBe("refused");
       expect(played.calls.length).toBe(before);
     }
+    await settle();
     const twice = played.click("c");
     for (let i = 0; i < 2; i++) {
       played.calls.at(-1)?.fail(Object.assign(new Error("moved"), { retryable: true }));

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, MINUTE } from "../lib/time.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import type { PaymentKey } from "./facts.ts";
@@ -51,7 +52,7 @@ export async function finishUnfinished(ctx: Ctx, goOn: () => boolean): Promise<{
       counts.finished++;
     } catch (error) {
       counts.failed++;
-      console.error(JSON.stringify({ level: "error", what: "work left unfinished", ...item, message: String(error) }));
+      logLine("error", { what: "work left unfinished", ...item, reason: reasonOf(error) });
     }
   }
   return counts;

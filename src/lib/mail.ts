@@ -1,3 +1,5 @@
+import { logLine, reasonOf } from "./log.ts";
+
 export interface Mail {
   to: string;
   subject: string;
@@ -21,17 +23,15 @@ export async function sendMail(env: MailBindings, mail: Mail): Promise<boolean> 
   const { EMAIL, EMAIL_FROM, ENVIRONMENT } = env;
   if (!EMAIL || !EMAIL_FROM) {
     const { to, subject, text } = mail;
-    const line = { level: "info", what: "no e-mail is set up", subject };
-    console.log(JSON.stringify(ENVIRONMENT === "development" ? { ...line, to, text } : line));
+    const shown = ENVIRONMENT === "development" ? { to, text } : {};
+    logLine("info", { what: "no e-mail is set up", subject, ...shown });
     return false;
   }
   try {
     await EMAIL.send({ ...mail, from: EMAIL_FROM });
     return true;
   } catch (error) {
-    console.error(
-      JSON.stringify({ level: "error", what: "e-mail not sent", subject: mail.subject, message: String(error) }),
-    );
+    logLine("error", { what: "e-mail not sent", subject: mail.subject, reason: reasonOf(error) });
     return false;
   }
 }

@@ -8,6 +8,7 @@ import {
   type LaneWish,
 } from "../core/deliveries.ts";
 import type { Fetch } from "../lib/deadline.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt } from "./send.ts";
@@ -55,7 +56,7 @@ export async function consumeDeliveries(batch: MessageBatch, deps: ConsumerDeps)
     const claimed = await claimLanesOf({ db, now: deps.now() }, named.slice(0, ATTEMPTS_AT_ONCE), ATTEMPTS_AT_ONCE);
     if (claimed.length > 0) deps.waitUntil(serve(claimed, deps));
   } catch (error) {
-    log("error", { what: "wake-ups not answered", delivery_ids: named, message: String(error) });
+    logLine("error", { what: "wake-ups not answered", delivery_ids: named, reason: reasonOf(error) });
     for (const message of batch.messages) message.retry({ delaySeconds: RETRY_SECONDS });
     return;
   }
@@ -72,16 +73,16 @@ export async function consumeDeadLetters(batch: MessageBatch, deps: Pick<Consume
   try {
     rows = await readStatuses(deps, named);
   } catch (error) {
-    rows = String(error);
+    rows = reasonOf(error);
   }
-  log("error", { what: "wake-ups in the dead-letter queue", delivery_ids: named, rows });
+  logLine("error", { what: "wake-ups in the dead-letter queue", delivery_ids: named, rows });
   for (const message of batch.messages) message.ack();
 }
 
 function deliveryIdIn(body: unknown): string[] {
   const isWakeUp = typeof body === "object" && body !== null && "delivery_id" in body;
   if (isWakeUp && typeof body.delivery_id === "string") return [body.delivery_id];
-  log("error", { what: "a message that is no wake-up" });
+  logLine("error", { what: "a message that is no wake-up" });
   return [];
 }
 
@@ -118,7 +119,7 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: Consume
     if (outcome.error !== null) {
       const { endpoint_id, attempt_number } = claim;
       const { error, status_code } = outcome;
-      log("info", { what: "attempt failed", delivery_id, endpoint_id, attempt_number, error, status_code, reason });
+      logLine("info", { what: "attempt failed", delivery_id, endpoint_id, attempt_number, error, status_code, reason });
     }
     return outcome;
   } finally {
@@ -148,7 +149,7 @@ async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => vo
       status_code: null,
       error: "connection" as const,
       response_excerpt: null,
-      reason: error instanceof Error ? error.message : "unknown failure",
+      reason: reasonOf(error),
     };
   }
 }
@@ -219,14 +220,10 @@ async function recordWithRetries(group: Finished[], wishes: LaneWish[], deps: Co
       const pause = RECORD_PAUSES_MS[tried];
       if (pause === undefined) {
         const delivery_ids = group.map(({ claim }) => claim.delivery_id);
-        log("error", { what: "attempts not recorded", delivery_ids, message: String(error) });
+        logLine("error", { what: "attempts not recorded", delivery_ids, reason: reasonOf(error) });
         return null;
       }
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
-}
-
-function log(level: "info" | "error", line: { what: string; [field: string]: unknown }): void {
-  console[level](JSON.stringify({ level, ...line }));
 }

@@ -1,3 +1,4 @@
+import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 
 /** Asks for a look at the lane of a delivery, some seconds from now. The row decides what is done then. */
@@ -29,7 +30,7 @@ export async function queueWakeUps(queue: WakeUpQueue, wakeUps: WakeUp[]): Promi
       await queue.sendBatch(messages);
     }
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", what: "wake-ups not queued", message: String(error) }));
+    logLine("error", { what: "wake-ups not queued", reason: reasonOf(error) });
   }
 }
 

@@ -1,0 +1,145 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { forgetOld, KEPT_FOR } from "../../src/core/retention.ts";
+import { newId } from "../../src/lib/id.ts";
+import { sendA } from "../support/ledger.ts";
+import { makeEndpoint } from "../support/outbound.ts";
+import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+
+const DAY = 86_400_000;
+
+/** One event of `at` with its message, and the deliveries of it that were made at the given times. */
+async function insertDelivery(
+  program: TestProgram,
+  endpoint_id: string,
+  at: number,
+  status: string,
+  deliveredAt = [at],
+) {
+  const event_id = newId("event", at);
+  const stamp = new Date(at).toISOString();
+  await env.DB.prepare(
+    "insert into messages (event_id, program_id, event, body, created_at) values (?, ?, 'x', '{}', ?)",
+  )
+    .bind(event_id, program.id, stamp)
+    .run();
+  for (const made of deliveredAt) {
+    const id = newId("delivery", made);
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into deliveries (id, program_id, endpoint_id, event_id, event, status, next_attempt_at, created_at)
+        values (?, ?, ?, ?, 'x', ?, ?, ?)`,
+      ).bind(id, program.id, endpoint_id, event_id, status, stamp, stamp),
+      env.DB.prepare(
+        "insert into delivery_attempts (delivery_id, number, started_at, duration_ms) values (?, 1, ?, 5)",
+      ).bind(id, stamp),
+    ]);
+  }
+  await env.DB.prepare("insert into missed_deliveries (endpoint_id, event_id) values (?, ?)")
+    .bind(endpoint_id, event_id)
+    .run();
+  return event_id;
+}
+
+async function count(table: string, where: string, ...values: unknown[]): Promise<number> {
+  const row = await env.DB.prepare(`select count(*) as n from ${table} where ${where}`)
+    .bind(...values)
+    .first<{ n: number }>();
+  return row!.n;
+}
+
+describe("retention", () => {
+  it("forgets deliveries with bodies, attempts and what was missed after 90 days, and not before", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    const now = Date.now();
+    const old = await insertDelivery(program, id, now - KEPT_FOR - DAY, "succeeded");
+    const waiting = await insertDelivery(program, id, now - KEPT_FOR - DAY, "pending");
+    const young = await insertDelivery(program, id, now - KEPT_FOR + DAY, "failed");
+    for (let run = 0; run < 2; run++) await forgetOld(testContext(now));
+    for (const event_id of [old, waiting]) {
+      expect(await count("deliveries", "event_id = ?", event_id)).toBe(0);
+      expect(await count("messages", "event_id = ?", event_id)).toBe(0);
+      expect(await count("missed_deliveries", "event_id = ?", event_id)).toBe(0);
+    }
+    expect(await count("deliveries", "event_id = ?", young)).toBe(1);
+    expect(await count("messages", "event_id = ?", young)).toBe(1);
+    expect(await count("missed_deliveries", "event_id = ?", young)).toBe(1);
+    expect(await count("delivery_attempts", "delivery_id not in (select id from deliveries)")).toBe(0);
+  });
+
+  it("keeps a body as long as any delivery of it, and what is under way", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    const now = Date.now();
+    const long = now - KEPT_FOR - DAY;
+    const resent = await insertDelivery(program, id, long, "succeeded", [long, now - DAY]);
+    const running = await insertDelivery(program, id, long, "delivering");
+    await forgetOld(testContext(now));
+    expect(await count("deliveries", "event_id = ?", resent)).toBe(1);
+    expect(await count("messages", "event_id = ?", resent)).toBe(1);
+    expect(await count("deliveries", "event_id = ?", running)).toBe(1);
+  });
+
+  it("works through more rows than one statement takes", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    const now = Date.now();
+    const ids = Array.from({ length: 4_500 }, () => newId("delivery", now - KEPT_FOR - DAY));
+    await env.DB.prepare(
+      `insert into deliveries (id, program_id, endpoint_id, event_id, event, status, created_at)
+      select value, ?, ?, 'evt_none', 'x', 'failed', '2026-01-01T00:00:00.000Z' from json_each(?)`,
+    )
+      .bind(program.id, id, JSON.stringify(ids))
+      .run();
+    await forgetOld(testContext(now));
+    expect(await count("deliveries", "program_id = ?", program.id)).toBe(0);
+  });
+
+  it("forgets what the payment providers sent after 90 days, but neither the event nor its payment", async () => {
+    const program = await makeProgram();
+    await sendA(program, sessionCompleted({ ref: "jane" }));
+    const now = Date.now();
+    await forgetOld(testContext(now + KEPT_FOR - DAY));
+    expect(await count("provider_events", "program_id = ? and body is not null", program.id)).toBe(1);
+    await forgetOld(testContext(now + KEPT_FOR + DAY));
+    expect(await count("provider_events", "program_id = ? and body is null", program.id)).toBe(1);
+    expect(await count("payments", "program_id = ?", program.id)).toBe(1);
+    expect(await count("facts", "program_id = ?", program.id)).toBeGreaterThan(0);
+  });
+
+  it("forgets replies, links and sessions that nobody can use any more", async () => {
+    const program = await makeProgram();
+    const now = Date.now();
+    const at = (ms: number) => new Date(ms).toISOString();
+    await env.DB.batch([
+      ...["old", "new"].map((key) =>
+        env.DB.prepare(
+          "insert into idempotency_keys (program_id, key, request_hash, claimed_by, created_at) values (?, ?, 'h', 'r', ?)",
+        ).bind(program.id, key, at(key === "old" ? now - DAY - 1 : now - DAY + 60_000)),
+      ),
+      ...["old", "new"].map((token) =>
+        env.DB.prepare(
+          "insert into sign_in_links (token_hash, audience, email, created_at, expires_at) values (?, 'owner', ?, ?, ?)",
+        ).bind(
+          `${token}${program.id}`,
+          `${program.id}@example.com`,
+          at(now),
+          at(token === "old" ? now - DAY : now + DAY),
+        ),
+      ),
+      ...["old", "new"].map((token) =>
+        env.DB.prepare(
+          "insert into sessions (token_hash, audience, email, program_id, created_at, expires_at) values (?, 'owner', 'e', ?, ?, ?)",
+        ).bind(`${token}${program.id}`, program.id, at(now), at(token === "old" ? now - DAY : now + DAY)),
+      ),
+    ]);
+    await forgetOld(testContext(now));
+    expect(await count("idempotency_keys", "program_id = ?", program.id)).toBe(1);
+    expect(await count("idempotency_keys", "program_id = ? and key = 'new'", program.id)).toBe(1);
+    expect(await count("sign_in_links", "email = ?", `${program.id}@example.com`)).toBe(1);
+    expect(await count("sessions", "program_id = ? and token_hash like 'new%'", program.id)).toBe(1);
+    expect(await count("sessions", "program_id = ?", program.id)).toBe(1);
+  });
+});

@@ -1,0 +1,95 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { finishUnfinished } from "../../src/core/unfinished.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { callApi, makePartner, makeProgram, SECRET_A, testContext, type TestProgram } from "../support/program.ts";
+import { bodyOfA, signA, sessionCompleted, type EventA } from "../support/provider-a.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+const MINUTE = 60_000;
+const always = () => true;
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Receives an event, and dies after its facts are stored: nothing is settled, nothing is closed. */
+async function receiveAndDie(program: TestProgram, event: EventA): Promise<void> {
+  const body = bodyOfA(event);
+  const { binding } = watchDatabase(env.DB, {
+    before: (statements) => {
+      if (statements.some((text) => text.includes("insert into events"))) throw new Error("the process died");
+    },
+  });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { status } = await callWith({ DB: binding }, `/webhooks/provider_a?program_id=${program.id}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "Provider-A-Signature": await signA(body, SECRET_A) },
+    body,
+  });
+  expect(status).toBe(503);
+  vi.restoreAllMocks();
+}
+
+describe("work that a crash left between two steps", () => {
+  it("is finished by the sweep exactly as it would have been", async () => {
+    const [crashed, calm] = [await makeProgram(), await makeProgram()];
+    for (const program of [crashed, calm]) await makePartner(program, { slug: "jane" });
+    await receiveAndDie(crashed, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000 }));
+    await sendA(calm, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000 }));
+    expect((await ledgerOf(crashed)).commissions).toEqual([]);
+
+    const now = Date.now();
+    expect(await finishUnfinished(testContext(now + MINUTE + 1), always)).toMatchObject({ failed: 0 });
+    const [after, reference] = [await ledgerOf(crashed), await ledgerOf(calm)];
+    expect(after.eventCounts).toEqual(reference.eventCounts);
+    expect(after.commissions.map(({ amount_cents, status }) => [amount_cents, status])).toEqual([[2_000, "pending"]]);
+    expect(after.payments.map(({ outcome }) => outcome)).toEqual(["commission"]);
+    // Again, and at once: nothing more happens.
+    await Promise.all([1, 2, 3].map(() => finishUnfinished(testContext(now + 2 * MINUTE), always)));
+    expect((await ledgerOf(crashed)).eventCounts).toEqual(reference.eventCounts);
+    expect(await finishUnfinished(testContext(now + 3 * MINUTE), always)).toEqual({ finished: 0, failed: 0 });
+  });
+
+  it("is left to its own request for a minute", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    await receiveAndDie(program, sessionCompleted({ ref: "jane" }));
+    await finishUnfinished(testContext(Date.now() + MINUTE - 5_000), always);
+    expect((await ledgerOf(program)).commissions).toEqual([]);
+    await finishUnfinished(testContext(Date.now() + MINUTE), always);
+    expect((await ledgerOf(program)).commissions).toHaveLength(1);
+  });
+
+  it("that cannot be finished stops nothing else, and is logged", async () => {
+    const [broken, sound] = [await makeProgram(), await makeProgram()];
+    for (const program of [broken, sound]) {
+      await makePartner(program, { slug: "jane" });
+      await receiveAndDie(program, sessionCompleted({ ref: "jane" }));
+    }
+    await env.DB.prepare("update facts set data = '{' where program_id = ?").bind(broken.id).run();
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const counts = await finishUnfinished(testContext(Date.now() + 2 * MINUTE), always);
+    expect(counts.failed).toBeGreaterThanOrEqual(1);
+    expect(logged.mock.calls.join()).toContain(broken.id);
+    expect((await ledgerOf(sound)).commissions).toHaveLength(1);
+    await env.DB.prepare("delete from facts where program_id = ?").bind(broken.id).run();
+  });
+
+  it("is begun no more when the time is over, and the next run goes on", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    for (let i = 0; i < 3; i++) await receiveAndDie(program, sessionCompleted({ ref: "jane" }));
+    const open = async () =>
+      (await env.DB.prepare("select count(*) as n from provider_events where program_id = ? and audit_event_id is null")
+        .bind(program.id)
+        .first<{ n: number }>())!.n;
+    expect(await open()).toBe(3);
+    const now = Date.now() + 2 * MINUTE;
+    await finishUnfinished(testContext(now), () => false);
+    expect(await open()).toBe(3);
+    await finishUnfinished(testContext(now), always);
+    expect(await open()).toBe(0);
+    expect(
+      (await callApi<{ total: number }>(program.api_key, "GET", "/api/v1/events?type=webhook.provider_a")).body.total,
+    ).toBe(3);
+  });
+});

@@ -1,0 +1,133 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  createScheduledController,
+  env,
+  getQueueResult,
+  waitOnExecutionContext,
+} from "cloudflare:test";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import wranglerToml from "../../wrangler.toml?raw";
+import type { Bindings } from "../../src/env.ts";
+import worker from "../../src/index.ts";
+import { JOBS } from "../../src/jobs.ts";
+import { playOutsideWorld, RESOLVER_URL, type OutsideWorld } from "../support/dns.ts";
+import { attemptsOf, deliveriesOf, makeEndpoint, wakeUpBatch } from "../support/outbound.ts";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { watchDatabase } from "../support/watched-database.ts";
+
+beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
+afterEach(() => vi.restoreAllMocks());
+
+/** The deployment's bindings with a queue that only remembers, and the outside world behind the global fetch. */
+function deployment(world: OutsideWorld) {
+  const queued: { body: unknown; delaySeconds?: number }[] = [];
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+    const { fetch } = world;
+    return fetch(typeof input === "string" ? input : input instanceof URL ? input.href : input.url, init);
+  });
+  const bindings = {
+    ...(env as unknown as Bindings),
+    DNS_RESOLVER_URL: RESOLVER_URL,
+    DELIVERIES: { sendBatch: async (messages: typeof queued) => void queued.push(...messages) },
+  } as unknown as Bindings;
+  return { bindings, queued };
+}
+
+describe("the queue handler", () => {
+  it("delivers through the global fetch, and acknowledges each message", async () => {
+    const program = await makeProgram();
+    const endpoint = await makeEndpoint(program, "https://hooks.example/");
+    await makePartner(program, {}, "invited");
+    const world = playOutsideWorld({ receivers: { "hooks.example": () => new Response(null, { status: 500 }) } });
+    const { bindings, queued } = deployment(world);
+    const [row] = await deliveriesOf(program);
+    const batch = wakeUpBatch([row!.id, "dlv_unknown"]);
+    const context = createExecutionContext();
+    await worker.queue(batch, bindings, context);
+    const result = await getQueueResult(batch, context);
+    expect(result).toMatchObject({ outcome: "ok", explicitAcks: ["m0", "m1"], retryMessages: [] });
+    const { text, headers } = world.requests[0]!;
+    expect(new Webhook(endpoint.secret).verify(text, Object.fromEntries(headers))).toMatchObject({
+      event: "partner.created",
+    });
+    expect(await attemptsOf(row!.id)).toMatchObject([{ number: 1, status_code: 500, error: "http" }]);
+    expect(queued).toHaveLength(1);
+    expect(queued[0]!.body).toEqual({ delivery_id: row!.id });
+    expect(queued[0]!.delaySeconds).toBeGreaterThan(290);
+    expect(queued[0]!.delaySeconds).toBeLessThanOrEqual(300);
+  });
+
+  it("of dead letters says where the rows stand, changes nothing, and sends nothing", async () => {
+    const program = await makeProgram();
+    await makeEndpoint(program, "https://hooks.example/");
+    await makePartner(program, {}, "invited");
+    const before = await deliveriesOf(program);
+    const world = playOutsideWorld({ receivers: { "hooks.example": () => new Response() } });
+    const { bindings } = deployment(world);
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const bodies: unknown[] = [{ delivery_id: before[0]!.id }, { delivery_id: "dlv_unknown" }, "nonsense", null];
+    const batch = createMessageBatch(
+      "deliveries-dead",
+      bodies.map((body, i) => ({ id: `d${i}`, timestamp: new Date(), attempts: 11, body })),
+    );
+    const context = createExecutionContext();
+    await worker.queue(batch, bindings, context);
+    expect(await getQueueResult(batch, context)).toMatchObject({ explicitAcks: ["d0", "d1", "d2", "d3"] });
+    expect(logged.mock.calls.join()).toContain(`"status":"pending"`);
+    expect(await deliveriesOf(program)).toEqual(before);
+    expect(world.requests).toEqual([]);
+    // What was in there is not lost: the row is still due, and the sweep wakes it.
+    const { bindings: later, queued } = deployment(world);
+    const sweeping = createExecutionContext();
+    await worker.scheduled(createScheduledController({ cron: "* * * * *" }), later, sweeping);
+    await waitOnExecutionContext(sweeping);
+    expect(queued.map(({ body }) => body)).toContainEqual({ delivery_id: before[0]!.id });
+  });
+});
+
+describe("the cron handler", () => {
+  async function fire(cron: string, overrides: Partial<Bindings> = {}) {
+    const { bindings, queued } = deployment(playOutsideWorld({}));
+    const context = createExecutionContext();
+    await worker.scheduled(
+      createScheduledController({ cron, scheduledTime: new Date() }),
+      { ...bindings, ...overrides },
+      context,
+    );
+    await waitOnExecutionContext(context);
+    return queued;
+  }
+
+  it("knows every cron that the deployment has, and no other", () => {
+    const crons = /^crons = (\[.*\])$/m.exec(wranglerToml)![1]!;
+    expect(Object.keys(JOBS)).toEqual(JSON.parse(crons));
+  });
+
+  it.each(Object.keys(JOBS))("runs the jobs of %s without a failure, twice at once", async (cron) => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    await Promise.all([fire(cron), fire(cron)]);
+    expect(logged.mock.calls).toEqual([]);
+  });
+
+  it("runs the other jobs where one fails, and logs the failure", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { binding, roundTrips } = watchDatabase(env.DB, {
+      before: (statements) => {
+        if (statements.some((text) => text.includes("with lanes"))) throw new Error("no database for this");
+      },
+    });
+    await fire("* * * * *", { DB: binding });
+    const lines = logged.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, string>);
+    expect(lines).toMatchObject([{ what: "job failed", job: "wake due deliveries" }]);
+    expect(lines[0]!["reason"]).toBe("no database for this");
+    expect(roundTrips.flat().some(({ sql }) => sql.includes("from provider_events"))).toBe(true);
+  });
+
+  it("runs nothing for a cron that it does not know, and says so", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    expect(await fire("0 0 * * *")).toEqual([]);
+    expect(logged.mock.calls.join()).toContain("unknown cron");
+  });
+});

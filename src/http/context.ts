@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Ctx } from "../core/context.ts";
-import { databaseFor } from "../db/client.ts";
+import { databaseFor } from "../core/database.ts";
 import type { AppEnv, Bindings, DeliveryMessage } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { SecretSealer } from "../lib/seal.ts";

@@ -126,7 +126,7 @@ describe("HTTP conventions", () => {
 
 describe("rate limits", () => {
   // A limit counts by the minute of the clock: where that turns in the middle, the test begins anew.
-  const MINUTE_TURNS = { retry: 2 };
+  const MINUTE_TURNS = { retry: 2, timeout: 30_000 };
   const limited = (reply: Reply<unknown>) => [...codeOf(reply), reply.headers.get("Retry-After")];
 
   it("allow a key 3,000 requests a minute, and another key as many", MINUTE_TURNS, async () => {

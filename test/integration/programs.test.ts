@@ -68,7 +68,7 @@ describe("program settings", () => {
     }
   });
 
-  it("change one by one to every allowed value, at its bounds", async () => {
+  it("change one by one to every allowed value, at its bounds", { timeout: 30_000 }, async () => {
     const program = await makeProgram({ api_key_last_used_at: new Date().toISOString() });
     const allowed: [string, unknown, unknown?][] = [
       ["name", "Nämé"],
@@ -101,7 +101,7 @@ describe("program settings", () => {
     }
   });
 
-  it("refuse everything else, naming the field, and change nothing then", async () => {
+  it("refuse everything else, naming the field, and change nothing then", { timeout: 30_000 }, async () => {
     const program = await makeProgram();
     const refused: [string, unknown[]][] = [
       ["name", ["", null, 1, "x".repeat(201), "a\0b", "\udfff"]],

@@ -39,7 +39,7 @@ describe("the plans of lists", () => {
     "/api/v1/payments",
   ];
 
-  it("find their rows by a key and take them in its order", async () => {
+  it("find their rows by a key and take them in its order", { timeout: 30_000 }, async () => {
     for (const path of paths) {
       const lines = await plansOf(path);
       expect(lines.length).toBeGreaterThan(1);

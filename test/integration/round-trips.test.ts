@@ -25,7 +25,7 @@ async function counted(program: TestProgram, method: string, path: string, body?
 }
 
 describe("D1 round trips", () => {
-  it("are one for every list and get, with its authentication inside", async () => {
+  it("are one for every list and get, with its authentication inside", { timeout: 30_000 }, async () => {
     const program = await busyProgram();
     const partner = await makePartner(program);
     const flow = (await program.api<{ id: string }>("POST", "/api/v1/flows", FLOW)).body.id;
@@ -47,7 +47,7 @@ describe("D1 round trips", () => {
     }
   });
 
-  it("are at most three for a write, also with an Idempotency-Key", async () => {
+  it("are at most three for a write, also with an Idempotency-Key", { timeout: 30_000 }, async () => {
     const program = await busyProgram();
     const partner = await makePartner(program);
     const flow = (await program.api<{ id: string }>("POST", "/api/v1/flows", FLOW)).body.id;

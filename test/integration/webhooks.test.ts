@@ -102,7 +102,7 @@ describe("webhook endpoints", () => {
     expect((await program.api<{ data: unknown[] }>("GET", AT)).body.data).toHaveLength(1);
   });
 
-  it("are judged by the address guard at create and at PATCH alike", async () => {
+  it("are judged by the address guard at create and at PATCH alike", { timeout: 30_000 }, async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program);
     const refused = [
@@ -230,7 +230,7 @@ describe("webhook endpoints", () => {
     expect((await program.api<{ data: EndpointBody[] }>("GET", AT)).body.data.map((row) => row.id)).toEqual([kept.id]);
   });
 
-  it("are at most 20, also where many are created at once; a removed one makes room", async () => {
+  it("are at most 20, also where many are created at once; a removed one makes room", { timeout: 30_000 }, async () => {
     const program = await makeProgram();
     for (let i = 0; i < 18; i++) await makeEndpoint(program);
     const late = await Promise.all(Array.from({ length: 8 }, () => program.api<EndpointBody>("POST", AT, ENDPOINT)));

@@ -1,0 +1,151 @@
+/** interface.md, "Events". How deliveries are sent, signed and retried is in test/unit/send.test.ts and test/integration. */
+import { describe, expect, it } from "vitest";
+import { create, deliveriesOf, ENDPOINT, eventsOf } from "../support/conformance.ts";
+import { sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { adjustmentUpdated, eventB, transactionCompleted } from "../support/provider-b.ts";
+
+const AUDIT_TYPES = [
+  "click",
+  "commission.created",
+  "commission.updated",
+  "partner.created",
+  "partner.updated",
+  "partner.deleted",
+  "payout.generated",
+  "payout.paid",
+  "webhook.provider_a",
+  "webhook.provider_b",
+];
+
+const OUTBOUND_TYPES = [
+  "commission.created",
+  "commission.updated",
+  "partner.created",
+  "partner.updated",
+  "payout.generated",
+  "payout.paid",
+];
+
+describe("Audit events", () => {
+  it("knows every type of its table as a filter", async () => {
+    const program = await makeProgram();
+    for (const type of AUDIT_TYPES) {
+      expect([type, (await program.api("GET", `/api/v1/events?type=${type}`)).status]).toEqual([type, 200]);
+    }
+  });
+
+  it("partner.* carry partner_id, email and slug", async () => {
+    const program = await makeProgram();
+    const { id: partner_id, email, slug } = await makePartner(program, {}, "active");
+    await program.api("DELETE", `/api/v1/partners/${partner_id}`);
+    const seen = await eventsOf(program);
+    expect(seen.map(({ type }) => type)).toEqual(["partner.created", "partner.updated", "partner.deleted"]);
+    for (const { payload } of seen) expect(payload).toMatchObject({ partner_id, email, slug });
+  });
+
+  it("commission.* carry commission_id, partner_id, amount_cents, txn_amount_cents and provider", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const payment = transactionCompleted({ ref: partner.slug, program: program.id, amount: 10_000 });
+    await sendB(program, payment);
+    await sendB(program, adjustmentUpdated({ transaction: payment.data.id, amount: 1_000 }));
+    const [created] = await eventsOf(program, "commission.created");
+    const [updated] = await eventsOf(program, "commission.updated");
+    const shared = { partner_id: partner.id, txn_amount_cents: 10_000, provider: "provider_b" };
+    expect(created?.payload).toMatchObject({ ...shared, amount_cents: 2_000 });
+    expect(updated?.payload).toMatchObject({ ...shared, amount_cents: 1_800 });
+    expect(created?.payload["commission_id"]).toMatch(/^com_/);
+    expect(updated?.payload["commission_id"]).toBe(created?.payload["commission_id"]);
+  });
+
+  it("webhook.provider_a and webhook.provider_b: a webhook was received, also one that makes no commission", async () => {
+    const program = await makeProgram();
+    await sendA(program, sessionCompleted({ ref: "nobody" }));
+    await sendB(program, transactionCompleted({ ref: "nobody", program: program.id }));
+    await sendB(program, eventB("customer.updated", { id: "ctm_1", custom_data: { service_program: program.id } }));
+    const types = (await eventsOf(program)).map(({ type }) => type);
+    expect(types).toEqual(["webhook.provider_a", "webhook.provider_b", "webhook.provider_b"]);
+  });
+});
+
+describe("Outbound webhook event types", () => {
+  it("an endpoint subscribes to any of the table or to all, and to nothing else", async () => {
+    const program = await makeProgram();
+    for (const type of OUTBOUND_TYPES) {
+      const made = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
+      expect(made["events"]).toEqual([type]);
+    }
+    expect((await create(program, "/api/v1/webhooks", ENDPOINT))["events"]).toEqual(["*"]);
+    for (const type of ["click", "partner.deleted", "webhook.provider_a", "flow.created", "", "**"]) {
+      const refused = await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
+      expect([type, refused.status]).toEqual([type, 422]);
+    }
+  });
+
+  it("each fires when its row says so, to those subscribed to it or to all", async () => {
+    const program = await makeProgram();
+    const all = await create(program, "/api/v1/webhooks", ENDPOINT);
+    const subscribed = await Promise.all(
+      OUTBOUND_TYPES.map(async (type) => {
+        const { id } = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
+        return { type, id };
+      }),
+    );
+    const partner = await makePartner(program, {}, "active");
+    const payment = transactionCompleted({ ref: partner.slug, program: program.id });
+    await sendB(program, payment);
+    await sendB(program, adjustmentUpdated({ transaction: payment.data.id, amount: 1_000 }));
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { first_name: "New" });
+    const sent = (await deliveriesOf(program, all.id)).map(({ event }) => event);
+    expect(sent).toEqual([
+      "partner.created",
+      "partner.updated",
+      "commission.created",
+      "commission.updated",
+      "partner.updated",
+    ]);
+    for (const { type, id } of subscribed) {
+      const own = (await deliveriesOf(program, id)).map(({ event }) => event);
+      expect(own).toEqual(sent.filter((event) => event === type));
+    }
+  });
+
+  it("flows, settings, endpoints and inbound webhooks send nothing", async () => {
+    const program = await makeProgram();
+    const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
+    await create(program, "/api/v1/webhooks", ENDPOINT);
+    await create(program, "/api/v1/flows", { name: "x", action_type: "flat", action_value: 1 });
+    await program.api("PATCH", "/api/v1/programs/me", { name: "New" });
+    await sendA(program, sessionCompleted({ ref: "nobody" }));
+    expect(await deliveriesOf(program, id)).toEqual([]);
+    expect((await eventsOf(program)).length).toBe(5);
+  });
+});
+
+describe("Delivery", () => {
+  it("has the body {event, timestamp with milliseconds, data}", async () => {
+    const program = await makeProgram();
+    const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
+    const partner = await makePartner(program, {}, "invited");
+    const [delivery] = await deliveriesOf(program, id);
+    const [audit] = await eventsOf(program, "partner.created");
+    expect(delivery?.payload).toEqual({
+      event: "partner.created",
+      timestamp: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/) as string,
+      data: partner,
+    });
+    expect(delivery?.event_id).toBe(audit?.id);
+  });
+
+  it("receivers deduplicate on data.id", async () => {
+    const program = await makeProgram();
+    const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
+    const partner = await makePartner(program);
+    await sendA(program, sessionCompleted({ ref: partner.slug }));
+    for (const { payload } of await deliveriesOf(program, id)) {
+      expect(payload.data["id"]).toMatch(payload.event.startsWith("partner") ? /^par_/ : /^com_/);
+    }
+  });
+});

@@ -1,0 +1,141 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { dnsJson, playOutsideWorld, PUBLIC_IPV4, type ZoneAnswer, type ZoneEntry } from "../support/dns.ts";
+import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { URL_CASE_REDIRECTS, URL_CASE_ZONE, URL_CASES } from "../support/url-cases.ts";
+
+beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
+afterEach(() => vi.restoreAllMocks());
+
+/** By its text alone an address is refused at create and at PATCH; the rest only the resolver or the receiver can tell. */
+const REFUSED_BY_TEXT = URL_CASES.filter(({ stage }) => !["dns", "redirect", "ok", "range"].includes(stage));
+const TAKEN = URL_CASES.filter(({ stage }) => ["dns", "redirect", "ok", "range"].includes(stage));
+
+describe("addresses at create and at PATCH (contract §9, Guard)", () => {
+  it("have both kinds of cases", () => {
+    expect([REFUSED_BY_TEXT.length > 80, TAKEN.length > 10]).toEqual([true, true]);
+  });
+
+  it("are refused by their text where it tells, with the field's name, and nothing changes", async () => {
+    const program = await makeProgram();
+    const { id, url } = await makeEndpoint(program, "https://hooks.example/");
+    type Failure = { error?: { code: string; details: { path: string }[] } };
+    const answers = await Promise.all(
+      REFUSED_BY_TEXT.flatMap(({ input }) => [
+        program.api<Failure>("POST", "/api/v1/webhooks", { url: input, events: ["*"] }),
+        program.api<Failure>("PATCH", `/api/v1/webhooks/${id}`, { url: input }),
+      ]),
+    );
+    expect(answers.map(({ status, body: { error } }) => [status, error?.code, error?.details[0]?.path])).toEqual(
+      answers.map(() => [422, "validation_failed", "url"]),
+    );
+    const { body } = await program.api<{ data: { url: string }[] }>("GET", "/api/v1/webhooks");
+    expect(body.data.map((endpoint) => endpoint.url)).toEqual([url]);
+  });
+
+  it("are taken where only the look-up can tell", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    for (const { input } of TAKEN) {
+      const reply = await program.api("PATCH", `/api/v1/webhooks/${id}`, { url: input });
+      expect([input, reply.status]).toEqual([input, 200]);
+    }
+  });
+});
+
+describe("addresses at delivery, whatever is stored", () => {
+  it("have the verdict of every case", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    // Past the API: as if they had been stored before the rules, or by a mistake of ours.
+    await env.DB.prepare(
+      `insert into webhook_endpoints (id, program_id, url, secret, events, created_at, updated_at)
+      select 'whe_' || u.key || e.program_id, e.program_id, u.value, e.secret, e.events, e.created_at, e.updated_at
+      from webhook_endpoints e join json_each(?) u where e.id = ?`,
+    )
+      .bind(JSON.stringify(URL_CASES.map(({ input }) => input)), id)
+      .run();
+    await makePartner(program, {}, "invited");
+    const hostOf = (input: string) => (URL.canParse(input) ? new URL(input).hostname : "");
+    const receivers = Object.fromEntries(
+      [...URL_CASES.map(({ input }) => hostOf(input)), "public2.example", "hooks.example"].map((host) => {
+        const [status, location] = URL_CASE_REDIRECTS[host] ?? [204, "none"];
+        return [host, () => new Response(null, { status, headers: { location } })];
+      }),
+    );
+    const world = playOutsideWorld({ zone: URL_CASE_ZONE, receivers });
+    const outbound = openOutbound(world, { now: Date.now() });
+    const ids = (await deliveriesOf(program)).map((row) => row.id);
+    for (let i = 0; i < ids.length; i += 5) await outbound.deliver(...ids.slice(i, i + 5));
+
+    const { results } = await env.DB.prepare(
+      `select e.url as url, d.status as status, a.error as error from deliveries d
+      join webhook_endpoints e on e.id = d.endpoint_id left join delivery_attempts a on a.delivery_id = d.id
+      where d.program_id = ?`,
+    )
+      .bind(program.id)
+      .all<{ url: string; status: string; error: string | null }>();
+    const verdicts = new Map(results.map(({ url, status, error }) => [url, `${status} ${error}`]));
+    for (const { input, stage } of URL_CASES) {
+      let expected = "blocked blocked";
+      if (stage === "ok" || stage === "range") expected = "succeeded null";
+      else if (stage === "redirect") expected = "pending redirect";
+      else if (hostOf(input) === "empty.example") expected = "pending dns";
+      expect([input, verdicts.get(input)]).toEqual([input, expected]);
+    }
+    const called = TAKEN.filter(({ stage }) => stage !== "dns").map(({ input }) => new URL(input).href);
+    const reached = world.requests.map(({ url }) => url.href);
+    expect(reached.toSorted()).toEqual([...called, "https://hooks.example/"].toSorted());
+  }, 15_000);
+
+  const PRIVATE = "192.168.1.1";
+  it.each([
+    ["a private address among public ones", { A: [PUBLIC_IPV4, PRIVATE] }, "blocked"],
+    ["a private IPv6 address beside a public IPv4 one", { A: [PUBLIC_IPV4], AAAA: ["fd00::1"] }, "blocked"],
+    ["only a public IPv6 address", { AAAA: ["2606:2800:21f::1"] }, null],
+    ["a mapped private address", { AAAA: ["::ffff:10.0.0.1"] }, "blocked"],
+    ["a NAT64 loopback", { AAAA: ["64:ff9b::7f00:1"] }, "blocked"],
+    ["an alias chain to a public address", { CNAME: ["a.example", "b.example"], A: [PUBLIC_IPV4] }, null],
+    ["an alias chain over a local name", { CNAME: ["a.example", "db.internal"], A: [PUBLIC_IPV4] }, "blocked"],
+    ["no address", {}, "dns"],
+    ["NXDOMAIN", { status: 3 }, "dns"],
+    ["SERVFAIL", { status: 2 }, "dns"],
+    ["SERVFAIL for AAAA only", { A: [PUBLIC_IPV4], status: { AAAA: 2 } }, "dns"],
+    ["a broken answer", () => new Response("<html>"), "dns"],
+    ["an error of the resolver", () => new Response("busy", { status: 503 }), "dns"],
+  ] as [string, ZoneEntry | ZoneAnswer, string | null][])("resolving to %s", async (_name, entry, error) => {
+    const program = await makeProgram();
+    await makeEndpoint(program, "https://moving.example/");
+    await makePartner(program, {}, "invited");
+    const world = playOutsideWorld({
+      zone: { "moving.example": entry },
+      receivers: { "moving.example": () => new Response() },
+    });
+    const [row] = await deliveriesOf(program);
+    await openOutbound(world, { now: Date.now() }).deliver(row!.id);
+    expect(await attemptsOf(row!.id)).toMatchObject([{ error }]);
+    expect(world.requests).toHaveLength(error === null ? 1 : 0);
+  });
+
+  it("are resolved anew at every attempt: a second answer that differs is judged by itself", async () => {
+    const program = await makeProgram();
+    await makeEndpoint(program, "https://moving.example/");
+    await makePartner(program, {}, "invited");
+    const answers: ZoneEntry[] = [{ A: [PUBLIC_IPV4] }, { status: 2 }, { A: [PRIVATE] }];
+    const world = playOutsideWorld({
+      zone: { "moving.example": ({ name, type, nth }) => dnsJson(name, type, answers[nth - 1]!) },
+      receivers: { "moving.example": () => new Response(null, { status: 500 }) },
+    });
+    const clock = { now: Date.now() };
+    const outbound = openOutbound(world, clock);
+    const [row] = await deliveriesOf(program);
+    for (const wait of [0, 300_000, 1_800_000, 7_200_000]) {
+      clock.now += wait;
+      await outbound.deliver(row!.id);
+    }
+    expect((await attemptsOf(row!.id)).map(({ error }) => error)).toEqual(["http", "dns", "blocked"]);
+    expect((await deliveriesOf(program))[0]).toMatchObject({ status: "blocked", attempt_count: 3 });
+    expect(world.requests).toHaveLength(1);
+  });
+});

@@ -99,12 +99,15 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
 }
 
 /**
- * Ids of events for `SelectedOccurrences`, as SQL over the column with the id of the thing each tells of: the time of
- * the commit, six characters of the commit's own chance, the last ten of the thing's.
+ * Ids of events for `SelectedOccurrences`, as SQL: the time of the commit and its own chance, then the place of the row
+ * in the order of a unique column, so that they are the same each time the query is asked.
  */
-export function eventIds(now: number, idColumn: SQL): SQL {
-  return sql`${newId("event", now).slice(0, -10)} || substr(${idColumn}, -10)`;
+export function eventIds(now: number, uniqueColumn: SQL): SQL {
+  const stem = newId("event", now).slice(0, -SEQUENCE_DIGITS);
+  return sql`${stem} || printf(${`%0${SEQUENCE_DIGITS}d`}, row_number() over (order by ${uniqueColumn}))`;
 }
+
+const SEQUENCE_DIGITS = 6;
 
 /** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
 interface Source {

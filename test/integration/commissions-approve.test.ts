@@ -1,0 +1,111 @@
+/** "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment". */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { approveDueCommissions } from "../../src/core/auto-approve.ts";
+import { commissionOccurrence } from "../../src/core/ledger-rows.ts";
+import { iso } from "../../src/lib/time.ts";
+import { makePartner, makeProgram, testContext } from "../support/program.ts";
+import { commissionsOf, makeCommissions } from "../support/payouts.ts";
+
+const NOW = Date.parse("2028-03-01T03:17:00.000Z");
+const DAY = 86_400_000;
+
+async function told(program_id: string) {
+  const rows = await env.DB.prepare(
+    `select e.id, e.payload, m.body from events e left join messages m on m.event_id = e.id
+     where e.program_id = ? and e.type = 'commission.updated' order by e.id`,
+  )
+    .bind(program_id)
+    .all<{ id: string; payload: string; body: string | null }>();
+  return rows.results.map(({ payload, body }) => ({
+    payload: JSON.parse(payload) as Record<string, unknown>,
+    sent: body ? (JSON.parse(body) as Record<string, unknown>) : null,
+  }));
+}
+
+describe("auto-approval", () => {
+  it("approves what is pending, unflagged and old enough, to the millisecond, over a leap day", async () => {
+    const program = await makeProgram({ auto_approve_days: 14 });
+    await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
+    const jane = await makePartner(program);
+    const edge = NOW - 14 * DAY;
+    const [due, justNot, flagged, approved, rejected] = await makeCommissions(program, jane.id, [
+      { status: "pending", created_at: iso(edge), approved_at: null },
+      { status: "pending", created_at: iso(edge + 1), approved_at: null },
+      {
+        status: "pending",
+        created_at: iso(edge - DAY),
+        flagged: true,
+        review_reason: "self_referral",
+        approved_at: null,
+      },
+      { status: "approved", created_at: iso(edge - DAY) },
+      { status: "rejected", created_at: iso(edge - DAY), approved_at: null },
+    ]);
+    expect(await approveDueCommissions(testContext(NOW))).toBe(1);
+    const byId = new Map((await commissionsOf(program)).map((row) => [row.id, row]));
+    const after = byId.get(due!.id)!;
+    expect(after).toMatchObject({ status: "approved", approved_at: iso(NOW), updated_at: iso(NOW) });
+    for (const untouched of [justNot!, flagged!, approved!, rejected!]) {
+      expect(byId.get(untouched.id)).toEqual(untouched);
+    }
+    // What the database itself told is what would have been told of a row that was read.
+    const occurrence = commissionOccurrence("commission.updated", after);
+    expect(await told(program.id)).toEqual([
+      {
+        payload: { ...occurrence.payload, payout_id: null },
+        sent: { event: "commission.updated", timestamp: iso(NOW), data: occurrence.outbound!.data },
+      },
+    ]);
+    expect(await approveDueCommissions(testContext(NOW))).toBe(0);
+  });
+
+  it("0 days approves at once; null never", async () => {
+    const [atOnce, never] = [
+      await makeProgram({ auto_approve_days: 0 }),
+      await makeProgram({ auto_approve_days: null }),
+    ];
+    for (const program of [atOnce, never]) {
+      const partner = await makePartner(program);
+      await makeCommissions(program, partner.id, [{ status: "pending", created_at: iso(NOW) }]);
+    }
+    await approveDueCommissions(testContext(NOW));
+    expect((await commissionsOf(atOnce)).map((row) => row.status)).toEqual(["approved"]);
+    expect((await commissionsOf(never)).map((row) => row.status)).toEqual(["pending"]);
+  });
+
+  it("twice at once, and in many chunks: each commission once, with one event", async () => {
+    const program = await makeProgram({ auto_approve_days: 1 });
+    const jane = await makePartner(program);
+    const count = 4_500;
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+       insert into commissions (id, program_id, partner_id, kind, status, flagged, dismissed_reasons, amount_cents,
+         txn_amount_cents, currency, rate, created_at, updated_at)
+       select 'com_' || printf('%016d', i) || substr(?1, -10), ?1, ?2, 'sale', 'pending', 0, '', i, i, 'USD', '{}', ?3, ?3
+       from n`,
+    )
+      .bind(program.id, jane.id, iso(NOW - 2 * DAY))
+      .run();
+    const runs = await Promise.all([approveDueCommissions(testContext(NOW)), approveDueCommissions(testContext(NOW))]);
+    expect(runs[0]! + runs[1]!).toBe(count);
+    const rows = await commissionsOf(program);
+    expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["approved"]));
+    const events = await told(program.id);
+    expect(new Set(events.map(({ payload }) => payload.commission_id)).size).toBe(count);
+    expect(events).toHaveLength(count);
+    const counted = await env.DB.prepare("select sum(count) as n from event_counts where program_id = ? and type = ?")
+      .bind(program.id, "commission.updated")
+      .first<{ n: number }>();
+    expect(counted?.n).toBe(count);
+  });
+
+  it("stops where it is told to, and the next run goes on", async () => {
+    const program = await makeProgram({ auto_approve_days: 1 });
+    const jane = await makePartner(program);
+    await makeCommissions(program, jane.id, [{ status: "pending", created_at: iso(NOW - 2 * DAY) }]);
+    expect(await approveDueCommissions(testContext(NOW), () => false)).toBe(0);
+    expect((await commissionsOf(program))[0]!.status).toBe("pending");
+    expect(await approveDueCommissions(testContext(NOW))).toBe(1);
+  });
+});

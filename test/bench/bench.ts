@@ -1,0 +1,157 @@
+/**
+ * `npm run bench`: the built Worker against a bare Worker on the same runtime and machine, in alternating runs.
+ *
+ *   --only=click,script     some of the cases
+ *   --connections=16,64     instead of 16, 64 and 256
+ *   --rounds=3 --seconds=3  runs of each, and how long each takes
+ *   --json                  one JSON document instead of the table
+ *
+ * What counts is the ratio to the bare Worker of the same round; rates belong to the machine. CPU is the runtime's, per
+ * answer. Other work on the machine disturbs the ratios less than the rates, but does disturb them.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { CASES, makeBenchWorld, type BenchCase, type BenchWorld } from "./cases.ts";
+import { load, rawRequest, type LoadResult } from "./load.ts";
+import { buildWorker, startRawService, type RawService } from "./raw-service.ts";
+
+interface Run extends LoadResult {
+  /** Microseconds of CPU per answer. */
+  cpu: number;
+}
+
+interface Line {
+  case: string;
+  connections: number;
+  rate: number;
+  bare_rate: number;
+  ratio: number;
+  goal: number | null;
+  p50: number;
+  p99: number;
+  bare_p99: number;
+  cpu_us: number;
+  bare_cpu_us: number;
+  /** Answers with another status than expected, over all rounds. */
+  unexpected: Record<string, number>;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string" },
+    connections: { type: "string", default: "16,64,256" },
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "3" },
+    json: { type: "boolean", default: false },
+  },
+});
+const cases = CASES.filter(({ name }) => !options.only || options.only.split(",").includes(name));
+const BARE_REQUEST = rawRequest("GET", "/", {});
+
+const folder = await mkdtemp(join(tmpdir(), "affiliate-bench-"));
+const running: RawService[] = [];
+try {
+  await buildWorker(join(folder, "worker"));
+  const bare = await startRawService(null, join(folder, "bare-state"));
+  running.push(bare);
+  const service = await startRawService(join(folder, "worker"), join(folder, "state"));
+  running.push(service);
+  const world = await makeBenchWorld(service.url);
+  const lines: Line[] = [];
+  for (const bench of cases) {
+    await measure(service, 64, 1, await bench.requests(world));
+    for (const connections of options.connections.split(",").map(Number)) {
+      const line = await compare(bench, connections, bare, service, world);
+      lines.push(line);
+      if (!options.json) print(line, lines.length === 1);
+    }
+  }
+  if (options.json) console.log(JSON.stringify({ machine: machine(), lines }, null, 2));
+} finally {
+  await Promise.allSettled(running.map((service) => service.stop()));
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function compare(
+  bench: BenchCase,
+  connections: number,
+  bare: RawService,
+  service: RawService,
+  world: BenchWorld,
+): Promise<Line> {
+  const rounds: { bare: Run; own: Run }[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const seconds = Number(options.seconds);
+    rounds.push({
+      bare: await measure(bare, connections, seconds, [BARE_REQUEST]),
+      own: await measure(service, connections, seconds, await bench.requests(world)),
+    });
+  }
+  const of = (value: (round: (typeof rounds)[number]) => number) => median(rounds.map(value));
+  const unexpected: Record<string, number> = {};
+  for (const { own } of rounds) {
+    for (const [status, count] of Object.entries(own.statuses)) {
+      if (!bench.done.includes(Number(status))) unexpected[status] = (unexpected[status] ?? 0) + count;
+    }
+  }
+  return {
+    case: bench.name,
+    connections,
+    rate: of(({ own }) => own.rate),
+    bare_rate: of((round) => round.bare.rate),
+    ratio: of((round) => round.own.rate / round.bare.rate),
+    goal: bench.goal[connections] ?? null,
+    p50: of(({ own }) => own.p50),
+    p99: of(({ own }) => own.p99),
+    bare_p99: of((round) => round.bare.p99),
+    cpu_us: of(({ own }) => own.cpu),
+    bare_cpu_us: of((round) => round.bare.cpu),
+    unexpected,
+  };
+}
+
+async function measure(service: RawService, connections: number, seconds: number, requests: string[]): Promise<Run> {
+  const before = await cpuTime(service.runtime);
+  const result = await load({ port: service.port, connections, seconds, requests });
+  return { ...result, cpu: ((await cpuTime(service.runtime)) - before) / result.answers };
+}
+
+/** Microseconds of user and system time; Linux counts them in ticks of 10 ms. */
+async function cpuTime(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function machine() {
+  return { cpu: cpus()[0]?.model ?? "", cores: availableParallelism(), node: process.versions.node };
+}
+
+function print(line: Line, first: boolean): void {
+  if (first) {
+    const { cpu, cores, node } = machine();
+    console.log(`${cpu}, ${cores} cores, Node ${node}; medians of ${options.rounds} runs of ${options.seconds} s\n`);
+    console.log("case             conn.   rate/s  ratio to bare  goal    p50 ms   p99 ms  bare p99   CPU µs  bare");
+  }
+  const cell = (value: number, width: number, digits: number) => value.toFixed(digits).padStart(width);
+  console.log(
+    [
+      line.case.padEnd(16),
+      String(line.connections).padStart(5),
+      cell(line.rate, 9, 0),
+      cell(line.ratio, 15, 3),
+      line.goal === null ? "     –" : `≥ ${line.goal.toFixed(2)}`,
+      cell(line.p50, 9, 2),
+      cell(line.p99, 8, 1),
+      cell(line.bare_p99, 9, 1),
+      cell(line.cpu_us, 8, 0),
+      cell(line.bare_cpu_us, 5, 0),
+    ].join(" "),
+    Object.keys(line.unexpected).length > 0 ? JSON.stringify(line.unexpected) : "",
+  );
+}

@@ -1,0 +1,157 @@
+/**
+ * The built Worker on the bare runtime: no development proxy in front, its database, objects and queues in a folder.
+ * It runs in a process of its own, so that a bench does not measure itself and a test can kill it at any moment.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
+import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { freePort, WRANGLER } from "../../src/dev/local-service.ts";
+import { quietWrangler } from "../../src/dev/quiet.ts";
+import { ROOT } from "../../src/dev/root.ts";
+
+export const ADMIN_TOKEN = "bench-admin-token";
+
+/** What answers 204 and does nothing: the measure for everything else. */
+export const BARE_WORKER = "export default { fetch: () => new Response(null, { status: 204 }) };";
+
+/** The platform's rate limiters answer from memory; their local stand-in writes to a database, so they are played. */
+const PLAYED_LIMITERS = `
+import worker, { ClickCounter } from "./index.js";
+export { ClickCounter };
+const limiter = { limit: async () => ({ success: true }) };
+let limited;
+const withLimiters = (env) => (limited ??= Object.assign(Object.create(env), Object.fromEntries(
+  ["API", "FAILED_AUTH", "CLICK", "SIGN_IN"].map((name) => ["RATE_LIMIT_" + name, limiter]))));
+export default {
+  fetch: (request, env, execution) => worker.fetch(request, withLimiters(env), execution),
+  queue: (batch, env, execution) => worker.queue(batch, withLimiters(env), execution),
+  scheduled: (event, env, execution) => worker.scheduled(event, withLimiters(env), execution),
+};`;
+
+export interface RawService {
+  url: string;
+  port: number;
+  /** The runtime's process, for its CPU time. */
+  runtime: number;
+  stop(): Promise<void>;
+  /** SIGKILL to the runtime and what started it, as when the machine goes down. */
+  kill(): Promise<void>;
+}
+
+/** Builds the Worker as a deployment would, into `folder`. */
+export async function buildWorker(folder: string): Promise<void> {
+  quietWrangler();
+  const child = spawn(process.execPath, [WRANGLER, "deploy", "--dry-run", "--minify", "--outdir", folder], {
+    cwd: ROOT,
+    stdio: "ignore",
+  });
+  if ((await exitOf(child)) !== 0) throw new Error("The Worker could not be built.");
+  await writeFile(join(folder, "bench.js"), PLAYED_LIMITERS);
+}
+
+/** Starts the Worker that `buildWorker` put into `folder`; without a folder the bare one. */
+export async function startRawService(folder: string | null, persistTo: string): Promise<RawService> {
+  quietWrangler();
+  const port = await freePort();
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), String(port), persistTo, folder ?? ""], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => (errors = (errors + data.toString()).slice(-4_000)));
+  const runtime = await new Promise<number>((resolve, reject) => {
+    child.stdout.on("data", (data: Buffer) => {
+      const ready = /^ready (\d+)$/m.exec(data.toString());
+      if (ready) resolve(Number(ready[1]));
+    });
+    child.once("exit", () => reject(new Error(`The service did not start:\n${errors}`)));
+  });
+  const ended = exitOf(child);
+  const end = async (signal: NodeJS.Signals, pids: number[]) => {
+    for (const pid of pids) process.kill(pid, signal);
+    await ended;
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    runtime,
+    stop: () => end("SIGTERM", [child.pid!]),
+    kill: () => end("SIGKILL", [runtime, child.pid!]),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [port, persistTo, folder] = process.argv.slice(2);
+  await serve(Number(port), persistTo!, folder!);
+}
+
+async function serve(port: number, persistTo: string, folder: string): Promise<void> {
+  const shared = { name: "worker", cf: false, unsafeDirectSockets: [{ host: "127.0.0.1", port }] };
+  const options: MiniflareOptions = convertV4MiniflareOptions(
+    folder === ""
+      ? { ...shared, modules: true, script: BARE_WORKER, compatibilityDate: "2026-09-18" }
+      : { ...shared, ...(await builtWorker(folder)) },
+  );
+  const miniflare = new Miniflare({ ...options, resourcePersistencePath: persistTo });
+  await miniflare.ready;
+  if (folder !== "") await migrate(await miniflare.getD1Database("DB"));
+  console.log(`ready ${await runtimeOf(process.pid)}`);
+  process.once("SIGTERM", () => void miniflare.dispose().then(() => process.exit(0)));
+}
+
+async function builtWorker(folder: string) {
+  const { workerOptions } = workerOptionsOf(join(ROOT, "wrangler.toml"));
+  const { modulesRules: _, ratelimits: __, rootPath: ___, ...options } = workerOptions;
+  const files = (await readdir(folder)).filter((name) => /\.(js|txt|css)$/.test(name) && name !== "bench.js");
+  return {
+    ...options,
+    bindings: {
+      ...(options.bindings as Record<string, string>),
+      ADMIN_TOKEN,
+      ENVIRONMENT: "development",
+      ENCRYPTION_KEY: btoa("0".repeat(32)),
+    },
+    modulesRoot: folder,
+    modules: ["bench.js", ...files].map((name) => ({
+      type: name.endsWith(".js") ? ("ESModule" as const) : ("Text" as const),
+      path: join(folder, name),
+    })),
+  };
+}
+
+/** The migrations that the folder has not seen, each as one transaction. */
+async function migrate(database: D1Like): Promise<void> {
+  await database.prepare("create table if not exists bench_migrations (name text primary key)").run();
+  const seen = (await database.prepare("select name from bench_migrations").all<{ name: string }>()).results;
+  const folder = join(ROOT, "migrations");
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted()) {
+    if (seen.some((migration) => migration.name === name)) continue;
+    const statements = (await readFile(join(folder, name), "utf8")).split("--> statement-breakpoint");
+    await database.batch([
+      ...statements.filter((statement) => statement.trim() !== "").map((statement) => database.prepare(statement)),
+      database.prepare("insert into bench_migrations values (?)").bind(name),
+    ]);
+  }
+}
+
+type D1Like = Awaited<ReturnType<Miniflare["getD1Database"]>>;
+
+async function runtimeOf(parent: number): Promise<number> {
+  const children = (await readFile(`/proc/${parent}/task/${parent}/children`, "utf8")).trim().split(" ").map(Number);
+  for (const pid of children) {
+    if ((await readFile(`/proc/${pid}/comm`, "utf8")).startsWith("workerd")) return pid;
+    const below = await runtimeOf(pid).catch(() => 0);
+    if (below !== 0) return below;
+  }
+  throw new Error("no runtime process");
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolve);
+  });
+}

@@ -28,6 +28,8 @@ export type Rows<T extends readonly Statement[]> = {
 
 /** What drizzle's own batch uses of a query. */
 interface PreparedQuery {
+  /** The columns of a built select; absent for raw SQL. */
+  fields?: readonly unknown[];
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: unknown, isFromBatch: boolean): unknown;
 }
@@ -43,6 +45,14 @@ export async function runBatch<const T extends readonly Statement[]>(db: Databas
     const { sql, params } = query.getQuery();
     return db.$client.prepare(sql).bind(...params);
   });
-  const results = await db.$client.batch(bound);
-  return results.map((result, i) => queries[i]?.mapResult(result, true)) as never;
+  const results = await db.$client.batch<Record<string, unknown>>(bound);
+  return results.map((result, i) => {
+    const query = queries[i]!;
+    const [row] = result.results ?? [];
+    // The rows come as objects: of two columns with one name the first is lost, and what follows shifts.
+    if (query.fields && row && Object.keys(row).length < query.fields.length) {
+      throw new Error(`two columns of a select have one name: ${query.getQuery().sql}`);
+    }
+    return query.mapResult(result, true);
+  }) as never;
 }

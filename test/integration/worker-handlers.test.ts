@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import wranglerToml from "../../wrangler.toml?raw";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { JOBS } from "../../src/jobs.ts";
+import { JOBS, triggerOf } from "../../src/jobs.ts";
 import { playOutsideWorld, RESOLVER_URL, type OutsideWorld } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, wakeUpBatch } from "../support/outbound.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
@@ -100,12 +100,24 @@ describe("the cron handler", () => {
     return queued;
   }
 
-  it("knows every cron that the deployment has, and no other", () => {
-    const crons = /^crons = (\[.*\])$/m.exec(wranglerToml)![1]!;
-    expect(Object.keys(JOBS)).toEqual(JSON.parse(crons));
+  const crons = JSON.parse(/^crons = (\[.*\])$/m.exec(wranglerToml)![1]!) as string[];
+
+  it("knows every cron that the deployment has, and each job has one", () => {
+    expect(crons.map(triggerOf)).toEqual(Object.keys(JOBS));
   });
 
-  it.each(Object.keys(JOBS))("runs the jobs of %s without a failure, twice at once", async (cron) => {
+  it.each([
+    ["*/2 * * * *", "minutely"],
+    ["0 5 * * *", "daily"],
+    ["30 23 1 * *", "monthly"],
+    ["* * *", null],
+    ["soon", null],
+    ["0 0 1 * * 2026", null],
+  ])("takes %s for %s", (cron, trigger) => {
+    expect(triggerOf(cron)).toBe(trigger);
+  });
+
+  it.each(crons)("runs the jobs of %s without a failure, twice at once", async (cron) => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     await Promise.all([fire(cron), fire(cron)]);
     expect(logged.mock.calls).toEqual([]);
@@ -127,7 +139,7 @@ describe("the cron handler", () => {
 
   it("runs nothing for a cron that it does not know, and says so", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
-    expect(await fire("0 0 * * *")).toEqual([]);
+    expect(await fire("whenever")).toEqual([]);
     expect(logged.mock.calls.join()).toContain("unknown cron");
   });
 });

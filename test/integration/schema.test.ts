@@ -4,7 +4,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as schema from "../../src/db/schema.ts";
 // oxlint-disable-next-line import/default -- the test bundler makes the file into a text
-import source from "../../src/db/schema.ts?raw";
+import ledgerSource from "../../src/db/schema-ledger.ts?raw";
+import logSource from "../../src/db/schema-log.ts?raw";
+
+const source = ledgerSource + logSource;
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))

@@ -1,0 +1,310 @@
+/** Programs, their partners and rules, what the vendors said, and the money that follows from it. */
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
+import type { Condition, FlowActionType } from "../domain/flow.ts";
+import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
+import type { Outcome, PaymentDecision } from "../domain/payment.ts";
+import type { PayoutStatus } from "../domain/payout.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
+
+export const programs = sqliteTable("programs", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  owner_email: text().notNull(),
+  domain: text(),
+  currency: text().notNull().default("USD"),
+  default_commission_pct: real().notNull().default(20),
+  payout_term: text().notNull().default("NET-15"),
+  min_payout_cents: integer().notNull().default(0),
+  cookie_days: integer().notNull().default(60),
+  attribution: text().$type<"last" | "first">().notNull().default("last"),
+  auto_approve_days: integer(),
+  /** Which database holds the program's rows (`db/client.ts`). */
+  shard: integer().notNull().default(0),
+  api_key_hash: text().notNull().unique(),
+  api_key_last4: text().notNull(),
+  api_key_created_at: text().notNull(),
+  api_key_last_used_at: text(),
+  /** Sealed (`lib/seal.ts`): `<key id>.<iv>.<ciphertext>`. The previous one stays valid until its `_until`. */
+  provider_a_webhook_secret: text(),
+  provider_a_webhook_secret_previous: text(),
+  provider_a_webhook_secret_previous_until: text(),
+  provider_b_webhook_secret: text(),
+  provider_b_webhook_secret_previous: text(),
+  provider_b_webhook_secret_previous_until: text(),
+  provider_a_api_key: text(),
+  provider_a_last_event_at: text(),
+  provider_b_last_event_at: text(),
+  created_at: text().notNull(),
+  updated_at: text().notNull(),
+});
+
+export const partners = sqliteTable(
+  "partners",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    email: text().notNull(),
+    first_name: text(),
+    last_name: text(),
+    slug: text().notNull(),
+    status: text().$type<PartnerStatus>().notNull().default("invited"),
+    commission_pct: real(),
+    payout_method: text().$type<PayoutMethod>(),
+    payout_email: text(),
+    provider_a_account_id: text(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
+    /** What `search` looks in, in lower case: SQLite lowers ASCII only. */
+    search_text: text().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    index("partners_list").on(t.program_id, t.id),
+    index("partners_status").on(t.program_id, t.status, t.id),
+    uniqueIndex("partners_email").on(t.program_id, sql`lower(${t.email})`),
+  ],
+);
+
+/** Every slug a partner ever had: links with an old one keep working, and nobody else can take it. WITHOUT ROWID. */
+export const partnerSlugs = sqliteTable(
+  "partner_slugs",
+  {
+    program_id: text().notNull(),
+    slug_key: text().notNull(),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.slug_key] })],
+);
+
+export const flows = sqliteTable(
+  "flows",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    name: text().notNull(),
+    event: text().$type<"transaction_completed">().notNull().default("transaction_completed"),
+    action_type: text().$type<FlowActionType>().notNull(),
+    action_value: real().notNull(),
+    conditions: text({ mode: "json" }).$type<Condition[]>().notNull(),
+    priority: real().notNull().default(0),
+    active: integer({ mode: "boolean" }).notNull().default(true),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [index("flows_order").on(t.program_id, t.priority)],
+);
+
+/** One row per verified vendor event; `audit_event_id` is null until its audit event is written. WITHOUT ROWID. */
+export const providerEvents = sqliteTable(
+  "provider_events",
+  {
+    program_id: text().notNull(),
+    provider: text().$type<ProviderName>().notNull(),
+    event_id: text().notNull(),
+    event_type: text().notNull(),
+    occurred_at: text().notNull(),
+    received_at: text().notNull(),
+    recorded_by: text().notNull(),
+    outcome: text(),
+    ignored: text(),
+    audit_event_id: text(),
+    body: text(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.provider, t.event_id] }),
+    index("provider_events_open")
+      .on(t.received_at)
+      .where(sql`audit_event_id is null`),
+    index("provider_events_body")
+      .on(t.received_at)
+      .where(sql`body is not null`),
+  ],
+);
+
+/** What the vendors said, append-only, under the vendor's own ids. WITHOUT ROWID. */
+export const facts = sqliteTable(
+  "facts",
+  {
+    program_id: text().notNull(),
+    provider: text().$type<ProviderName>().notNull(),
+    /** `<vendor event id>#<position>`. */
+    fact_id: text().notNull(),
+    kind: text().notNull(),
+    occurred_at: text().notNull(),
+    /** The reference in lower case, for the look-up of its partner. */
+    ref_key: text(),
+    data: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.provider, t.fact_id] })],
+);
+
+/** By which vendor ids a fact is found: two facts that share a payment alias speak of one payment. WITHOUT ROWID. */
+export const factSubjects = sqliteTable(
+  "fact_subjects",
+  {
+    program_id: text().notNull(),
+    provider: text().$type<ProviderName>().notNull(),
+    scope: text().$type<"payment" | "subscription" | "customer">().notNull(),
+    subject: text().notNull(),
+    fact_id: text().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.provider, t.scope, t.subject, t.fact_id] }),
+    index("fact_subjects_fact").on(t.program_id, t.provider, t.fact_id),
+  ],
+);
+
+export const payments = sqliteTable(
+  "payments",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    provider: text().$type<ProviderName>().notNull(),
+    provider_transaction_id: text().notNull(),
+    outcome: text().$type<Outcome>(),
+    partner_id: text(),
+    ref: text(),
+    currency: text().notNull(),
+    txn_amount_cents: integer().notNull(),
+    gross_cents: integer().notNull(),
+    /** Approved adjustments net of tax, never above `txn_amount_cents`. */
+    adjusted_cents: integer().notNull().default(0),
+    customer_email: text(),
+    customer_id: text(),
+    subscription_id: text(),
+    decision: text({ mode: "json" }).$type<PaymentDecision>(),
+    /** Bumped by every recorded fact that concerns the payment; settling is a compare-and-set on it. */
+    facts_revision: integer().notNull().default(0),
+    settled_revision: integer().notNull().default(0),
+    erased_at: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
+    index("payments_list").on(t.program_id, t.id),
+    index("payments_subscription")
+      .on(t.program_id, t.subscription_id)
+      .where(sql`subscription_id is not null`),
+    index("payments_customer")
+      .on(t.program_id, t.customer_id)
+      .where(sql`customer_id is not null`),
+    index("payments_partner").on(t.partner_id, t.outcome),
+    index("payments_unsettled")
+      .on(t.updated_at)
+      .where(sql`settled_revision < facts_revision`),
+  ],
+);
+
+export const commissions = sqliteTable(
+  "commissions",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+    payment_id: text().references(() => payments.id),
+    flow_id: text(),
+    payout_id: text().references(() => payouts.id),
+    kind: text().$type<CommissionKind>().notNull(),
+    source_commission_id: text(),
+    status: text().$type<CommissionStatus>().notNull(),
+    flagged: integer({ mode: "boolean" }).notNull().default(false),
+    review_reason: text(),
+    /** Reasons the owner has cleared, comma-separated; the same fact does not flag again. */
+    dismissed_reasons: text().notNull().default(""),
+    rejected_reason: text(),
+    amount_cents: integer().notNull(),
+    txn_amount_cents: integer().notNull(),
+    currency: text().notNull(),
+    provider: text().$type<ProviderName>(),
+    provider_transaction_id: text(),
+    subscription_id: text(),
+    customer_email: text(),
+    rate: text({ mode: "json" }).$type<Rate>().notNull(),
+    note: text(),
+    created_at: text().notNull(),
+    approved_at: text(),
+    paid_at: text(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    index("commissions_list").on(t.program_id, t.id),
+    index("commissions_status").on(t.program_id, t.status, t.id),
+    index("commissions_partner").on(t.partner_id, t.id),
+    index("commissions_payment").on(t.payment_id),
+    index("commissions_payout")
+      .on(t.payout_id)
+      .where(sql`payout_id is not null`),
+    index("commissions_payable")
+      .on(t.program_id, t.partner_id, t.currency, t.created_at)
+      .where(sql`status = 'approved' and payout_id is null`),
+    uniqueIndex("commissions_one_sale")
+      .on(t.payment_id, t.partner_id)
+      .where(sql`kind = 'sale'`),
+  ],
+);
+
+export const payouts = sqliteTable(
+  "payouts",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+    amount_cents: integer().notNull(),
+    currency: text().notNull(),
+    status: text().$type<PayoutStatus>().notNull(),
+    method: text().$type<PayoutMethod>(),
+    period_start: text(),
+    period_end: text().notNull(),
+    due_at: text().notNull(),
+    commission_count: integer().notNull(),
+    reference: text(),
+    failure_code: text(),
+    failure_message: text(),
+    /** The transfer attempt: its number and frozen parameters are stored before the vendor is called. */
+    attempt: integer().notNull().default(0),
+    attempt_params: text(),
+    attempt_started_at: text(),
+    reconcile_at: text(),
+    created_at: text().notNull(),
+    paid_at: text(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    index("payouts_list").on(t.program_id, t.id),
+    index("payouts_status").on(t.program_id, t.status, t.id),
+    index("payouts_partner").on(t.partner_id, t.id),
+    index("payouts_processing")
+      .on(t.reconcile_at)
+      .where(sql`status = 'processing'`),
+  ],
+);
+
+/** The months for which the cron has generated a program's payouts: canceled ones are not made again. WITHOUT ROWID. */
+export const payoutRuns = sqliteTable(
+  "payout_runs",
+  {
+    program_id: text().notNull(),
+    period_end: text().notNull(),
+    finished_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
+);

@@ -1,0 +1,215 @@
+/** What happened and who was told: the audit log, clicks, endpoints and deliveries, replies, sign-in. */
+import { sql } from "drizzle-orm";
+import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { DeliveryStatus } from "../domain/delivery.ts";
+import { programs } from "./schema-ledger.ts";
+
+/** The audit log: the list order, the time filter and the pages all come from the key. WITHOUT ROWID. */
+export const events = sqliteTable(
+  "events",
+  {
+    program_id: text().notNull(),
+    id: text().notNull(),
+    type: text().notNull(),
+    payload: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    created_at: text().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.id] }),
+    index("events_type")
+      .on(t.program_id, t.type, t.id)
+      .where(sql`type <> 'click'`),
+  ],
+);
+
+/** Exact counts of events by UTC day, kept by every write of an event. WITHOUT ROWID. */
+export const eventCounts = sqliteTable(
+  "event_counts",
+  {
+    program_id: text().notNull(),
+    type: text().notNull(),
+    day: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
+);
+
+/** Recorded clicks by partner and UTC day. WITHOUT ROWID. */
+export const clickCounts = sqliteTable(
+  "click_counts",
+  {
+    program_id: text().notNull(),
+    partner_id: text().notNull(),
+    day: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.day] })],
+);
+
+/** Clicks not recorded, by reason and UTC day. WITHOUT ROWID. */
+export const clickDrops = sqliteTable(
+  "click_drops",
+  {
+    program_id: text().notNull(),
+    day: text().notNull(),
+    reason: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.day, t.reason] })],
+);
+
+/** Batches of clicks already flushed: what makes a repeated flush do nothing. WITHOUT ROWID. */
+export const clickBatches = sqliteTable("click_batches", {
+  id: text().primaryKey(),
+  flushed_at: text().notNull(),
+});
+
+/** The click objects that ever took a click, so that the cron finds forgotten alarms. WITHOUT ROWID. */
+export const clickObjects = sqliteTable("click_objects", {
+  name: text().primaryKey(),
+  created_at: text().notNull(),
+});
+
+export const webhookEndpoints = sqliteTable(
+  "webhook_endpoints",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    url: text().notNull(),
+    /** Sealed; the previous one signs too until `secret_previous_until`. */
+    secret: text().notNull(),
+    secret_previous: text(),
+    secret_previous_until: text(),
+    events: text({ mode: "json" }).$type<string[]>().notNull(),
+    description: text(),
+    active: integer({ mode: "boolean" }).notNull().default(true),
+    /** Failed attempts since the last success, and since when: what automatic disabling looks at. */
+    failing_since: text(),
+    failure_count: integer().notNull().default(0),
+    disabled_at: text(),
+    deleted_at: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    index("webhook_endpoints_program")
+      .on(t.program_id, t.id)
+      .where(sql`deleted_at is null`),
+  ],
+);
+
+/** The exact body of an event as it is signed and sent, once for all its deliveries. WITHOUT ROWID. */
+export const messages = sqliteTable("messages", {
+  event_id: text().primaryKey(),
+  program_id: text().notNull(),
+  event: text().notNull(),
+  body: text().notNull(),
+  created_at: text().notNull(),
+});
+
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    id: text().primaryKey(),
+    program_id: text().notNull(),
+    endpoint_id: text()
+      .notNull()
+      .references(() => webhookEndpoints.id),
+    event_id: text().notNull(),
+    event: text().notNull(),
+    status: text().$type<DeliveryStatus>().notNull().default("pending"),
+    attempt_count: integer().notNull().default(0),
+    next_attempt_at: text(),
+    /** While `delivering`: nobody else may attempt it before this instant. */
+    claimed_until: text(),
+    created_at: text().notNull(),
+    completed_at: text(),
+  },
+  (t) => [
+    index("deliveries_endpoint").on(t.endpoint_id, t.id),
+    index("deliveries_event").on(t.event_id),
+    // By endpoint first: however much one endpoint has waiting, the next of each is found at once.
+    index("deliveries_lane")
+      .on(t.endpoint_id, t.status, t.next_attempt_at)
+      .where(sql`status in ('pending', 'delivering')`),
+  ],
+);
+
+/** Events that an endpoint was subscribed to but, not being active then, was not sent: what `recover` reads. WITHOUT ROWID. */
+export const missedDeliveries = sqliteTable(
+  "missed_deliveries",
+  {
+    endpoint_id: text().notNull(),
+    event_id: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.endpoint_id, t.event_id] })],
+);
+
+/** WITHOUT ROWID. */
+export const deliveryAttempts = sqliteTable(
+  "delivery_attempts",
+  {
+    delivery_id: text().notNull(),
+    number: integer().notNull(),
+    started_at: text().notNull(),
+    duration_ms: integer().notNull(),
+    status_code: integer(),
+    error: text(),
+    response_excerpt: text(),
+  },
+  (t) => [primaryKey({ columns: [t.delivery_id, t.number] })],
+);
+
+/** Replies kept for `Idempotency-Key`; a row without a reply belongs to a request that still runs. WITHOUT ROWID. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    program_id: text().notNull(),
+    key: text().notNull(),
+    request_hash: text().notNull(),
+    claimed_by: text().notNull(),
+    status_code: integer(),
+    body: text(),
+    created_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.key] }), index("idempotency_keys_age").on(t.created_at)],
+);
+
+/** One-time sign-in links, by the SHA-256 of their token. WITHOUT ROWID. */
+export const signInLinks = sqliteTable(
+  "sign_in_links",
+  {
+    token_hash: text().primaryKey(),
+    audience: text().$type<"owner" | "partner">().notNull(),
+    email: text().notNull(),
+    /** Whom it signs in; null for an unknown address, whose request is counted all the same. */
+    program_id: text(),
+    partner_id: text(),
+    created_at: text().notNull(),
+    expires_at: text().notNull(),
+    used_at: text(),
+  },
+  (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
+);
+
+/** WITHOUT ROWID. */
+export const sessions = sqliteTable(
+  "sessions",
+  {
+    token_hash: text().primaryKey(),
+    audience: text().$type<"owner" | "partner">().notNull(),
+    email: text().notNull(),
+    program_id: text().notNull(),
+    partner_id: text(),
+    created_at: text().notNull(),
+    expires_at: text().notNull(),
+  },
+  (t) => [index("sessions_program").on(t.program_id, t.audience), index("sessions_partner").on(t.partner_id)],
+);
+
+/** What a lost race runs into: inserting anything here fails the whole batch (`core/commit.ts`). */
+export const commitGuards = sqliteTable("commit_guards", { lost_race: integer().notNull() }, () => [
+  check("lost_race", sql`lost_race = 0`),
+]);

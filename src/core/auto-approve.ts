@@ -7,7 +7,7 @@ import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
 
-/** A chunk is one transaction of six statements. */
+/** A chunk is one read and one transaction, eight statements. */
 const COMMISSIONS_PER_CHUNK = 2_000;
 /** Statements of a run stay well below the platform's 1,000 an invocation; the next run does what is left. */
 const CHUNKS_PER_RUN = 100;

@@ -66,7 +66,7 @@ const MAX_LISTED = 500;
  * forward. A rerun creates nothing new" (contract §7). Also two runs at once make nothing twice: every payout is
  * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
  *
- * Partners are taken in at most 101 chunks, each a transaction of six statements, so a run is at most 612 statements
+ * Partners are taken in at most 101 chunks, each a transaction of seven statements, so a run is at most 712 statements
  * however many partners there are. A run that dies between two chunks is finished by the next one.
  */
 export async function generatePayouts(ctx: ProgramCtx, input: GenerationInput): Promise<Generation> {
@@ -117,15 +117,18 @@ const PARTNER_WEIGHT = 10;
 const CHUNK_WEIGHT = 10_000;
 const MAX_CHUNKS = 100;
 
-/** The last partner of each chunk, in order. The chunks grow with the program, so that their number does not. */
+/**
+ * The last partner of each chunk, in order. The chunks grow with the program, so that their number does not. (D1 binds
+ * numbers as REAL: without the cast each partner would be a chunk of its own.)
+ */
 function chunkBounds(ctx: ProgramCtx, period_end: number) {
   return ctx.db.all<{ upto: string }>(sql`
     with weighed as (
       select c.partner_id as partner_id, count(*) + ${PARTNER_WEIGHT} as weight from commissions c
       where ${payable(ctx, "c", period_end)} group by c.partner_id),
     placed as (
-      select partner_id, (sum(weight) over (order by partner_id) - weight)
-        / max(${CHUNK_WEIGHT}, (sum(weight) over () + ${MAX_CHUNKS - 1}) / ${MAX_CHUNKS}) as chunk from weighed)
+      select partner_id, cast((sum(weight) over (order by partner_id) - weight)
+        / max(${CHUNK_WEIGHT}, sum(weight) over () / ${MAX_CHUNKS}) as integer) as chunk from weighed)
     select max(partner_id) as upto from placed group by chunk order by chunk`);
 }
 

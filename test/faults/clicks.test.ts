@@ -1,9 +1,10 @@
 /** Clicks on the real runtime while it is killed and clients hang up (issue 5, "Exactly once"). */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { call, makeBenchWorld, VISITOR, type BenchWorld } from "../bench/cases.ts";
@@ -11,6 +12,8 @@ import { rawRequest } from "../bench/load.ts";
 import { buildWorker, startRawService, type RawService } from "../bench/raw-service.ts";
 
 const KILLS = Number(process.env["FAULT_ROUNDS"] ?? 20);
+/** Seconds; 600 shows what the issue asks, the memory is level long before. */
+const AWAY = Number(process.env["FAULT_SECONDS"] ?? 20);
 const CLIENTS = 48;
 
 let build: string;
@@ -181,4 +184,48 @@ describe("clicks exactly once", () => {
     assert.deepEqual(Object.keys(visitors.statuses), ["202"], "everyone who stayed was answered");
     await expectExactlyOnce(visitors);
   });
+
+  it(
+    `the database away for ${AWAY} s under load: memory stays bounded, nothing answered 202 is lost`,
+    {
+      timeout: (AWAY + 300) * 1000,
+    },
+    async () => {
+      const visitors = new Visitors();
+      const unlock = await lockDatabase();
+      const clients = Array.from({ length: CLIENTS }, () => visitors.browse());
+      await sleep(5_000);
+      const early = await residentMegabytes(service.runtime);
+      let highest = early;
+      for (let i = 0; i < AWAY; i++) {
+        await sleep(1_000);
+        highest = Math.max(highest, await residentMegabytes(service.runtime));
+      }
+      visitors.stop();
+      await Promise.all(clients);
+      await assert.rejects(readLog, /GET .*: 500/, "the database was away");
+      assert.deepEqual(Object.keys(visitors.statuses), ["202"]);
+      assert.ok(highest < early + 200, `${early} MB grew to ${highest} MB`);
+      unlock();
+      await expectExactlyOnce(visitors);
+    },
+  );
 });
+
+/** Takes the write lock of the database file: every write of the Worker fails until it is given back. */
+async function lockDatabase(): Promise<() => void> {
+  const folder = join(state, "d1", "miniflare-D1DatabaseObject");
+  const file = (await readdir(folder)).find((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
+  assert.ok(file, "the database's file");
+  const database = new DatabaseSync(join(folder, file));
+  database.exec("begin immediate");
+  return () => {
+    database.exec("rollback");
+    database.close();
+  };
+}
+
+async function residentMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}

@@ -139,7 +139,7 @@ export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpo
   });
 }
 
-async function readEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
+export async function readEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
   const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
   if (!endpoint) throw notFound("webhook endpoint");
   return endpoint;

@@ -5,6 +5,7 @@ import { currentSession, homeOf, type PageEnv } from "../session.ts";
 import { assets } from "./assets.ts";
 import { dashboard } from "./dashboard/index.ts";
 import { renderPageError } from "./errors.tsx";
+import { portal } from "./portal/index.ts";
 import { signIn } from "./sign-in/sign-in.tsx";
 
 /** A CSV of partners is the largest thing a form sends. */
@@ -30,6 +31,7 @@ pages.get("/", async (c) => {
 pages.route("/", assets);
 pages.route("/", signIn);
 pages.route("/dashboard", dashboard);
+pages.route("/portal", portal);
 for (const path of ["/dashboard/*", "/portal/*"]) {
   pages.get(path, () => {
     throw notFound("page");

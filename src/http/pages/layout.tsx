@@ -84,6 +84,25 @@ export function Plain({ children }: Children) {
   );
 }
 
+/** The service's own mark, for the pages that belong to no program. */
+export function Mark() {
+  return (
+    <p class="program">
+      <span class="program-mark" aria-hidden="true">
+        <svg viewBox="0 0 32 32">
+          <path
+            d="M10 20a5 5 0 0 1 0-8h4m8 8a5 5 0 0 0 0-8h-4m-6 4h8"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="2.6"
+            stroke-linecap="round"
+          />
+        </svg>
+      </span>
+    </p>
+  );
+}
+
 /** The head of a page: its one `h1`, a sentence on what it is for, and what can be done. */
 export function PageHead({
   title,
@@ -104,10 +123,12 @@ export function PageHead({
         </p>
       ) : null}
       <div class="page-head-row">
-        <h1>{title}</h1>
+        <div>
+          <h1>{title}</h1>
+          {lede ? <p class="lede">{lede}</p> : null}
+        </div>
         {actions ? <div class="actions">{actions}</div> : null}
       </div>
-      {lede ? <p class="lede">{lede}</p> : null}
     </header>
   );
 }

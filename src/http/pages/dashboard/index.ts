@@ -1,12 +1,32 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
+import { commissions } from "./commissions.tsx";
+import { events } from "./events.tsx";
+import { flows } from "./flows.tsx";
+import { integration } from "./integration.tsx";
 import { overview } from "./overview.tsx";
 import { partnerImport } from "./partner-import.tsx";
 import { partners } from "./partners.tsx";
+import { payments } from "./payments.tsx";
+import { payoutChosen } from "./payout-chosen.tsx";
+import { payoutNew } from "./payout-new.tsx";
+import { payouts } from "./payouts.tsx";
+import { settings } from "./settings.tsx";
+import { webhooks } from "./webhooks.tsx";
 
 /** `/dashboard`: the owner's pages (contract §11). They call the verbs of core, as the API does. */
 export const dashboard = new Hono<PageEnv>()
   .use("*", requireSession("owner"))
   .route("/", overview)
   .route("/partners/import", partnerImport)
-  .route("/partners", partners);
+  .route("/partners", partners)
+  .route("/flows", flows)
+  .route("/commissions", commissions)
+  .route("/payments", payments)
+  .route("/payouts/new", payoutNew)
+  .route("/payouts/chosen", payoutChosen)
+  .route("/payouts", payouts)
+  .route("/events", events)
+  .route("/webhooks", webhooks)
+  .route("/integration", integration)
+  .route("/settings", settings);

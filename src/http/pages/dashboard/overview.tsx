@@ -24,10 +24,10 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       <PageHead title="Overview" actions={<Spans days={days} />} />
       <Setup program={program} seen={seen.seen} />
       <Owed overview={seen} currency={program.currency} />
-      <div class="grid">
+      <div class="grid three">
         <Plots overview={seen} currency={program.currency} />
-        <Top overview={seen} currency={program.currency} days={days} />
       </div>
+      <Top overview={seen} currency={program.currency} days={days} />
     </>,
   );
 });
@@ -54,7 +54,7 @@ function Owed({ overview, currency }: { overview: Overview; currency: string }) 
     <dl class="stats">
       <Stat
         label="To review"
-        value={plural(count, "commission")}
+        value={<Count of={count} />}
         note={count === 0 ? "Nothing waits" : <ReviewLink flagged={flagged} />}
       />
       <Stat

@@ -8,7 +8,7 @@ import { partnerText } from "../parts/partner.tsx";
 import { DailyPlot } from "../parts/plot.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts, Table } from "../parts/table.tsx";
-import { payoutMethodText } from "./partner-fields.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
 
 interface PartnerDetailProps {
   partner: Partner;

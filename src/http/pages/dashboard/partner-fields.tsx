@@ -1,8 +1,8 @@
 import type { Program } from "../../../core/context.ts";
 import type { Partner } from "../../../core/partners.ts";
-import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import { FormFields, type Problems } from "../forms.ts";
-import { Field, SelectField, type Option } from "../parts/form.tsx";
+import { Field, SelectField } from "../parts/form.tsx";
+import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 
 const TEXTS = ["email", "slug", "first_name", "last_name", "payout_method", "payout_email"] as const;
 
@@ -34,22 +34,6 @@ export function partnerInput(fields: FormFields) {
     payout_email: fields.textOrNull("payout_email"),
   };
 }
-
-const METHOD_TEXTS: Record<(typeof PAYOUT_METHODS)[number], string> = {
-  wallet: "Wallet",
-  provider_a: "Provider A account",
-  bank_transfer: "Bank transfer",
-  crypto: "Crypto",
-};
-
-export function payoutMethodText(method: (typeof PAYOUT_METHODS)[number] | null): string {
-  return method === null ? "Not set" : METHOD_TEXTS[method];
-}
-
-export const PAYOUT_METHOD_OPTIONS: Option[] = [
-  { value: "", label: "Not set" },
-  ...PAYOUT_METHODS.map((value) => ({ value, label: METHOD_TEXTS[value] })),
-];
 
 interface PartnerFieldsProps {
   values: PartnerValues;

@@ -124,7 +124,7 @@ function providerStep(program: Program, provider: ProviderName, connected: boole
         </>
       ) : (
         <>
-          Paste its signing secret, and give it our webhook address.{" "}
+          Paste its signing secret, and give it our webhook address. One of the two providers is enough.{" "}
           <a href={`/dashboard/settings#${provider}`}>Open settings</a>
         </>
       ),

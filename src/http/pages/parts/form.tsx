@@ -48,6 +48,8 @@ function ProblemSummary({ problems }: { problems: Problems }) {
 
 interface FieldProps {
   name: string;
+  /** Tells this field from others of the same name, where a page has several forms. */
+  id?: string;
   label: Child;
   value?: string | number | null | undefined;
   problems?: Problems | undefined;
@@ -66,7 +68,7 @@ interface FieldProps {
 
 /** A labelled input with its hint and, beside it, what is wrong with it. */
 export function Field({ name, label, problems, hint, unit, value, ...input }: FieldProps) {
-  const { id, described, problem } = about(name, problems, hint);
+  const { id, described, problem } = about(input.id ?? name, problems, hint);
   return (
     <div class={classes("field", problem !== undefined && "has-problem", input.class)}>
       <label for={id}>

@@ -45,7 +45,7 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
           preserveAspectRatio="none"
           role="img"
           aria-label={`${title} by day, ${first} to ${last}; at most ${format(top)} on a day`}
-          class={`plot-bars ${tone}`}
+          class={`plot-bars tone-${tone}`}
         >
           {points.map(({ day, value }, i) => {
             const height = Math.abs(value) * scale;
@@ -74,6 +74,7 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
             y2={round(zero || HEIGHT)}
           />
         </svg>
+        {values.every((value) => value === 0) ? <p class="plot-none">None in these days</p> : null}
         <p class="plot-ends" aria-hidden="true">
           <span>{first}</span>
           <span>{last}</span>
@@ -96,8 +97,8 @@ export function ShareBar({ value, of }: { value: number; of: number }) {
   const width = of > 0 ? round((Math.max(value, 0) / of) * 100) : 0;
   return (
     <svg class="share" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="share-track" width={100} height={6} rx={3} />
-      <rect class="share-bar" width={width} height={6} rx={3} />
+      <rect class="share-track" width={100} height={6} />
+      <rect class="share-bar" width={width} height={6} />
     </svg>
   );
 }

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { classes } from "../page.tsx";
 import { countText } from "./figures.tsx";
 
 export interface Column {
@@ -7,6 +8,8 @@ export interface Column {
   align?: "end";
   /** Read by screen readers only: for a column of buttons or boxes. */
   hidden?: boolean;
+  /** Takes the room that the others leave. */
+  grow?: boolean;
 }
 
 interface TableProps {
@@ -16,14 +19,15 @@ interface TableProps {
   rows: readonly (readonly Child[])[];
 }
 
-/** A table that turns into a list of cards on a phone; the roles keep it a table there. The first cell names its row. */
+/** A table that turns into a list of cards on a phone; the roles keep it a table there. */
 export function Table({ label, columns, rows }: TableProps) {
+  const places = columns.map((_, i) => placeOf(columns, i));
   return (
     <table class="list" role="table" aria-label={label}>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column) => (
-            <th role="columnheader" scope="col" class={column.align}>
+            <th role="columnheader" scope="col" class={classes(column.align, column.grow && "grow")}>
               {column.hidden ? <span class="visually-hidden">{column.label}</span> : column.label}
             </th>
           ))}
@@ -33,7 +37,11 @@ export function Table({ label, columns, rows }: TableProps) {
         {rows.map((cells) => (
           <tr role="row">
             {cells.map((cell, i) => (
-              <td role="cell" class={columns[i]?.align} data-label={columns[i]?.hidden ? undefined : columns[i]?.label}>
+              <td
+                role="cell"
+                class={classes(columns[i]?.align, places[i])}
+                data-label={places[i] === undefined ? columns[i]?.label : undefined}
+              >
                 {cell}
               </td>
             ))}
@@ -42,6 +50,16 @@ export function Table({ label, columns, rows }: TableProps) {
       </tbody>
     </table>
   );
+}
+
+/**
+ * Where a cell stands in its card: the box to tick, then what names the row, the sum at the end of the first line;
+ * buttons below; the others between, with the name of their column.
+ */
+function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
+  if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";
+  if (i === columns.findIndex(({ hidden }) => !hidden)) return "at-lead";
+  return i === columns.findLastIndex(({ hidden }) => !hidden) && columns[i]?.align === "end" ? "at-sum" : undefined;
 }
 
 /** What the pager needs of a page of a list. */

@@ -24,7 +24,7 @@ import {
 } from "../../session.ts";
 import { email } from "../../validate.ts";
 import { FormFields, judge, type Problems } from "../forms.ts";
-import { Plain } from "../layout.tsx";
+import { Mark, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { signInMail } from "./mail.tsx";
@@ -118,7 +118,7 @@ function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
     c,
     { title: "Sign in", status: problems ? 422 : 200 },
     <Welcome title="Sign in">
-      <p class="muted">For program owners and partners. We e-mail you a link; there is no password.</p>
+      <p class="muted">For program owners and partners. We send you a link; there is no password.</p>
       <Form action="/sign-in" class="stack" problems={problems}>
         <Field
           name="email"
@@ -227,6 +227,7 @@ function refusedPage(c: Context<PageEnv>, title: string, reason: string) {
 function Welcome({ title, children }: { title: string; children: Child }) {
   return (
     <Plain>
+      <Mark />
       <div class="card prose">
         <h1>{title}</h1>
         {children}

@@ -1,0 +1,77 @@
+import type { Endpoint } from "../../../core/webhooks.ts";
+import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../../domain/event.ts";
+import { FormFields, type Problems } from "../forms.ts";
+import { Checkbox, Field } from "../parts/form.tsx";
+
+/** An endpoint as its form shows it. */
+export interface EndpointValues {
+  url: string;
+  description: string;
+  events: string[];
+}
+
+export function endpointValues(of: FormFields | Endpoint): EndpointValues {
+  if (!(of instanceof FormFields)) return { url: of.url, description: of.description ?? "", events: of.events };
+  return { url: of.text("url"), description: of.text("description"), events: of.all("events") };
+}
+
+/** What was typed, as the schemas of the API take it. */
+export function endpointInput(fields: FormFields) {
+  const { url, description, events } = endpointValues(fields);
+  return { url, description: description || null, events };
+}
+
+const EVENT_TEXTS: Record<OutboundEventType, string> = {
+  "commission.created": "A payment made a commission",
+  "commission.updated": "A commission was approved, rejected or worked out again",
+  "partner.created": "A partner was added",
+  "partner.updated": "A partner's details or status changed",
+  "payout.generated": "A payout was prepared",
+  "payout.paid": "A payout was paid",
+};
+
+export function EndpointFields({ values, problems }: { values: EndpointValues; problems?: Problems | undefined }) {
+  const problem = problems?.fields.events;
+  return (
+    <>
+      <Field
+        name="url"
+        label="Address"
+        type="url"
+        inputmode="url"
+        value={values.url}
+        problems={problems}
+        required={true}
+        placeholder="https://api.example.com/webhooks"
+        hint="https only, and reachable from the internet."
+      />
+      <Field name="description" label="Description" value={values.description} problems={problems} maxlength={500} />
+      <fieldset aria-describedby={problem === undefined ? undefined : "f-events-problem"}>
+        <legend>What to send</legend>
+        <div class="rows">
+          <Checkbox
+            name="events"
+            value="*"
+            label="Everything"
+            checked={values.events.includes("*")}
+            hint="What comes later too."
+          />
+          {OUTBOUND_EVENT_TYPES.map((type) => (
+            <Checkbox
+              name="events"
+              value={type}
+              label={<code>{type}</code>}
+              checked={values.events.includes(type)}
+              hint={EVENT_TEXTS[type]}
+            />
+          ))}
+        </div>
+        {problem === undefined ? null : (
+          <p class="problem" id="f-events-problem">
+            Choose at least one.
+          </p>
+        )}
+      </fieldset>
+    </>
+  );
+}

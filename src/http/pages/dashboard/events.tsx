@@ -1,0 +1,124 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { listEvents, type AuditEvent } from "../../../core/events.ts";
+import { AUDIT_EVENT_TYPES } from "../../../domain/event.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery, timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, SelectField } from "../parts/form.tsx";
+import { When } from "../parts/figures.tsx";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+
+const AT = "/dashboard/events";
+
+const listQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
+
+/** `/dashboard/events`: the audit log, newest first. */
+export const events = new Hono<PageEnv>().get("/", async (c) => {
+  const filter = filterOf(c, listQuery);
+  const page = await listEvents(c.var.ctx, filter.value);
+  const isFiltered = Object.keys(filter.texts).length > 0;
+  return framed(
+    c,
+    { title: "Events", at: AT },
+    <>
+      <PageHead
+        title="Events"
+        lede="Everything that happened in the program. Nothing here is ever changed or removed."
+      />
+      <form method="get" action={AT} class="filter" aria-label="Filter events">
+        <SelectField
+          name="type"
+          label="Type"
+          value={filter.value.type}
+          options={[{ value: "", label: "Any" }, ...AUDIT_EVENT_TYPES.map((value) => ({ value, label: value }))]}
+        />
+        <Field name="from" label="From" type="date" value={filter.texts.from} />
+        <Field name="to" label="To" type="date" value={filter.texts.to} />
+        <button type="submit">Filter</button>
+        {isFiltered ? <a href={AT}>Show all</a> : null}
+      </form>
+      <section class="card flush">
+        {page.total === 0 ? (
+          isFiltered ? (
+            <Empty title="No event matches">
+              <a href={AT}>Show all events</a>
+            </Empty>
+          ) : (
+            <Empty title="Nothing has happened yet">
+              Clicks, payments, commissions and every change you make will be listed here.
+            </Empty>
+          )
+        ) : (
+          <>
+            <Table
+              label="Events"
+              columns={[
+                { label: "When" },
+                { label: "Type" },
+                { label: "What", grow: true },
+                { label: "Open", hidden: true },
+              ]}
+              rows={page.data.map((event) => [
+                <When at={event.created_at} />,
+                <code>{event.type}</code>,
+                <What event={event} />,
+                <Links event={event} />,
+              ])}
+            />
+            <Pager page={page} path={AT} query={filter.texts} />
+          </>
+        )}
+      </section>
+    </>,
+  );
+});
+
+/** Payload fields that lead to a page. */
+const PLACES: Record<string, string> = {
+  commission_id: "commissions",
+  partner_id: "partners",
+  payment_id: "payments",
+  payout_id: "payouts",
+  flow_id: "flows",
+  endpoint_id: "webhooks",
+};
+
+function What({ event: { payload, id, type } }: { event: AuditEvent }) {
+  return (
+    <details>
+      <summary>
+        {summaryOf(payload) || type}
+        <span class="visually-hidden">, details of {id}</span>
+      </summary>
+      <pre class="payload" tabindex={0} role="region" aria-label={`Payload of ${id}`}>
+        {JSON.stringify({ id, ...payload }, null, 1)}
+      </pre>
+    </details>
+  );
+}
+
+/** The pages of what the event speaks of. */
+function Links({ event: { payload } }: { event: AuditEvent }) {
+  return (
+    <span class="links">
+      {Object.entries(PLACES).map(([field, place]) => {
+        const target = payload[field];
+        return typeof target === "string" ? <a href={`/dashboard/${place}/${target}`}>{place.slice(0, -1)}</a> : null;
+      })}
+    </span>
+  );
+}
+
+const TELLING = ["slug", "ref", "landing", "name", "url", "event_type", "outcome", "status", "email"];
+
+/** The fields that tell the most, as far as the payload has them. */
+function summaryOf(payload: Record<string, unknown>): string {
+  const told = TELLING.flatMap((field) => {
+    const value = payload[field];
+    return typeof value === "string" && value !== "" ? [value] : [];
+  });
+  return told.slice(0, 3).join(", ");
+}

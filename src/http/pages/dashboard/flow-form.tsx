@@ -1,0 +1,184 @@
+import type { Flow } from "../../../core/flows.ts";
+import {
+  CONDITION_FIELDS,
+  CONDITION_OPS,
+  FLOW_ACTION_TYPES,
+  MAX_CONDITIONS,
+  type Condition,
+} from "../../../domain/flow.ts";
+import { FormFields, moneyValue, type Problems } from "../forms.ts";
+import { Checkbox, Field, SelectField } from "../parts/form.tsx";
+import { FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
+
+/** A flow as its form shows it: amounts with the decimals of the program's currency. */
+export interface FlowValues {
+  name: string;
+  action_type: string;
+  action_value: string;
+  priority: string;
+  active: boolean;
+  conditions: { field: string; op: string; value: string }[];
+}
+
+const SPARE_ROWS = 2;
+const EMPTY_ROW = { field: "", op: "eq", value: "" };
+
+export const NEW_FLOW: FlowValues = {
+  name: "",
+  action_type: "percentage",
+  action_value: "",
+  priority: "0",
+  active: true,
+  conditions: [],
+};
+
+export function flowValues(flow: Flow, currency: string): FlowValues {
+  const isFlat = flow.action_type === "flat";
+  return {
+    name: flow.name,
+    action_type: flow.action_type,
+    action_value: isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value),
+    priority: String(flow.priority),
+    active: flow.active,
+    conditions: flow.conditions.map(({ field, op, value }) => ({
+      field,
+      op,
+      value: typeof value === "number" ? moneyValue(value, currency) : value,
+    })),
+  };
+}
+
+export function typedFlow(fields: FormFields): FlowValues {
+  const rows = Array.from({ length: MAX_CONDITIONS }, (_, i) => ({
+    field: fields.text(`conditions.${i}.field`),
+    op: fields.text(`conditions.${i}.op`),
+    value: fields.text(`conditions.${i}.value`),
+  }));
+  return {
+    name: fields.text("name"),
+    action_type: fields.text("action_type"),
+    action_value: fields.text("action_value"),
+    priority: fields.text("priority"),
+    active: fields.has("active"),
+    conditions: rows.filter(({ field }) => field !== ""),
+  };
+}
+
+/** What was typed, as the schemas of the API take it. */
+export function flowInput(fields: FormFields, currency: string) {
+  const typed = typedFlow(fields);
+  const isFlat = typed.action_type === "flat";
+  return {
+    name: typed.name,
+    action_type: typed.action_type,
+    action_value: isFlat ? fields.money("action_value", currency) : fields.number("action_value"),
+    priority: fields.numberOrNull("priority") ?? 0,
+    active: typed.active,
+    conditions: typed.conditions.map(({ field, op, value }) => ({
+      field,
+      op,
+      value: field === "txn_amount_cents" ? amountOf(value, currency) : value,
+    })),
+  };
+}
+
+function amountOf(text: string, currency: string): number {
+  const fields = new FormData();
+  fields.set("amount", text);
+  return new FormFields(fields).money("amount", currency);
+}
+
+interface FlowFieldsProps {
+  values: FlowValues;
+  problems?: Problems | undefined;
+  currency: string;
+}
+
+export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
+  const rows = [...values.conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
+  return (
+    <>
+      <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+      <div class="fields two">
+        <SelectField
+          name="action_type"
+          label="The partner gets"
+          value={values.action_type}
+          options={FLOW_ACTION_TYPES.map((value) => ({
+            value,
+            label: value === "percentage" ? "a percentage of the payment" : "a flat amount per payment",
+          }))}
+          problems={problems}
+        />
+        <Field
+          name="action_value"
+          label="How much"
+          value={values.action_value}
+          problems={problems}
+          required={true}
+          inputmode="decimal"
+          hint={`Percent, or an amount such as 5.00. Amounts are read as ${currency} and paid in the payment's currency.`}
+        />
+      </div>
+      <fieldset>
+        <legend>For payments where all of these hold</legend>
+        <div class="rows">
+          {rows.map((row, i) => (
+            <ConditionRow row={row} index={i} problems={problems} />
+          ))}
+        </div>
+        <p class="hint">
+          Leave a row's first box at “no condition” to drop it. A flow without conditions applies to every payment.
+          Saving gives you {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
+        </p>
+      </fieldset>
+      <Field
+        name="priority"
+        label="Priority"
+        value={values.priority}
+        problems={problems}
+        inputmode="decimal"
+        hint="Higher is tried first. The first flow whose conditions all hold decides."
+      />
+      <Checkbox name="active" label="Active" checked={values.active} hint="Only active flows are tried." />
+    </>
+  );
+}
+
+const FIELD_OPTIONS = [
+  { value: "", label: "no condition" },
+  ...CONDITION_FIELDS.map((value) => ({ value, label: FIELD_TEXTS[value] })),
+];
+const OP_OPTIONS = CONDITION_OPS.map((value) => ({ value, label: OP_TEXTS[value] }));
+
+function ConditionRow({
+  row,
+  index,
+  problems,
+}: {
+  row: typeof EMPTY_ROW;
+  index: number;
+  problems: Problems | undefined;
+}) {
+  const name = (part: keyof Condition) => `conditions.${index}.${part}`;
+  const label = (text: string) => <span class="visually-hidden">{`Condition ${index + 1}: ${text}`}</span>;
+  return (
+    <div class="row">
+      <SelectField
+        name={name("field")}
+        label={label("field")}
+        options={FIELD_OPTIONS}
+        value={row.field}
+        problems={problems}
+      />
+      <SelectField
+        name={name("op")}
+        label={label("comparison")}
+        options={OP_OPTIONS}
+        value={row.op}
+        problems={problems}
+      />
+      <Field name={name("value")} label={label("value")} value={row.value} problems={problems} required={true} />
+    </div>
+  );
+}

@@ -1,0 +1,297 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type Flow } from "../../../core/flows.ts";
+import { simulateFlow, type Simulation } from "../../../core/simulate.ts";
+import { actionProblem } from "../../../domain/flow.ts";
+import { flowCreate } from "../../api/flows.ts";
+import type { PageEnv } from "../../session.ts";
+import { FormFields, judge, problemsOf, type Judged, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { ActionButton, Form } from "../parts/form.tsx";
+import { Badge, countText, Money, plural, rateText } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+import { conditionText } from "../parts/words.ts";
+import { FlowFields, flowInput, flowValues, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
+import type * as z from "zod";
+
+const AT = "/dashboard/flows";
+/** How many of the newest payments a preview works through, and how many of the changed ones it lists. */
+const SIMULATED = 500;
+const SHOWN = 20;
+
+const DONE = {
+  added: "The flow was added. It decides payments from now on.",
+  saved: "Saved. It decides payments from now on; what is decided stays.",
+  deleted: "The flow is deleted. Commissions it made stay.",
+  active: "The flow is active.",
+  inactive: "The flow is switched off.",
+};
+
+/** `/dashboard/flows` (contract §11: list, edit, simulate). */
+export const flows = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const list = await listFlows(c.var.ctx);
+    const { program } = c.var.session;
+    return framed(
+      c,
+      { title: "Flows", at: AT },
+      <>
+        <Done code={c.req.query("done")} texts={DONE} />
+        <PageHead
+          title="Flows"
+          lede={`Rules for special rates, tried from the top. The first that matches decides; if none does, the partner's own rate applies, else the program's ${program.default_commission_pct} %.`}
+          actions={
+            <a class="button primary" href={`${AT}/new`}>
+              Add flow
+            </a>
+          }
+        />
+        <section class="card flush">
+          {list.length === 0 ? (
+            <Empty
+              title="No flows, and none needed"
+              action={
+                <a class="button primary" href={`${AT}/new`}>
+                  Add your first flow
+                </a>
+              }
+            >
+              Every payment earns the partner's own rate or the program's. Add a flow for exceptions: more for large
+              payments, a flat amount for one partner.
+            </Empty>
+          ) : (
+            <Table
+              label="Flows in the order in which they are tried"
+              columns={[
+                { label: "Flow" },
+                { label: "If" },
+                { label: "Priority", align: "end" },
+                { label: "Status" },
+                { label: "Pays", align: "end" },
+                { label: "Switch", hidden: true },
+              ]}
+              rows={list.map((flow) => [
+                <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
+                <Conditions flow={flow} currency={program.currency} />,
+                String(flow.priority),
+                <Badge state={flow.active ? "active" : "off"} />,
+                rateText(flow, program.currency),
+                <ActionButton
+                  action={`${AT}/${flow.id}/switch`}
+                  values={{ active: String(!flow.active) }}
+                  label={
+                    <>
+                      {flow.active ? "Switch off" : "Switch on"}
+                      <span class="visually-hidden"> {flow.name}</span>
+                    </>
+                  }
+                />,
+              ])}
+            />
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/new", (c) => editPage(c, { flow: null, values: NEW_FLOW }))
+  .post("/new", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    return save(c, null, fields, async (input) => {
+      const flow = await createFlow(c.var.ctx, input);
+      return c.redirect(`${AT}/${flow.id}?done=added`, 303);
+    });
+  })
+  .get("/:id", async (c) => {
+    const flow = await getFlow(c.var.ctx, c.req.param("id"));
+    return editPage(c, { flow, values: flowValues(flow, c.var.session.program.currency) });
+  })
+  .post("/:id", async (c) => {
+    const flow = await getFlow(c.var.ctx, c.req.param("id"));
+    const fields = new FormFields(await c.req.formData());
+    return save(c, flow, fields, async (input) => {
+      await updateFlow(c.var.ctx, flow.id, input);
+      return c.redirect(`${AT}/${flow.id}?done=saved`, 303);
+    });
+  })
+  .post("/:id/switch", async (c) => {
+    const active = new FormFields(await c.req.formData()).text("active") === "true";
+    await updateFlow(c.var.ctx, c.req.param("id"), { active });
+    return c.redirect(`${AT}?done=${active ? "active" : "inactive"}`, 303);
+  })
+  .get("/:id/delete", async (c) => {
+    const flow = await getFlow(c.var.ctx, c.req.param("id"));
+    return framed(
+      c,
+      { title: `Delete ${flow.name}`, at: AT },
+      <>
+        <PageHead title={`Delete “${flow.name}”?`} back={{ href: `${AT}/${flow.id}`, label: flow.name }} />
+        <Form class="card stack form-narrow">
+          <p>
+            It is removed for good. Commissions it made stay as they are. To keep it for later, switch it off instead.
+          </p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Delete the flow
+            </button>
+            <a href={`${AT}/${flow.id}`}>Keep it</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/:id/delete", async (c) => {
+    await deleteFlow(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}?done=deleted`, 303);
+  });
+
+type Input = z.output<typeof flowCreate>;
+
+/** Saves what was typed, or with the other button only shows what it would have changed. */
+async function save(
+  c: Context<PageEnv>,
+  flow: Flow | null,
+  fields: FormFields,
+  verb: (input: Input) => Promise<Response>,
+): Promise<Response> {
+  const { currency } = c.var.session.program;
+  const values = typedFlow(fields);
+  const judged = judgeFlow(flowInput(fields, currency));
+  if (!judged.ok) return editPage(c, { flow, values, problems: judged.problems });
+  try {
+    if (!fields.has("simulate")) return await verb(judged.value);
+    const simulation = await simulateFlow(c.var.ctx, {
+      flow: judged.value,
+      last: SIMULATED,
+      ...(flow ? { flow_id: flow.id } : {}),
+    });
+    return await editPage(c, { flow, values, simulation });
+  } catch (error) {
+    return editPage(c, { flow, values, problems: problemsOf(error) });
+  }
+}
+
+function judgeFlow(input: unknown): Judged<Input> {
+  const judged = judge(flowCreate, input);
+  const problem = judged.ok ? actionProblem(judged.value) : null;
+  if (problem === null) return judged;
+  return { ok: false, problems: { message: "Please check the marked fields.", fields: { action_value: problem } } };
+}
+
+interface Edited {
+  flow: Flow | null;
+  values: FlowValues;
+  problems?: Problems;
+  simulation?: Simulation;
+}
+
+function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: Edited) {
+  const { currency } = c.var.session.program;
+  const title = flow ? flow.name : "Add flow";
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      {simulation || problems ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      <PageHead
+        title={title}
+        back={{ href: AT, label: "Flows" }}
+        actions={
+          flow ? (
+            <a class="button danger" href={`${AT}/${flow.id}/delete`}>
+              Delete
+            </a>
+          ) : undefined
+        }
+      />
+      {simulation ? <SimulationResult simulation={simulation} /> : null}
+      <Form action={flow ? `${AT}/${flow.id}` : `${AT}/new`} class="card stack form-wide" problems={problems}>
+        <FlowFields values={values} problems={problems} currency={currency} />
+        <div class="actions">
+          <button type="submit" class="primary">
+            {flow ? "Save" : "Add flow"}
+          </button>
+          <button type="submit" name="simulate" value="yes">
+            Preview on past payments
+          </button>
+          <a href={AT}>Cancel</a>
+        </div>
+      </Form>
+    </>,
+  );
+}
+
+function Conditions({ flow, currency }: { flow: Flow; currency: string }) {
+  if (flow.conditions.length === 0) return <span class="muted">every payment</span>;
+  return (
+    <ul class="plain-list">
+      {flow.conditions.map((condition) => (
+        <li>{conditionText(condition, currency)}</li>
+      ))}
+    </ul>
+  );
+}
+
+function SimulationResult({ simulation }: { simulation: Simulation }) {
+  const changed = simulation.payments.filter((row) => row.old_amount_cents !== row.new_amount_cents);
+  const looked = simulation.payments.length;
+  return (
+    <section class="card flush" aria-labelledby="simulation">
+      <div class="card-head">
+        <h2 id="simulation">Preview: nothing is saved yet</h2>
+      </div>
+      {looked === 0 ? (
+        <Empty title="There are no payments to try it on yet" />
+      ) : changed.length === 0 ? (
+        <Empty title={`It would not have changed any of the last ${plural(looked, "payment")}`} />
+      ) : (
+        <>
+          <div class="padded">
+            <Notice tone="calm">
+              <p>
+                Of the last {plural(looked, "payment")}, {countText(changed.length)} would have earned a different
+                amount.
+              </p>
+            </Notice>
+          </div>
+          <Table
+            label="Sums by currency"
+            columns={[
+              { label: "All of them" },
+              { label: "As it was", align: "end" },
+              { label: "With this flow", align: "end" },
+            ]}
+            rows={simulation.sums.map((sum) => [
+              plural(sum.payments, "payment"),
+              <Money cents={sum.old_amount_cents} currency={sum.currency} />,
+              <Money cents={sum.new_amount_cents} currency={sum.currency} />,
+            ])}
+          />
+          <Table
+            label="Payments that would have earned a different amount"
+            columns={[
+              { label: "Payment" },
+              { label: "Net of tax", align: "end" },
+              { label: "As it was", align: "end" },
+              { label: "With this flow", align: "end" },
+            ]}
+            rows={changed.slice(0, SHOWN).map((row) => [
+              <a href={`/dashboard/payments/${row.payment_id}`}>
+                <code>{row.payment_id.slice(-8)}</code>
+              </a>,
+              <Money cents={row.txn_amount_cents - row.adjusted_cents} currency={row.currency} />,
+              <Money cents={row.old_amount_cents} currency={row.currency} />,
+              <Money cents={row.new_amount_cents} currency={row.currency} />,
+            ])}
+          />
+          {changed.length > SHOWN ? (
+            <p class="table-note">
+              The newest {SHOWN} of {countText(changed.length)}.
+            </p>
+          ) : null}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,89 @@
+import { Hono } from "hono";
+import type { PageEnv } from "../../session.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { CopyBlock, CopyLine } from "../parts/copy.tsx";
+import { Notice } from "../parts/notice.tsx";
+import {
+  apiSnippet,
+  checkoutSnippet,
+  customDataServerSnippet,
+  customDataSnippet,
+  paymentLinkSnippet,
+  redirectLink,
+  referralLink,
+  scriptTag,
+  subscriptionSnippet,
+} from "../parts/snippets.ts";
+import { ProviderWebhook } from "./provider-webhook.tsx";
+
+const AT = "/dashboard/integration";
+const EXAMPLE_SLUG = "ada";
+
+/** `/dashboard/integration`: everything to copy, filled with the program's own values. */
+export const integration = new Hono<PageEnv>().get("/", (c) => {
+  const { program } = c.var.session;
+  const { origin } = new URL(c.req.url);
+  return framed(
+    c,
+    { title: "Integration", at: AT },
+    <>
+      <PageHead
+        title="Integration"
+        lede="Three steps: keep the partner's reference on your site, pass it to the checkout, and let the payment provider tell us."
+      />
+      {program.domain === null ? (
+        <Notice tone="warn">
+          <p>
+            Your domain is not set yet, so links below are examples. <a href="/dashboard/settings#program">Set it</a>
+          </p>
+        </Notice>
+      ) : null}
+      <section class="card" id="script">
+        <h2>1. The script on your site</h2>
+        <p>
+          On every page, before the closing body tag. It is less than a kilobyte, sets one first-party cookie and never
+          breaks the page.
+        </p>
+        <CopyBlock label="Script tag" text={scriptTag(origin, program)} />
+        <p class="muted">
+          Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
+          through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
+          first, add <code>data-consent="required"</code> and call <code>Service.consent()</code> when they do.
+        </p>
+      </section>
+      <section class="card" id="checkout-a">
+        <h2>2. The checkout: provider A</h2>
+        <p>
+          <code>Service.getRef()</code> gives the reference, or null. Pass it as <code>client_reference_id</code>:
+        </p>
+        <CopyBlock label="One-time payment with provider A" text={checkoutSnippet()} />
+        <CopyBlock label="Subscription with provider A" text={subscriptionSnippet()} />
+        <CopyBlock label="Payment links of provider A" text={paymentLinkSnippet(EXAMPLE_SLUG)} />
+        <ProviderWebhook program={program} origin={origin} provider="provider_a" />
+      </section>
+      <section class="card" id="checkout-b">
+        <h2>2. Or the checkout: provider B</h2>
+        <p>
+          Pass the reference and your program's id as <code>custom_data</code>:
+        </p>
+        <CopyBlock label="Checkout of provider B in the page" text={customDataSnippet(program)} />
+        <CopyBlock label="Transaction of provider B on your server" text={customDataServerSnippet(program)} />
+        <ProviderWebhook program={program} origin={origin} provider="provider_b" />
+      </section>
+      <section class="card" id="api">
+        <h2>3. The API, if you like</h2>
+        <p>
+          Whatever these pages do, the API does too. Its reference is at <a href="/docs">/docs</a>, the description for
+          tools at <a href="/openapi.json">/openapi.json</a>. Your program's id:
+        </p>
+        <CopyLine label="program id" text={program.id} />
+        <CopyBlock label="First call" text={apiSnippet(origin)} />
+        <p class="muted">
+          The key ends in <code>{program.api_key_last4}</code>. It is for your server only. Lost it?{" "}
+          <a href="/dashboard/settings#api-key">Make a new one</a>
+        </p>
+      </section>
+    </>,
+  );
+});

@@ -1,0 +1,163 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { readPartnerNames } from "../../../core/names.ts";
+import { payPayout } from "../../../core/payout-pay.ts";
+import { getPayout, markPayoutPaid } from "../../../core/payouts.ts";
+import { canMove } from "../../../domain/payout.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { payoutMarkPaid } from "../../api/payouts.ts";
+import { connectOf } from "../../connect.ts";
+import type { PageEnv } from "../../session.ts";
+import { FormFields, judge } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Badge, Money, moneyText, plural } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { PartnerLink } from "../parts/partner.tsx";
+import { Table } from "../parts/table.tsx";
+
+const AT = "/dashboard/payouts";
+/** As many as a page of the list shows. */
+const MAX_CHOSEN = 20;
+
+type Move = "mark_paid" | "pay";
+
+/** `/dashboard/payouts/chosen`: several payouts at once, never without showing first which, and how much. */
+export const payoutChosen = new Hono<PageEnv>()
+  .post("/", async (c) => {
+    const chosen = chosenIn(new FormFields(await c.req.formData()));
+    if (!chosen) return problemPage(c, `Tick one to ${MAX_CHOSEN} payouts first.`);
+    const { move, ids } = chosen;
+    const found = await Promise.all(ids.map(async (id) => (await getPayout(c.var.ctx, id)).payout));
+    const names = await readPartnerNames(
+      c.var.ctx,
+      found.map(({ partner_id }) => partner_id),
+    );
+    const possible = found.filter(({ status }) => canMove(status, move));
+    if (possible.length === 0) return problemPage(c, "None of the chosen payouts can be paid that way.");
+    const left = found.length - possible.length;
+    const title = move === "pay" ? "Pay through provider A?" : "Mark as paid?";
+    return framed(
+      c,
+      { title, at: AT },
+      <>
+        <PageHead
+          title={title}
+          back={{ href: AT, label: "Payouts" }}
+          lede={
+            move === "pay"
+              ? "The amounts are transferred to the partners' connected accounts at once. Transfers cannot be taken back from here."
+              : "For money you have sent some other way. These payouts and their commissions become paid, and that is final."
+          }
+        />
+        {left > 0 ? (
+          <Notice tone="warn">
+            <p>{plural(left, "chosen payout")} cannot be changed that way and stays as it is.</p>
+          </Notice>
+        ) : null}
+        <Form action={`${AT}/chosen/confirmed`} class="stack">
+          <input type="hidden" name="move" value={move} />
+          {possible.map(({ id }) => (
+            <input type="hidden" name="ids" value={id} />
+          ))}
+          <div class="card flush">
+            <Table
+              label="Chosen payouts"
+              columns={[{ label: "Partner" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+              rows={possible.map((payout) => [
+                <PartnerLink partner={names.get(payout.partner_id)} />,
+                <Badge state={payout.status} />,
+                <Money cents={payout.amount_cents} currency={payout.currency} />,
+              ])}
+            />
+          </div>
+          {move === "mark_paid" ? (
+            <div class="form-narrow">
+              <Field name="reference" label="Reference for all of them" maxlength={200} />
+            </div>
+          ) : null}
+          <div class="actions">
+            <button type="submit" class="primary">
+              {move === "pay" ? "Send" : "Mark as paid:"} {totalsOf(possible)}
+            </button>
+            <a href={AT}>Back</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/confirmed", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const chosen = chosenIn(fields);
+    const judged = judge(payoutMarkPaid, { reference: fields.textOrNull("reference") });
+    if (!chosen) return problemPage(c, "Nothing was chosen.");
+    if (!judged.ok) return problemPage(c, Object.values(judged.problems.fields).join(" "));
+    const reference = judged.value.reference ?? null;
+    const results: { id: string; said: string; ok: boolean }[] = [];
+    // One after the other: every transfer is settled, whatever becomes of the next.
+    for (const id of chosen.ids) results.push(await moveOne(c, chosen.move, id, reference));
+    const refused = results.filter(({ ok }) => !ok);
+    return framed(
+      c,
+      { title: "Payouts", at: AT },
+      <>
+        <PageHead
+          title={`${results.length - refused.length} of ${plural(results.length, "payout")} done`}
+          back={{ href: AT, label: "Payouts" }}
+        />
+        <section class="card flush">
+          <Table
+            label="What became of the chosen payouts"
+            columns={[{ label: "Payout" }, { label: "Result" }]}
+            rows={results.map(({ id, said }) => [
+              <a href={`${AT}/${id}`}>
+                <code>{id}</code>
+              </a>,
+              said,
+            ])}
+          />
+        </section>
+      </>,
+    );
+  });
+
+async function moveOne(c: Context<PageEnv>, move: Move, id: string, reference: string | null) {
+  try {
+    const payout =
+      move === "pay"
+        ? await payPayout(c.var.ctx, id, connectOf(c.env))
+        : await markPayoutPaid(c.var.ctx, id, reference);
+    return { id, ok: payout.status !== "failed", said: payout.failure_message ?? payout.status };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { id, ok: false, said: error.details?.map(({ message }) => message).join(" ") ?? error.message };
+  }
+}
+
+function chosenIn(fields: FormFields): { move: Move; ids: string[] } | null {
+  const move = fields.text("move");
+  const ids = [...new Set(fields.all("ids"))];
+  if ((move !== "pay" && move !== "mark_paid") || ids.length === 0 || ids.length > MAX_CHOSEN) return null;
+  return { move, ids };
+}
+
+/** "120.00 USD and 5,000 JPY": currencies cannot be added up. */
+function totalsOf(payouts: { amount_cents: number; currency: string }[]): string {
+  const sums = new Map<string, number>();
+  for (const { amount_cents, currency } of payouts) sums.set(currency, (sums.get(currency) ?? 0) + amount_cents);
+  return [...sums].map(([currency, cents]) => moneyText(cents, currency)).join(" and ");
+}
+
+function problemPage(c: Context<PageEnv>, message: string) {
+  return framed(
+    c,
+    { title: "Payouts", at: AT, status: 422 },
+    <>
+      <PageHead title="Nothing was changed" back={{ href: AT, label: "Payouts" }} />
+      <Notice tone="bad">
+        <p>{message}</p>
+      </Notice>
+    </>,
+  );
+}

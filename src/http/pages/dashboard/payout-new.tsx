@@ -1,0 +1,187 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { readPartnerNames } from "../../../core/names.ts";
+import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payout-generate.ts";
+import type { SkipReason } from "../../../domain/payout.ts";
+import { iso } from "../../../lib/time.ts";
+import type { PageEnv } from "../../session.ts";
+import { timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { countText, Money, moneyText, plural, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { PartnerLink } from "../parts/partner.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
+
+const AT = "/dashboard/payouts";
+/** What the page lists of each; the sums are exact. */
+const SHOWN = 50;
+
+const SKIP_TEXTS: Record<SkipReason, string> = {
+  partner_invited: "the partner has not signed in yet",
+  not_positive: "corrections are as much as the earnings or more",
+  below_minimum: "below the minimum payout",
+};
+
+const previewQuery = timeRange.pick({ to: true });
+
+/** `/dashboard/payouts/new`: what a run would pay and what it would carry forward, before it is made. */
+export const payoutNew = new Hono<PageEnv>()
+  .get("/", (c) => previewPage(c))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const judged = judge(timeRange.shape.from.unwrap(), fields.text("period_end"));
+    if (!judged.ok) return previewPage(c, judged.problems);
+    try {
+      const made = await generatePayouts(c.var.ctx, {
+        period_start: null,
+        period_end: judged.value,
+        dry_run: false,
+      });
+      return donePage(c, made);
+    } catch (error) {
+      return previewPage(c, problemsOf(error));
+    }
+  });
+
+async function previewPage(c: Context<PageEnv>, problems?: Problems) {
+  const filter = filterOf(c, previewQuery);
+  // A day of today ends now: a period does not end in the future.
+  const period_end = Math.min(filter.value.to ?? c.var.now, c.var.now);
+  const plan = await generatePayouts(c.var.ctx, { period_start: null, period_end, dry_run: true });
+  const names = await readPartnerNames(
+    c.var.ctx,
+    [...plan.payouts.slice(0, SHOWN), ...plan.skipped.slice(0, SHOWN)].map(({ partner_id }) => partner_id),
+  );
+  const count = plan.totals.reduce((sum, total) => sum + total.payouts, 0);
+  const { program } = c.var.session;
+  return framed(
+    c,
+    { title: "Prepare payouts", at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead
+        title="Prepare payouts"
+        back={{ href: AT, label: "Payouts" }}
+        lede="Approved commissions that no payout holds, one payout per partner and currency. Nothing is paid yet by preparing."
+      />
+      <form method="get" action={`${AT}/new`} class="filter" aria-label="Period">
+        <Field
+          name="to"
+          label="Commissions up to and including"
+          type="date"
+          value={filter.texts.to}
+          class="wide-label"
+        />
+        <button type="submit">Preview</button>
+      </form>
+      {problems ? (
+        <Notice tone="bad">
+          <p>{[problems.message, ...Object.values(problems.fields)].join(" ")}</p>
+        </Notice>
+      ) : null}
+      <section class="card flush">
+        <div class="card-head">
+          <h2>{count === 0 ? "Nothing to pay out" : `${plural(count, "payout")}: ${totalText(plan)}`}</h2>
+          {count > 0 ? (
+            <Form action={`${AT}/new`} class="inline">
+              <input type="hidden" name="period_end" value={iso(period_end)} />
+              <button type="submit" class="primary">
+                Prepare {plural(count, "payout")}
+              </button>
+            </Form>
+          ) : null}
+        </div>
+        {count === 0 ? (
+          <Empty title="No approved commission waits for a payout">
+            <a href="/dashboard/commissions?status=pending">Review pending commissions</a>
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="Payouts to prepare"
+              columns={[
+                { label: "Partner" },
+                { label: "Paid by" },
+                { label: "Commissions", align: "end" },
+                { label: "Amount", align: "end" },
+              ]}
+              rows={plan.payouts
+                .slice(0, SHOWN)
+                .map((row) => [
+                  <PartnerLink partner={names.get(row.partner_id)} />,
+                  payoutMethodText(row.method),
+                  countText(row.commission_count),
+                  <Money cents={row.amount_cents} currency={row.currency} />,
+                ])}
+            />
+            <p class="table-note">
+              {count > SHOWN ? `The first ${SHOWN} of ${countText(count)}. ` : ""}Due{" "}
+              <When at={plan.due_at} only="day" /> ({program.payout_term}).
+            </p>
+          </>
+        )}
+      </section>
+      {plan.skipped.length > 0 ? (
+        <section class="card flush">
+          <h2>Carried forward</h2>
+          <Skipped
+            rows={plan.skipped.slice(0, SHOWN)}
+            names={names}
+            minimum={moneyText(program.min_payout_cents, program.currency)}
+          />
+        </section>
+      ) : null}
+    </>,
+  );
+}
+
+function Skipped(props: {
+  rows: readonly SkippedSum[];
+  names: Awaited<ReturnType<typeof readPartnerNames>>;
+  minimum: string;
+}) {
+  return (
+    <Table
+      label="Carried forward to the next payouts"
+      columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
+      rows={props.rows.map((row) => [
+        <PartnerLink partner={props.names.get(row.partner_id)} />,
+        row.reason === "below_minimum" ? `${SKIP_TEXTS[row.reason]} of ${props.minimum}` : SKIP_TEXTS[row.reason],
+        <Money cents={row.amount_cents} currency={row.currency} />,
+      ])}
+    />
+  );
+}
+
+function totalText({ totals }: Generation): string {
+  return totals
+    .filter(({ payouts }) => payouts > 0)
+    .map(({ amount_cents, currency }) => moneyText(amount_cents, currency))
+    .join(" and ");
+}
+
+function donePage(c: Context<PageEnv>, made: Generation) {
+  const count = made.totals.reduce((sum, total) => sum + total.payouts, 0);
+  return framed(
+    c,
+    { title: "Payouts prepared", at: AT },
+    <>
+      <PageHead title="Payouts prepared" back={{ href: AT, label: "Payouts" }} />
+      <Notice tone="good">
+        <p>{count === 0 ? "There was nothing left to prepare." : `${plural(count, "payout")}: ${totalText(made)}.`}</p>
+      </Notice>
+      <section class="card prose">
+        <h2>What next</h2>
+        <p>
+          Pay them through provider A or by hand from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
+          <a href={`${AT}/export.csv?status=pending&format=generic`}>export them</a> for your bank. Due{" "}
+          <When at={made.due_at} only="day" />.
+        </p>
+      </section>
+    </>,
+  );
+}

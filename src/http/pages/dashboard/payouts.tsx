@@ -1,0 +1,299 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import type { PageEnv } from "../../session.ts";
+import { readPartnerNames } from "../../../core/names.ts";
+import { EXPORT_FORMATS, exportPayouts } from "../../../core/payout-export.ts";
+import { payPayout } from "../../../core/payout-pay.ts";
+import type { Payout } from "../../../core/payout-rows.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts.ts";
+import { canMove, PAYOUT_STATUSES, type PayoutMove } from "../../../domain/payout.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
+import { connectOf } from "../../connect.ts";
+import { pageQuery, timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, Form, SelectField } from "../parts/form.tsx";
+import { Badge, Money, moneyText, plural, When } from "../parts/figures.tsx";
+import { Done } from "../parts/notice.tsx";
+import { PartnerLink, partnerText } from "../parts/partner.tsx";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
+import { PayoutDetail } from "./payout-detail.tsx";
+
+const AT = "/dashboard/payouts";
+
+const listQuery = pageQuery.extend({
+  status: z.enum(PAYOUT_STATUSES).optional(),
+  partner_id: z.string().max(64).optional(),
+  ...timeRange.shape,
+});
+
+const exportQuery = z.object({
+  status: z.enum(PAYOUT_STATUSES).optional(),
+  format: z.enum(EXPORT_FORMATS).default("generic"),
+});
+
+const DONE = {
+  paid: "Paid. Its commissions are paid too.",
+  processing:
+    "The transfer is under way. The provider has not confirmed it yet; we keep asking, and never send it twice.",
+  failed: "The provider refused the transfer; see below why.",
+  canceled: "Canceled. Its commissions are free for the next payout.",
+};
+
+/** `/dashboard/payouts` (contract §11: generate with preview, pay, export). */
+export const payouts = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const filter = filterOf(c, listQuery);
+    const page = await listPayouts(c.var.ctx, filter.value);
+    const { partner_id } = filter.value;
+    const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
+    const isFiltered = Object.keys(filter.texts).length > 0;
+    const only = partner_id === undefined ? undefined : names.get(partner_id);
+    return framed(
+      c,
+      { title: "Payouts", at: AT },
+      <>
+        <PageHead
+          title={only ? `Payouts of ${partnerText(only)}` : "Payouts"}
+          actions={
+            <>
+              {page.total > 0 ? <ExportMenu status={filter.value.status} /> : null}
+              <a class="button primary" href={`${AT}/new`}>
+                Prepare payouts
+              </a>
+            </>
+          }
+        />
+        <form method="get" action={AT} class="filter" aria-label="Filter payouts">
+          <SelectField
+            name="status"
+            label="Status"
+            value={filter.value.status}
+            options={[{ value: "", label: "Any" }, ...PAYOUT_STATUSES.map((value) => ({ value, label: value }))]}
+          />
+          <Field name="from" label="From" type="date" value={filter.texts.from} />
+          <Field name="to" label="To" type="date" value={filter.texts.to} />
+          {partner_id ? <input type="hidden" name="partner_id" value={partner_id} /> : null}
+          <button type="submit">Filter</button>
+          {isFiltered ? <a href={AT}>Show all</a> : null}
+        </form>
+        <section class="card flush">
+          {page.total === 0 ? (
+            <NoPayouts isFiltered={isFiltered} />
+          ) : (
+            <>
+              <Form action={`${AT}/chosen`}>
+                <Table
+                  label="Payouts"
+                  columns={[
+                    { label: "Choose", hidden: true },
+                    { label: "Payout" },
+                    { label: "Partner" },
+                    { label: "Paid by" },
+                    { label: "Status" },
+                    { label: "Due", align: "end" },
+                    { label: "Amount", align: "end" },
+                  ]}
+                  rows={page.data.map((row) => [
+                    canMove(row.status, "pay") ? (
+                      <input
+                        type="checkbox"
+                        name="ids"
+                        value={row.id}
+                        aria-label={`Choose the payout of ${moneyText(row.amount_cents, row.currency)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
+                      />
+                    ) : null,
+                    <span>
+                      <a href={`${AT}/${row.id}`}>
+                        <When at={row.created_at} only="day" />
+                      </a>
+                      <span class="second">{plural(row.commission_count, "commission")}</span>
+                    </span>,
+                    <PartnerLink partner={names.get(row.partner_id)} />,
+                    payoutMethodText(row.method),
+                    <Badge state={row.status} />,
+                    <When at={row.due_at} only="day" />,
+                    <Money cents={row.amount_cents} currency={row.currency} />,
+                  ])}
+                />
+                {page.data.some((row) => canMove(row.status, "pay")) ? <ChosenActions /> : null}
+              </Form>
+              <Pager page={page} path={AT} query={filter.texts} />
+            </>
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/export.csv", async (c) => {
+    const pieces = await exportPayouts(c.var.ctx, filterOf(c, exportQuery).value);
+    return c.body(streamOf(pieces), 200, {
+      "Content-Type": "text/csv; charset=utf-8; header=present",
+      "Content-Disposition": 'attachment; filename="payouts.csv"',
+    });
+  })
+  .get("/:id", async (c) => {
+    const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
+    const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
+    return framed(
+      c,
+      { title: "Payout", at: AT },
+      <>
+        <Done code={c.req.query("done")} texts={DONE} />
+        <PayoutDetail payout={payout} commissions={commissions} partner={names.get(payout.partner_id)} />
+      </>,
+    );
+  })
+  .get("/:id/pay", (c) => confirmPage(c, c.req.param("id"), "pay"))
+  .post("/:id/pay", (c) =>
+    act(c, c.req.param("id"), "pay", () => payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env))),
+  )
+  .get("/:id/mark-paid", (c) => confirmPage(c, c.req.param("id"), "mark_paid"))
+  .post("/:id/mark-paid", async (c) => {
+    const id = c.req.param("id");
+    const fields = new FormFields(await c.req.formData());
+    const judged = judge(payoutMarkPaid, { reference: fields.textOrNull("reference") });
+    if (!judged.ok) return confirmPage(c, id, "mark_paid", judged.problems);
+    return act(c, id, "mark_paid", () => markPayoutPaid(c.var.ctx, id, judged.value.reference ?? null));
+  })
+  .get("/:id/cancel", (c) => confirmPage(c, c.req.param("id"), "cancel"))
+  .post("/:id/cancel", (c) => act(c, c.req.param("id"), "cancel", () => cancelPayout(c.var.ctx, c.req.param("id"))));
+
+/** What the owner can do to a payout, and what to know before doing it. */
+const MOVES = {
+  pay: {
+    path: "pay",
+    title: "Pay through provider A?",
+    button: "Send the money",
+    kind: "primary",
+    text: "The amount is transferred to the partner's connected account at once. A transfer cannot be taken back from here.",
+  },
+  mark_paid: {
+    path: "mark-paid",
+    title: "Mark as paid?",
+    button: "Mark as paid",
+    kind: "primary",
+    text: "For money you have sent some other way. The payout and its commissions become paid, and that is final.",
+  },
+  cancel: {
+    path: "cancel",
+    title: "Cancel this payout?",
+    button: "Cancel the payout",
+    kind: "danger",
+    text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
+  },
+} as const satisfies Partial<Record<PayoutMove, object>>;
+
+async function confirmPage(c: Context<PageEnv>, id: string, move: keyof typeof MOVES, problems?: Problems) {
+  const { payout } = await getPayout(c.var.ctx, id);
+  const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
+  const partner = names.get(payout.partner_id);
+  const { title, text, button, kind, path } = MOVES[move];
+  const isPossible = canMove(payout.status, move);
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead title={title} back={{ href: `${AT}/${id}`, label: "The payout" }} />
+      <Form action={`${AT}/${id}/${path}`} class="card stack form-narrow" problems={problems}>
+        <p>
+          <strong>
+            <Money cents={payout.amount_cents} currency={payout.currency} />
+          </strong>{" "}
+          to <strong>{partner ? partnerText(partner) : payout.partner_id}</strong>,{" "}
+          {plural(payout.commission_count, "commission")}.
+        </p>
+        {isPossible ? <p>{text}</p> : <p>A payout that is {payout.status} cannot be changed that way.</p>}
+        {move === "mark_paid" && isPossible ? (
+          <Field
+            name="reference"
+            label="Reference"
+            problems={problems}
+            maxlength={200}
+            hint="What you know the payment by: a transfer number, for example."
+          />
+        ) : null}
+        <div class="actions">
+          {isPossible ? (
+            <button type="submit" class={kind}>
+              {button}
+            </button>
+          ) : null}
+          <a href={`${AT}/${id}`}>Back</a>
+        </div>
+      </Form>
+    </>,
+  );
+}
+
+async function act(c: Context<PageEnv>, id: string, move: keyof typeof MOVES, verb: () => Promise<Payout>) {
+  try {
+    const { status } = await verb();
+    return c.redirect(`${AT}/${id}?done=${status}`, 303);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "provider_not_configured") {
+      const message = "The program has no API key of provider A yet. Paste it in the settings, then pay again.";
+      return confirmPage(c, id, move, { message, fields: {} });
+    }
+    return confirmPage(c, id, move, problemsOf(error));
+  }
+}
+
+function ChosenActions() {
+  return (
+    <div class="bulk">
+      <span class="check" hidden>
+        <input type="checkbox" id="choose-all" data-all="ids" />
+        <label for="choose-all">All on this page</label>
+      </span>
+      <button type="submit" name="move" value="mark_paid">
+        Mark chosen as paid…
+      </button>
+      <button type="submit" name="move" value="pay">
+        Pay chosen through provider A…
+      </button>
+    </div>
+  );
+}
+
+function ExportMenu({ status }: { status: string | undefined }) {
+  const href = (format: string) => `${AT}/export.csv?format=${format}${status ? `&status=${status}` : ""}`;
+  return (
+    <details class="drop">
+      <summary class="button">Export</summary>
+      <ul class="drop-body">
+        <li>
+          <a href={href("generic")}>CSV with everything{status ? `, ${status} only` : ""}</a>
+        </li>
+        <li>
+          <a href={href("wallet")}>CSV for wallet mass payments{status ? `, ${status} only` : ""}</a>
+        </li>
+      </ul>
+    </details>
+  );
+}
+
+function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No payout matches">
+      <a href={AT}>Show all payouts</a>
+    </Empty>
+  ) : (
+    <Empty
+      title="No payouts yet"
+      action={
+        <a class="button primary" href={`${AT}/new`}>
+          Prepare payouts
+        </a>
+      }
+    >
+      On the first of each month, the approved commissions of the month before become payouts by themselves. You can
+      also prepare them at any time.
+    </Empty>
+  );
+}

@@ -1,0 +1,134 @@
+import type { Program } from "../../../core/context.ts";
+import { FormFields, moneyValue, type Problems } from "../forms.ts";
+import { Field, SelectField } from "../parts/form.tsx";
+
+const FIELDS = [
+  "name",
+  "domain",
+  "currency",
+  "default_commission_pct",
+  "payout_term",
+  "min_payout_cents",
+  "cookie_days",
+  "attribution",
+  "auto_approve_days",
+] as const;
+
+/** The settings as their form shows them: the minimum payout with the currency's decimals. */
+export type ProgramValues = Record<(typeof FIELDS)[number], string>;
+
+export function programValues(of: FormFields | Program): ProgramValues {
+  const text = (name: (typeof FIELDS)[number]) => {
+    if (of instanceof FormFields) return of.text(name);
+    return name === "min_payout_cents" ? moneyValue(of.min_payout_cents, of.currency) : String(of[name] ?? "");
+  };
+  return Object.fromEntries(FIELDS.map((name) => [name, text(name)])) as ProgramValues;
+}
+
+/** What was typed, as the schema of the API takes it. */
+export function programInput(fields: FormFields, currency: string) {
+  const chosen = fields.text("currency").toUpperCase() || currency;
+  return {
+    name: fields.text("name"),
+    domain: fields.textOrNull("domain"),
+    currency: chosen,
+    default_commission_pct: fields.number("default_commission_pct"),
+    payout_term: fields.text("payout_term").toUpperCase(),
+    min_payout_cents: fields.text("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
+    cookie_days: fields.number("cookie_days"),
+    attribution: fields.text("attribution"),
+    auto_approve_days: fields.numberOrNull("auto_approve_days"),
+  };
+}
+
+interface ProgramFieldsProps {
+  values: ProgramValues;
+  problems?: Problems | undefined;
+  currency: string;
+}
+
+export function ProgramFields({ values, problems, currency }: ProgramFieldsProps) {
+  return (
+    <>
+      <div class="fields two">
+        <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+        <Field
+          name="domain"
+          label="Domain"
+          value={values.domain}
+          problems={problems}
+          placeholder="shop.example.com"
+          inputmode="url"
+          hint="Where partners' links lead."
+        />
+        <Field
+          name="default_commission_pct"
+          label="Commission rate"
+          value={values.default_commission_pct}
+          problems={problems}
+          required={true}
+          inputmode="decimal"
+          unit="%"
+          hint="For partners without a rate of their own, where no flow matches."
+        />
+        <Field
+          name="currency"
+          label="Currency"
+          value={values.currency}
+          problems={problems}
+          required={true}
+          maxlength={3}
+          hint="Locked once a commission exists. Payments in others keep theirs."
+        />
+        <Field
+          name="auto_approve_days"
+          label="Approve by itself after"
+          value={values.auto_approve_days}
+          problems={problems}
+          inputmode="numeric"
+          unit="days"
+          hint="Counted from the payment; flagged ones always wait for you. Empty: you approve all."
+        />
+        <Field
+          name="payout_term"
+          label="Payout term"
+          value={values.payout_term}
+          problems={problems}
+          required={true}
+          maxlength={7}
+          hint="NET-30: due 30 days after the period ends."
+        />
+        <Field
+          name="min_payout_cents"
+          label="Minimum payout"
+          value={values.min_payout_cents}
+          problems={problems}
+          inputmode="decimal"
+          unit={currency}
+          hint="Less than that is carried forward."
+        />
+        <Field
+          name="cookie_days"
+          label="Remember a click for"
+          value={values.cookie_days}
+          problems={problems}
+          required={true}
+          inputmode="numeric"
+          unit="days"
+          hint="Changes the script tag below: copy it again."
+        />
+        <SelectField
+          name="attribution"
+          label="If several partners sent the visitor"
+          value={values.attribution}
+          problems={problems}
+          options={[
+            { value: "last", label: "the last one earns" },
+            { value: "first", label: "the first one earns" },
+          ]}
+          hint="Changes the script tag below: copy it again."
+        />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,206 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { regenerateApiKey, updateProgram } from "../../../core/programs.ts";
+import { programPatch } from "../../api/programs.ts";
+import { dropSession, type PageEnv } from "../../session.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead, Plain } from "../layout.tsx";
+import { page } from "../page.tsx";
+import { CopyBlock, CopyLine } from "../parts/copy.tsx";
+import { Form } from "../parts/form.tsx";
+import { When } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { scriptTag } from "../parts/snippets.ts";
+import { Facts } from "../parts/table.tsx";
+import { ProgramFields, programInput, programValues } from "./program-fields.tsx";
+import { ApiKeyOfProviderA, ProviderSecret } from "./provider-secret.tsx";
+
+const AT = "/dashboard/settings";
+
+const DONE = {
+  saved: "Saved.",
+  secret: "The secret is saved. The previous one stays valid for 24 hours.",
+  cleared: "The secret is removed.",
+};
+
+const SECRETS = ["provider_a_webhook_secret", "provider_b_webhook_secret", "provider_a_api_key"] as const;
+type SecretName = (typeof SECRETS)[number];
+
+/** `/dashboard/settings` (contract §11: program, API key regeneration, provider secrets, the script tag). */
+export const settings = new Hono<PageEnv>()
+  .get("/", (c) => settingsPage(c))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const { program } = c.var.session;
+    const values = programValues(fields);
+    const judged = judge(programPatch, programInput(fields, program.currency));
+    if (!judged.ok) return settingsPage(c, { values, problems: judged.problems });
+    try {
+      await updateProgram(c.var.ctx, judged.value);
+      return c.redirect(`${AT}?done=saved`, 303);
+    } catch (error) {
+      return settingsPage(c, { values, problems: problemsOf(error) });
+    }
+  })
+  .post("/secrets", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const name = SECRETS.find((secret) => secret === fields.text("name"));
+    if (name === undefined) return settingsPage(c);
+    const secret = fields.text("secret");
+    if (secret === "") {
+      const problems = { message: "Nothing was pasted.", fields: { [name]: "Paste the secret here." } };
+      return settingsPage(c, { secretProblems: problems });
+    }
+    return saveSecret(c, name, secret, "secret");
+  })
+  .get("/secrets/:name/remove", async (c) => {
+    const name = SECRETS.find((secret) => secret === c.req.param("name"));
+    if (name === undefined) return c.redirect(AT, 303);
+    return framed(
+      c,
+      { title: "Remove the secret", at: AT },
+      <>
+        <PageHead title="Remove the secret?" back={{ href: AT, label: "Settings" }} />
+        <Form class="card stack form-narrow">
+          <p>
+            {name === "provider_a_api_key"
+              ? "Payouts through provider A are no longer possible until you paste a new key."
+              : "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon."}
+          </p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Remove
+            </button>
+            <a href={AT}>Keep it</a>
+          </div>
+        </Form>
+      </>,
+    );
+  })
+  .post("/secrets/:name/remove", async (c) => {
+    const name = SECRETS.find((secret) => secret === c.req.param("name"));
+    return name === undefined ? settingsPage(c) : saveSecret(c, name, null, "cleared");
+  })
+  .get("/api-key", (c) =>
+    framed(
+      c,
+      { title: "New API key", at: AT },
+      <>
+        <PageHead title="Make a new API key?" back={{ href: AT, label: "Settings" }} />
+        <Form action={`${AT}/api-key`} class="card stack form-narrow">
+          <p>
+            The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working at once, wherever it
+            is used. All owners are signed out, you too. The new key is shown on the next page, once.
+          </p>
+          <div class="actions">
+            <button type="submit" class="danger">
+              Make a new key
+            </button>
+            <a href={AT}>Keep the old one</a>
+          </div>
+        </Form>
+      </>,
+    ),
+  )
+  .post("/api-key", async (c) => {
+    const { api_key } = await regenerateApiKey(c.var.ctx);
+    await dropSession(c);
+    return keyPage(c, api_key);
+  });
+
+async function saveSecret(c: Context<PageEnv>, name: SecretName, secret: string | null, done: keyof typeof DONE) {
+  const judged = judge(programPatch, { [name]: secret });
+  if (!judged.ok) return settingsPage(c, { secretProblems: judged.problems });
+  await updateProgram(c.var.ctx, judged.value);
+  const section = name === "provider_b_webhook_secret" ? "provider_b" : "provider_a";
+  return c.redirect(`${AT}?done=${done}#${section}`, 303);
+}
+
+interface SettingsState {
+  values?: ReturnType<typeof programValues>;
+  problems?: Problems;
+  secretProblems?: Problems;
+}
+
+function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }: SettingsState = {}) {
+  const { program } = c.var.session;
+  const { origin } = new URL(c.req.url);
+  const isWrong = problems !== undefined || secretProblems !== undefined;
+  return framed(
+    c,
+    { title: "Settings", at: AT, status: isWrong ? 422 : 200 },
+    <>
+      {isWrong ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      <PageHead title="Settings" />
+      <section class="card" id="program">
+        <h2>Program</h2>
+        <Form action={AT} class="stack" problems={problems}>
+          <ProgramFields values={values ?? programValues(program)} problems={problems} currency={program.currency} />
+          <div class="actions">
+            <button type="submit" class="primary">
+              Save
+            </button>
+          </div>
+        </Form>
+      </section>
+      <section class="card" id="provider_a">
+        <h2>Provider A</h2>
+        <ProviderSecret program={program} origin={origin} provider="provider_a" problems={secretProblems} />
+        <ApiKeyOfProviderA program={program} problems={secretProblems} />
+      </section>
+      <section class="card" id="provider_b">
+        <h2>Provider B</h2>
+        <ProviderSecret program={program} origin={origin} provider="provider_b" problems={secretProblems} />
+      </section>
+      <section class="card" id="api-key">
+        <h2>API key</h2>
+        <Facts
+          rows={[
+            ["Key", <code>sk_…{program.api_key_last4}</code>],
+            ["Made", <When at={program.api_key_created_at} />],
+            ["Last used", program.api_key_last_used_at === null ? "never" : <When at={program.api_key_last_used_at} />],
+          ]}
+        />
+        <p class="more">
+          <a class="button danger" href={`${AT}/api-key`}>
+            Make a new key
+          </a>
+        </p>
+      </section>
+      <section class="card" id="script">
+        <h2>Script</h2>
+        <p>
+          On every page of your site, before the closing body tag. More on the{" "}
+          <a href="/dashboard/integration">integration page</a>.
+        </p>
+        <CopyBlock label="Script tag" text={scriptTag(origin, program)} />
+        <p class="muted small">Program id:</p>
+        <CopyLine label="program id" text={program.id} />
+      </section>
+    </>,
+  );
+}
+
+/** Outside the frame: the session has ended with the old key. */
+function keyPage(c: Context<PageEnv>, api_key: string) {
+  return page(
+    c,
+    { title: "Your new API key" },
+    <Plain>
+      <div class="card prose">
+        <h1>Your new API key</h1>
+        <Notice tone="warn">
+          <p>Copy it now: it is shown only this once.</p>
+        </Notice>
+        <CopyLine label="API key" text={api_key} />
+        <p>For your server only. The old key no longer works, and every owner has been signed out.</p>
+        <p>
+          <a class="button primary wide" href="/sign-in">
+            Sign in again
+          </a>
+        </p>
+      </div>
+    </Plain>,
+  );
+}

@@ -1,0 +1,273 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import { redeliver, rotateSecret, sendPing } from "../../../core/delivery-actions.ts";
+import { listDeliveries } from "../../../core/delivery-history.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  readEndpoint,
+  updateEndpoint,
+  type Endpoint,
+  type EndpointWithSecret,
+} from "../../../core/webhooks.ts";
+import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
+import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { CopyLine } from "../parts/copy.tsx";
+import { ActionButton, Form } from "../parts/form.tsx";
+import { Badge, plural, When } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+import { endpointInput, endpointValues, EndpointFields, type EndpointValues } from "./endpoint-fields.tsx";
+import { EndpointDetail } from "./endpoint-detail.tsx";
+
+const AT = "/dashboard/webhooks";
+
+const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
+
+const DONE = {
+  saved: "Saved.",
+  deleted: "The endpoint is deleted. Nothing is sent to it any more.",
+  tested: "A test event is on its way. Reload in a moment to see how it went.",
+  redelivered: "It is being sent again. Reload in a moment to see how it went.",
+  on: "The endpoint is active.",
+  off: "The endpoint is switched off.",
+};
+
+/** `/dashboard/webhooks` (contract §11: deliveries, redeliver, test). */
+export const webhooks = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const list = await listEndpoints(c.var.ctx);
+    return framed(
+      c,
+      { title: "Webhooks", at: AT },
+      <>
+        <Done code={c.req.query("done")} texts={DONE} />
+        <PageHead
+          title="Webhooks"
+          lede="We tell your systems when something happens: signed, and tried again for 14 hours if they do not answer."
+          actions={
+            <a class="button primary" href={`${AT}/new`}>
+              Add endpoint
+            </a>
+          }
+        />
+        <section class="card flush">
+          {list.length === 0 ? (
+            <Empty
+              title="No endpoints yet"
+              action={
+                <a class="button primary" href={`${AT}/new`}>
+                  Add your first endpoint
+                </a>
+              }
+            >
+              Give us an address of yours, and we send commissions, partners and payouts there as they happen.
+            </Empty>
+          ) : (
+            <Table
+              label="Webhook endpoints"
+              columns={[
+                { label: "Endpoint" },
+                { label: "Events" },
+                { label: "Status" },
+                { label: "Added", align: "end" },
+              ]}
+              rows={list.map((endpoint) => [
+                <span>
+                  <a href={`${AT}/${endpoint.id}`}>{endpoint.url}</a>
+                  {endpoint.description ? <span class="second">{endpoint.description}</span> : null}
+                </span>,
+                endpoint.events.includes("*") ? "all" : plural(endpoint.events.length, "type"),
+                <EndpointState endpoint={endpoint} />,
+                <When at={endpoint.created_at} only="day" />,
+              ])}
+            />
+          )}
+        </section>
+      </>,
+    );
+  })
+  .get("/new", (c) => editPage(c, null, { url: "", description: "", events: ["*"] }))
+  .post("/new", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const values = endpointValues(fields);
+    const judged = judge(endpointCreate, endpointInput(fields));
+    if (!judged.ok) return editPage(c, null, values, judged.problems);
+    try {
+      return secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, judged.value));
+    } catch (error) {
+      return editPage(c, null, values, problemsOf(error));
+    }
+  })
+  .get("/:id", async (c) => {
+    const { ctx } = c.var;
+    const id = c.req.param("id");
+    const filter = filterOf(c, deliveryQuery);
+    const endpoint = await readEndpoint(ctx, id);
+    const deliveries = await listDeliveries(ctx, id, filter.value);
+    return framed(
+      c,
+      { title: "Webhook endpoint", at: AT },
+      <>
+        <Done code={c.req.query("done")} texts={DONE} />
+        <EndpointDetail endpoint={endpoint} deliveries={deliveries} filter={filter.texts} />
+      </>,
+    );
+  })
+  .get("/:id/edit", async (c) => {
+    const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
+    return editPage(c, endpoint, endpointValues(endpoint));
+  })
+  .post("/:id/edit", async (c) => {
+    const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
+    const fields = new FormFields(await c.req.formData());
+    const values = endpointValues(fields);
+    const judged = judge(endpointPatch, endpointInput(fields));
+    if (!judged.ok) return editPage(c, endpoint, values, judged.problems);
+    try {
+      await updateEndpoint(c.var.ctx, endpoint.id, judged.value);
+      return c.redirect(`${AT}/${endpoint.id}?done=saved`, 303);
+    } catch (error) {
+      return editPage(c, endpoint, values, problemsOf(error));
+    }
+  })
+  .post("/:id/switch", async (c) => {
+    const active = new FormFields(await c.req.formData()).text("active") === "true";
+    const { id } = await updateEndpoint(c.var.ctx, c.req.param("id"), { active });
+    return c.redirect(`${AT}/${id}?done=${active ? "on" : "off"}`, 303);
+  })
+  .post("/:id/test", (c) => send(c, "tested", () => sendPing(c.var.ctx, c.req.param("id"))))
+  .post("/:id/deliveries/:delivery_id/redeliver", (c) =>
+    send(c, "redelivered", () => redeliver(c.var.ctx, c.req.param("id"), c.req.param("delivery_id"))),
+  )
+  .get("/:id/rotate-secret", (c) =>
+    confirmPage(c, {
+      title: "Rotate the signing secret?",
+      text: "You get a new secret. The old one signs too for 24 hours, so nothing breaks while you change it on your side.",
+      button: "Rotate the secret",
+    }),
+  )
+  .post("/:id/rotate-secret", async (c) => {
+    const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), (ms) => scheduler.wait(ms));
+    return secretPage(c, "New signing secret", rotated);
+  })
+  .get("/:id/delete", (c) =>
+    confirmPage(c, {
+      title: "Delete this endpoint?",
+      text: "Nothing is sent to it any more, and what was still to be sent is given up. To stop for a while only, switch it off.",
+      button: "Delete the endpoint",
+      danger: true,
+    }),
+  )
+  .post("/:id/delete", async (c) => {
+    await deleteEndpoint(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}?done=deleted`, 303);
+  });
+
+function EndpointState({ endpoint }: { endpoint: Endpoint }) {
+  if (endpoint.active) return <Badge state="active" />;
+  return endpoint.disabled_at === null ? <Badge state="off" /> : <Badge state="failed" label="disabled by us" />;
+}
+
+/** Sends something to an endpoint; one that is not active is told, not an error page. */
+async function send(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Promise<unknown>) {
+  const id = c.req.param("id") ?? "";
+  try {
+    await verb();
+    return c.redirect(`${AT}/${id}?done=${done}`, 303);
+  } catch (error) {
+    const problems = problemsOf(error);
+    return framed(
+      c,
+      { title: "Webhook endpoint", at: AT, status: 409 },
+      <>
+        <PageHead title="Not sent" back={{ href: `${AT}/${id}`, label: "The endpoint" }} />
+        <Notice tone="bad">
+          <p>{problems.message}</p>
+        </Notice>
+      </>,
+    );
+  }
+}
+
+async function confirmPage(
+  c: Context<PageEnv>,
+  { title, text, button, danger }: { title: string; text: string; button: string; danger?: boolean },
+) {
+  const endpoint = await readEndpoint(c.var.ctx, c.req.param("id") ?? "");
+  return framed(
+    c,
+    { title, at: AT },
+    <>
+      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
+      <Form class="card stack form-narrow">
+        <p>
+          <strong>{endpoint.url}</strong>
+        </p>
+        <p>{text}</p>
+        <div class="actions">
+          <button type="submit" class={danger ? "danger" : "primary"}>
+            {button}
+          </button>
+          <a href={`${AT}/${endpoint.id}`}>Back</a>
+        </div>
+      </Form>
+    </>,
+  );
+}
+
+/** The only page that shows the secret. */
+function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: EndpointWithSecret) {
+  return framed(
+    c,
+    { title, at: AT },
+    <>
+      <PageHead title={title} back={{ href: `${AT}/${endpoint.id}`, label: "The endpoint" }} />
+      <section class="card prose">
+        <h2>Signing secret</h2>
+        <Notice tone="warn">
+          <p>Copy it now: it is shown only this once.</p>
+        </Notice>
+        <CopyLine label="signing secret" text={secret} />
+        <p>
+          Check every delivery with it: the header <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body,
+          keyed with this whole text. Standard Webhooks libraries work too, with the headers <code>webhook-id</code>,{" "}
+          <code>webhook-timestamp</code> and <code>webhook-signature</code>.
+        </p>
+        <div class="actions">
+          <ActionButton action={`${AT}/${endpoint.id}/test`} label="Send a test event" kind="primary" />
+          <a href={`${AT}/${endpoint.id}`}>Go to the endpoint</a>
+        </div>
+      </section>
+    </>,
+  );
+}
+
+function editPage(c: Context<PageEnv>, endpoint: Endpoint | null, values: EndpointValues, problems?: Problems) {
+  const title = endpoint ? "Edit endpoint" : "Add endpoint";
+  const back = endpoint ? { href: `${AT}/${endpoint.id}`, label: "The endpoint" } : { href: AT, label: "Webhooks" };
+  return framed(
+    c,
+    { title, at: AT, status: problems ? 422 : 200 },
+    <>
+      <PageHead title={title} back={back} />
+      <Form class="card stack form-narrow" problems={problems}>
+        <EndpointFields values={values} problems={problems} />
+        <div class="actions">
+          <button type="submit" class="primary">
+            {endpoint ? "Save" : "Add endpoint"}
+          </button>
+          <a href={back.href}>Cancel</a>
+        </div>
+      </Form>
+    </>,
+  );
+}

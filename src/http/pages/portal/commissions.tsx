@@ -1,0 +1,103 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { listCommissions } from "../../../core/commissions.ts";
+import type { Commission } from "../../../core/ledger.ts";
+import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery, timeRange } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, SelectField } from "../parts/form.tsx";
+import { Badge, Money, moneyText, When } from "../parts/figures.tsx";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+import { selfOf } from "./self.ts";
+
+const AT = "/portal/commissions";
+
+const listQuery = pageQuery.extend({
+  status: z.enum(COMMISSION_STATUSES).optional(),
+  payout_id: z.string().max(64).optional(),
+  ...timeRange.shape,
+});
+
+/** `/portal/commissions`: the partner's own, each with how it was worked out. Customers stay unnamed. */
+export const commissions = new Hono<PageEnv>().get("/", async (c) => {
+  const filter = filterOf(c, listQuery);
+  const page = await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id });
+  const isFiltered = Object.keys(filter.texts).length > 0;
+  return framed(
+    c,
+    { title: "Commissions", at: AT },
+    <>
+      <PageHead title={filter.value.payout_id ? "Commissions of this payout" : "Commissions"} />
+      <form method="get" action={AT} class="filter" aria-label="Filter commissions">
+        <SelectField
+          name="status"
+          label="Status"
+          value={filter.value.status}
+          options={[{ value: "", label: "Any" }, ...COMMISSION_STATUSES.map((value) => ({ value, label: value }))]}
+        />
+        <Field name="from" label="From" type="date" value={filter.texts.from} />
+        <Field name="to" label="To" type="date" value={filter.texts.to} />
+        {filter.value.payout_id ? <input type="hidden" name="payout_id" value={filter.value.payout_id} /> : null}
+        <button type="submit">Filter</button>
+        {isFiltered ? <a href={AT}>Show all</a> : null}
+      </form>
+      <section class="card flush">
+        {page.total === 0 ? (
+          isFiltered ? (
+            <Empty title="No commission matches">
+              <a href={AT}>Show all commissions</a>
+            </Empty>
+          ) : (
+            <Empty
+              title="No commissions yet"
+              action={
+                <a class="button primary" href="/portal">
+                  Get your link
+                </a>
+              }
+            >
+              When someone who came through your link pays, your share appears here.
+            </Empty>
+          )
+        ) : (
+          <>
+            <Table
+              label="Your commissions"
+              columns={[
+                { label: "Date" },
+                { label: "Worked out" },
+                { label: "Status" },
+                { label: "Amount", align: "end" },
+              ]}
+              rows={page.data.map((row) => [
+                <When at={row.created_at} />,
+                workedOut(row),
+                <span class="badges">
+                  <Badge state={row.status} />
+                  {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
+                  {row.rejected_reason === null ? null : <span class="second">{row.rejected_reason}</span>}
+                </span>,
+                <Money cents={row.amount_cents} currency={row.currency} />,
+              ])}
+            />
+            <Pager page={page} path={AT} query={filter.texts} />
+          </>
+        )}
+      </section>
+    </>,
+  );
+});
+
+const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
+
+function workedOut({ kind, rate, txn_amount_cents, currency, note }: Commission): string {
+  if (kind === "manual") return note ?? "Entered by hand";
+  if (kind === "clawback") return "Correction of an earlier commission, after a refund";
+  const of = moneyText(txn_amount_cents, currency);
+  return rate.action_type === "percentage"
+    ? `${rate.action_value}\u00a0% of ${of}, ${RATES[rate.source]}`
+    : `Flat amount for a payment of ${of}, ${RATES[rate.source]}`;
+}

@@ -1,0 +1,186 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { startOnboarding } from "../../../core/onboarding.ts";
+import { updatePartner } from "../../../core/partners.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { onboardingStart } from "../../api/onboarding.ts";
+import { partnerPatch } from "../../api/partners.ts";
+import { connectOf } from "../../connect.ts";
+import type { PageEnv } from "../../session.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Field, Form, SelectField } from "../parts/form.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
+import { Facts } from "../parts/table.tsx";
+import { selfOf } from "./self.ts";
+
+const AT = "/portal/details";
+
+const DONE = {
+  saved: "Saved. Your next payout goes there.",
+  connected: "Welcome back. Provider A may need a moment to check what you entered.",
+};
+
+/** What partners may change about themselves; the rest is the owner's. */
+const own = partnerPatch.pick({ payout_method: true, payout_email: true });
+
+/** `/portal/details`: how the partner is paid. */
+export const details = new Hono<PageEnv>()
+  .get("/", (c) => detailsPage(c))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const values = { payout_method: fields.text("payout_method"), payout_email: fields.text("payout_email") };
+    const judged = judge(own, {
+      payout_method: values.payout_method || null,
+      payout_email: values.payout_email || null,
+    });
+    if (!judged.ok) return detailsPage(c, { values, problems: judged.problems });
+    if (judged.value.payout_method === "wallet" && !judged.value.payout_email) {
+      const message = "A wallet payout needs the e-mail address of your wallet.";
+      return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
+    }
+    try {
+      await updatePartner(c.var.ctx, selfOf(c).id, judged.value);
+      return c.redirect(`${AT}?done=saved`, 303);
+    } catch (error) {
+      return detailsPage(c, { values, problems: problemsOf(error) });
+    }
+  })
+  .post("/provider-a-account", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const { origin } = new URL(c.req.url);
+    const country = fields.text("country").toUpperCase();
+    const judged = judge(onboardingStart, country === "" ? {} : { country });
+    if (!judged.ok) return detailsPage(c, { accountProblems: judged.problems });
+    try {
+      const started = await startOnboarding(
+        c.var.ctx,
+        selfOf(c).id,
+        { return_url: `${origin}${AT}?done=connected`, refresh_url: `${origin}${AT}`, country: judged.value.country },
+        connectOf(c.env),
+      );
+      return continuePage(c, started.url);
+    } catch (error) {
+      return detailsPage(c, { accountProblems: accountProblems(error) });
+    }
+  });
+
+function accountProblems(error: unknown): Problems {
+  if (error instanceof AppError && error.code === "provider_unavailable") {
+    return { message: "Provider A cannot be reached right now. Please try again in a minute.", fields: {} };
+  }
+  return problemsOf(error);
+}
+
+interface DetailsState {
+  values?: { payout_method: string; payout_email: string };
+  problems?: Problems;
+  accountProblems?: Problems;
+}
+
+function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: wrong }: DetailsState = {}) {
+  const partner = selfOf(c);
+  const { program } = c.var.session;
+  const isWrong = problems !== undefined || wrong !== undefined;
+  return framed(
+    c,
+    { title: "Payout details", at: AT, status: isWrong ? 422 : 200 },
+    <>
+      {isWrong ? null : <Done code={c.req.query("done")} texts={DONE} />}
+      <PageHead title="Payout details" />
+      <section class="card form-narrow">
+        <Form action={AT} class="stack" problems={problems}>
+          <SelectField
+            name="payout_method"
+            label="Pay me by"
+            options={PAYOUT_METHOD_OPTIONS}
+            value={values?.payout_method ?? partner.payout_method}
+            problems={problems}
+            hint={`For a bank transfer or crypto, ${program.name} will ask you where to.`}
+          />
+          <Field
+            name="payout_email"
+            label="E-mail of your wallet"
+            type="email"
+            value={values?.payout_email ?? partner.payout_email}
+            problems={problems}
+            autocomplete="email"
+            hint="Only for wallet payouts."
+          />
+          <div class="actions">
+            <button type="submit" class="primary">
+              Save
+            </button>
+          </div>
+        </Form>
+      </section>
+      <section class="card form-narrow">
+        <h2>Account at provider A</h2>
+        {program.provider_a_api_key === null ? (
+          <p class="muted">{program.name} does not offer payouts through provider A yet.</p>
+        ) : (
+          <Form action={`${AT}/provider-a-account`} class="stack" problems={wrong}>
+            {partner.provider_a_account_id === null ? (
+              <>
+                <p>Provider A pays straight to your bank. It will ask who you are and where your account is.</p>
+                <Field
+                  name="country"
+                  label="Country"
+                  problems={wrong}
+                  maxlength={2}
+                  placeholder="DE"
+                  autocomplete="country"
+                  hint="Two letters, where your bank account is. It cannot be changed later."
+                />
+              </>
+            ) : (
+              <p>
+                Your account: <code>{partner.provider_a_account_id}</code>. You can go on with it, or change what you
+                entered.
+              </p>
+            )}
+            <div class="actions">
+              <button type="submit">
+                {partner.provider_a_account_id === null ? "Set up the account" : "Open the account"}
+              </button>
+            </div>
+          </Form>
+        )}
+      </section>
+      <section class="card form-narrow">
+        <h2>About you</h2>
+        <Facts
+          rows={[
+            ["E-mail", partner.email],
+            ["Name", [partner.first_name, partner.last_name].filter(Boolean).join(" ") || "–"],
+            ["Your slug", <code>{partner.slug}</code>],
+          ]}
+        />
+        <p class="muted small">Something wrong here? {program.name} can change it.</p>
+      </section>
+    </>,
+  );
+}
+
+/** A link, not a redirect: forms of these pages lead nowhere but here. */
+function continuePage(c: Context<PageEnv>, url: string) {
+  return framed(
+    c,
+    { title: "Continue at provider A", at: AT },
+    <>
+      <PageHead title="Continue at provider A" back={{ href: AT, label: "Payout details" }} />
+      <section class="card form-narrow prose">
+        <Notice tone="calm">
+          <p>The link works once and for a few minutes. Afterwards you come back here.</p>
+        </Notice>
+        <p>
+          <a class="button primary" href={url} rel="noreferrer">
+            Continue at provider A
+          </a>
+        </p>
+      </section>
+    </>,
+  );
+}

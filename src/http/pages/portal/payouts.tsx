@@ -1,0 +1,80 @@
+import { Hono } from "hono";
+import { listPayouts } from "../../../core/payouts.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Badge, Money, plural, When } from "../parts/figures.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
+import { Empty, Pager, Table } from "../parts/table.tsx";
+import { selfOf } from "./self.ts";
+
+const AT = "/portal/payouts";
+
+/** `/portal/payouts`: what was paid to the partner, and what is about to be. */
+export const payouts = new Hono<PageEnv>().get("/", async (c) => {
+  const filter = filterOf(c, pageQuery);
+  const page = await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id });
+  const { program } = c.var.session;
+  return framed(
+    c,
+    { title: "Payouts", at: AT },
+    <>
+      <PageHead title="Payouts" />
+      <section class="card flush">
+        {page.total === 0 ? (
+          <Empty
+            title="No payouts yet"
+            action={
+              <a class="button" href="/portal/details">
+                Check your payout details
+              </a>
+            }
+          >
+            Approved commissions are gathered into a payout, usually on the first of each month (terms{" "}
+            {program.payout_term}).
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="Your payouts"
+              columns={[
+                { label: "Prepared" },
+                { label: "For" },
+                { label: "Paid by" },
+                { label: "Status" },
+                { label: "Amount", align: "end" },
+              ]}
+              rows={page.data.map((row) => [
+                <When at={row.created_at} only="day" />,
+                row.status === "canceled" ? (
+                  "–"
+                ) : (
+                  <a href={`/portal/commissions?payout_id=${row.id}`}>{plural(row.commission_count, "commission")}</a>
+                ),
+                payoutMethodText(row.method),
+                <span>
+                  {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
+                  <span class="second">
+                    {row.paid_at === null ? (
+                      row.status === "canceled" ? null : (
+                        <>
+                          due <When at={row.due_at} only="day" />
+                        </>
+                      )
+                    ) : (
+                      <When at={row.paid_at} only="day" />
+                    )}
+                  </span>
+                </span>,
+                <Money cents={row.amount_cents} currency={row.currency} />,
+              ])}
+            />
+            <Pager page={page} path={AT} query={filter.texts} />
+          </>
+        )}
+      </section>
+    </>,
+  );
+});

@@ -1,0 +1,10 @@
+import type { Context } from "hono";
+import type { Partner } from "../../../core/partners.ts";
+import type { PageEnv } from "../../session.ts";
+
+/** The partner whose session it is; the portal lets nobody else in. */
+export function selfOf(c: Context<PageEnv>): Partner {
+  const { partner } = c.var.session;
+  if (!partner) throw new Error("a page of the portal without a partner's session");
+  return partner;
+}

@@ -20,6 +20,7 @@ const bindings = {
 // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
 const queueProducers = { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } };
 const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, bindings } });
+const setupFiles = ["./test/support/setup.ts"];
 
 export default defineConfig({
   // The vendors' packages name source files that they do not ship.
@@ -37,17 +38,19 @@ export default defineConfig({
       {
         extends: true,
         plugins: [workers],
-        test: {
-          name: "service",
-          include: ["test/{integration,conformance}/**/*.test.ts"],
-          setupFiles: ["./test/support/setup.ts"],
-        },
+        test: { name: "service", include: ["test/integration/**/*.test.ts"], setupFiles },
+      },
+      // Over HTTP alone, each test in a program of its own: they share a runtime as programs share a deployment.
+      {
+        extends: true,
+        plugins: [workers],
+        test: { name: "conformance", include: ["test/conformance/**/*.test.ts"], setupFiles, isolate: false },
       },
       // Here the queue runs by itself.
       {
         extends: true,
         plugins: [cloudflareTest({ wrangler, miniflare: { bindings } })],
-        test: { name: "journey", include: ["test/journey/**/*.test.ts"], setupFiles: ["./test/support/setup.ts"] },
+        test: { name: "journey", include: ["test/journey/**/*.test.ts"], setupFiles },
       },
     ],
   },

@@ -71,10 +71,8 @@ export function forApiKey(ctx: Ctx, api_key_hash: string, onFound: (program: Pro
         .select()
         .from(programs)
         .where(sql`${programs.api_key_hash} = ${api_key_hash}`);
-      const [[program], ...rows] = (await runBatch(ctx.db, [lookup, ...statements])) as readonly [
-        Program[],
-        ...unknown[],
-      ];
+      const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
+      const [program] = bearers as Program[];
       if (!program) throw new AppError("unauthorized", "The API key is not valid.");
       found = program;
       onFound(program);

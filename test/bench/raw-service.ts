@@ -6,7 +6,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare, Response, type MiniflareOptions, type Request } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
 import { freePort, WRANGLER } from "../../src/dev/local-service.ts";
 import { quietWrangler } from "../../src/dev/quiet.ts";
@@ -39,7 +39,16 @@ export interface RawService {
   stop(): Promise<void>;
   /** SIGKILL to the runtime and what started it, as when the machine goes down. */
   kill(): Promise<void>;
+  /** Runs the jobs of a cron, which nothing else does here, and waits for their end. */
+  cron(expression: string): Promise<void>;
 }
+
+export interface RawServiceOptions {
+  /** Where the Worker's own calls go: each as a POST with `{url, method, headers}` in this header. The network unless given. */
+  outbound?: string;
+}
+
+export const OUTBOUND_CALL = "x-outbound-call";
 
 /** Builds the Worker as a deployment would, into `folder`. */
 export async function buildWorker(folder: string): Promise<void> {
@@ -53,17 +62,19 @@ export async function buildWorker(folder: string): Promise<void> {
 }
 
 /** Starts the Worker that `buildWorker` put into `folder`; without a folder the bare one. */
-export async function startRawService(folder: string | null, persistTo: string): Promise<RawService> {
+export async function startRawService(
+  folder: string | null,
+  persistTo: string,
+  { outbound = "" }: RawServiceOptions = {},
+): Promise<RawService> {
   quietWrangler();
   const port = await freePort();
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), String(port), persistTo, folder ?? ""], {
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const args = [fileURLToPath(import.meta.url), String(port), persistTo, folder ?? "", outbound];
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe", "ipc"] });
   let errors = "";
-  child.stderr.on("data", (data: Buffer) => (errors = (errors + data.toString()).slice(-4_000)));
+  child.stderr?.on("data", (data: Buffer) => (errors = (errors + data.toString()).slice(-4_000)));
   const runtime = await new Promise<number>((resolve, reject) => {
-    child.stdout.on("data", (data: Buffer) => {
+    child.stdout?.on("data", (data: Buffer) => {
       const ready = /^ready (\d+)$/m.exec(data.toString());
       if (ready) resolve(Number(ready[1]));
     });
@@ -80,26 +91,54 @@ export async function startRawService(folder: string | null, persistTo: string):
     runtime,
     stop: () => end("SIGTERM", [child.pid!]),
     kill: () => end("SIGKILL", [runtime, child.pid!]),
+    cron: (expression) =>
+      new Promise((resolve, reject) => {
+        child.once("message", () => resolve());
+        child.send(expression, (error) => error && reject(error));
+      }),
   };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [port, persistTo, folder] = process.argv.slice(2);
-  await serve(Number(port), persistTo!, folder!);
+  const [port, persistTo, folder, outbound] = process.argv.slice(2);
+  await serve(Number(port), persistTo!, folder!, outbound!);
 }
 
-async function serve(port: number, persistTo: string, folder: string): Promise<void> {
+async function serve(port: number, persistTo: string, folder: string, outbound: string): Promise<void> {
   const shared = { name: "worker", cf: false, unsafeDirectSockets: [{ host: "127.0.0.1", port }] };
   const options: MiniflareOptions = convertV4MiniflareOptions(
     folder === ""
       ? { ...shared, modules: true, script: BARE_WORKER, compatibilityDate: "2026-09-18" }
-      : { ...shared, ...(await builtWorker(folder)) },
+      : {
+          ...shared,
+          ...(await builtWorker(folder)),
+          ...(outbound === "" ? {} : { outboundService: (request: Request) => forward(request, outbound) }),
+        },
   );
   const miniflare = new Miniflare({ ...options, resourcePersistencePath: persistTo });
   await miniflare.ready;
   if (folder !== "") await migrate(await miniflare.getD1Database("DB"));
   console.log(`ready ${await runtimeOf(process.pid)}`);
+  const worker = await miniflare.getWorker();
+  process.on("message", (cron: string) => {
+    void worker.scheduled({ cron }).then(
+      () => process.send?.("done"),
+      (error: unknown) => console.error(error),
+    );
+  });
   process.once("SIGTERM", () => void miniflare.dispose().then(() => process.exit(0)));
+}
+
+async function forward(request: Request, outbound: string): Promise<Response> {
+  const { url, method } = request;
+  const call = JSON.stringify({ url, method, headers: [...request.headers] });
+  const { status, headers, body } = await fetch(outbound, {
+    method: "POST",
+    headers: { [OUTBOUND_CALL]: encodeURIComponent(call) },
+    body: await request.arrayBuffer(),
+    redirect: "manual",
+  });
+  return new Response(body as ConstructorParameters<typeof Response>[0], { status, headers: [...headers] });
 }
 
 async function builtWorker(folder: string) {

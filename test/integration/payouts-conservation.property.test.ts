@@ -1,0 +1,338 @@
+/**
+ * Conservation: for each partner and currency, earned = paid + held in payouts + carried forward, to the unit, at every
+ * step of random months.
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { eq } from "drizzle-orm";
+import { approveDueCommissions } from "../../src/core/auto-approve.ts";
+import { createManualCommission, updateCommission, updateCommissions } from "../../src/core/commissions.ts";
+import { forProgram, type ProgramCtx } from "../../src/core/context.ts";
+import { receiveEvent } from "../../src/core/inbound.ts";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { payPayout } from "../../src/core/payout-pay.ts";
+import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { cancelPayout, markPayoutPaid } from "../../src/core/payouts.ts";
+import { partners, payments, payouts, programs } from "../../src/db/schema.ts";
+import { percentageOf } from "../../src/domain/money.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { iso } from "../../src/lib/time.ts";
+import type { AdjustmentFact, PaymentFact } from "../../src/providers/provider.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { API_KEY_A, clientOf, commissionsOf, db, payoutsOf } from "../support/payouts.ts";
+import { openVendor, type Fault, type VendorApi } from "../support/provider-a-api.ts";
+
+const RUNS = Math.max(4, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 8));
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const RATE_PCT = 20;
+const CURRENCIES = ["USD", "JPY", "KWD"] as const;
+
+const pick = fc.nat({ max: 1_000 });
+
+/** One step of a month; `pick` chooses among what is there. */
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("purchase" as const),
+      partner: fc.nat({ max: 2 }),
+      currency: fc.constantFrom(...CURRENCIES),
+      net: fc.integer({ min: 1, max: 100_000 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("refund" as const), pick, share: fc.integer({ min: 1, max: 100 }) }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("approve all" as const) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("move" as const),
+      pick,
+      status: fc.constantFrom("approved" as const, "rejected" as const, "pending" as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("auto-approve" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("manual" as const),
+      partner: fc.nat({ max: 2 }),
+      currency: fc.constantFrom(...CURRENCIES),
+      amount: fc.integer({ min: -3_000, max: 3_000 }).filter((amount) => amount !== 0),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("generate" as const),
+      daysAgo: fc.nat({ max: 3 }),
+      atOnce: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("cancel" as const), pick }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("mark paid" as const), pick }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("pay" as const),
+      pick,
+      fault: fc.constantFrom<Fault | "refuse" | null>(
+        null,
+        null,
+        "refuse",
+        "drop_reply",
+        "drop_request",
+        "error_stored",
+      ),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("reconcile" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("minimum" as const), cents: fc.constantFrom(0, 1, 5_000) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const), hours: fc.constantFrom(1, 26, 24 * 9) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+interface Purchase {
+  key: string;
+  net: number;
+  refunded: number;
+}
+
+interface World {
+  program: TestProgram;
+  partners: { id: string; slug: string }[];
+  vendor: VendorApi;
+  now: number;
+  purchases: Purchase[];
+  events: number;
+}
+
+async function openWorld(): Promise<World> {
+  const program = await makeProgram({
+    auto_approve_days: 7,
+    default_commission_pct: RATE_PCT,
+    provider_a_api_key: await testContext().sealer.seal(API_KEY_A),
+  });
+  const vendor = openVendor({ keys: [API_KEY_A] });
+  const made = [];
+  for (let i = 0; i < 3; i++) {
+    const partner = await makePartner(program, { payout_method: "provider_a" });
+    const account = `acct_${partner.id.slice(4)}`;
+    vendor.accounts.set(account, { state: "active", email: "", body: {} });
+    await db.update(partners).set({ provider_a_account_id: account }).where(eq(partners.id, partner.id));
+    made.push({ id: partner.id, slug: partner.slug });
+  }
+  return { program, partners: made, vendor, now: Date.now(), purchases: [], events: 0 };
+}
+
+/** Settings change under way, so the program is read as a request would read it. */
+async function contextOf(world: World): Promise<ProgramCtx> {
+  const [program] = await db.select().from(programs).where(eq(programs.id, world.program.id));
+  return forProgram(testContext(world.now), program!);
+}
+
+async function tell(world: World, ctx: ProgramCtx, fact: PaymentFact | AdjustmentFact): Promise<void> {
+  world.events += 1;
+  const event_id = `evt_${world.program.id}_${world.events}`;
+  await receiveEvent(
+    ctx,
+    "provider_a",
+    { event_id, event_type: fact.kind, occurred_at: fact.occurred_at, facts: [fact], ignored: null },
+    "{}",
+  );
+}
+
+/** A refusal is an answer too; what it must not do is checked afterwards like everything else. */
+async function tolerant(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "invalid_transition")) throw error;
+  }
+}
+
+const chosen = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)];
+
+async function perform(world: World, todo: Step): Promise<void> {
+  world.now += 1_000;
+  world.vendor.now = world.now;
+  const ctx = await contextOf(world);
+  const occurred_at = iso(world.now);
+  switch (todo.do) {
+    case "purchase": {
+      const key = `in_${world.program.id}_${world.purchases.length}`;
+      world.purchases.push({ key, net: todo.net, refunded: 0 });
+      await tell(world, ctx, {
+        kind: "payment",
+        key,
+        source: "invoice",
+        aliases: [key],
+        paid: true,
+        currency: todo.currency,
+        base_cents: todo.net,
+        gross_cents: todo.net,
+        ref: world.partners[todo.partner]!.slug,
+        customer_email: null,
+        customer_id: null,
+        subscription_id: null,
+        occurred_at,
+      });
+      return;
+    }
+    case "refund": {
+      const purchase = chosen(world.purchases, todo.pick);
+      if (!purchase) return;
+      purchase.refunded = Math.max(purchase.refunded, Math.ceil((purchase.net * todo.share) / 100));
+      await tell(world, ctx, {
+        kind: "adjustment",
+        adjustment_id: `ch_${purchase.key}`,
+        aliases: [purchase.key],
+        mode: "cumulative",
+        amount_cents: purchase.refunded,
+        net_of_tax: true,
+        direction: "deduct",
+        stage: 0,
+        effective: true,
+        occurred_at,
+      });
+      return;
+    }
+    case "approve all": {
+      const ids = (await commissionsOf(world.program)).filter((row) => row.status === "pending").map((row) => row.id);
+      if (ids.length > 0) await updateCommissions(ctx, ids.slice(0, 100), { status: "approved" });
+      return;
+    }
+    case "move": {
+      const row = chosen(await commissionsOf(world.program), todo.pick);
+      if (row) await tolerant(updateCommission(ctx, row.id, { status: todo.status }));
+      return;
+    }
+    case "auto-approve":
+      await approveDueCommissions(testContext(world.now));
+      return;
+    case "manual":
+      await createManualCommission(ctx, {
+        partner_id: world.partners[todo.partner]!.id,
+        amount_cents: todo.amount,
+        currency: todo.currency,
+        note: "by hand",
+      });
+      return;
+    case "generate": {
+      const period_end = world.now - todo.daysAgo * DAY;
+      const runs = Array.from({ length: todo.atOnce }, () =>
+        generatePayouts(ctx, { period_start: null, period_end, dry_run: false }),
+      );
+      await Promise.all(runs);
+      await nothingPayableLeft(world, ctx, period_end);
+      return;
+    }
+    case "cancel": {
+      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      if (payout) await tolerant(cancelPayout(ctx, payout.id));
+      return;
+    }
+    case "mark paid": {
+      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      if (payout) await tolerant(markPayoutPaid(ctx, payout.id, null));
+      return;
+    }
+    case "pay": {
+      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      if (!payout) return;
+      if (todo.fault === "refuse") for (const account of world.vendor.accounts.values()) account.state = "restricted";
+      else if (todo.fault) world.vendor.faults = [todo.fault];
+      await tolerant(payPayout(ctx, payout.id, clientOf(world.vendor)));
+      world.vendor.faults = [];
+      for (const account of world.vendor.accounts.values()) account.state = "active";
+      return;
+    }
+    case "reconcile":
+      await reconcileTransfers(testContext(world.now), clientOf(world.vendor));
+      return;
+    case "minimum":
+      await db.update(programs).set({ min_payout_cents: todo.cents }).where(eq(programs.id, world.program.id));
+      return;
+    case "wait":
+      world.now += todo.hours * HOUR;
+  }
+}
+
+/** After a run, what it left behind is not positive or below the minimum: everything else is in a payout. */
+async function nothingPayableLeft(world: World, ctx: ProgramCtx, period_end: number): Promise<void> {
+  const sums = new Map<string, number>();
+  for (const row of await commissionsOf(world.program)) {
+    if (row.status !== "approved" || row.payout_id !== null || row.created_at >= iso(period_end)) continue;
+    const key = `${row.partner_id} ${row.currency}`;
+    sums.set(key, (sums.get(key) ?? 0) + row.amount_cents);
+  }
+  for (const sum of sums.values()) expect(sum <= 0 || sum < ctx.program.min_payout_cents).toBe(true);
+}
+
+async function check(world: World): Promise<void> {
+  const rows = await commissionsOf(world.program);
+  const made = await payoutsOf(world.program);
+  const byId = new Map(made.map((payout) => [payout.id, payout]));
+  const total = new Map<string, { earned: number; paid: number; held: number; carried: number }>();
+  const at = ({ partner_id, currency }: { partner_id: string; currency: string }) => {
+    const key = `${partner_id} ${currency}`;
+    const sums = total.get(key) ?? { earned: 0, paid: 0, held: 0, carried: 0 };
+    total.set(key, sums);
+    return sums;
+  };
+  for (const row of rows) {
+    if (row.status === "approved" || row.status === "paid") at(row).earned += row.amount_cents;
+    if (row.status === "approved" && row.payout_id === null) at(row).carried += row.amount_cents;
+    const payout = row.payout_id === null ? null : byId.get(row.payout_id)!;
+    if (payout) {
+      expect([payout.partner_id, payout.currency]).toEqual([row.partner_id, row.currency]);
+      expect(payout.status).not.toBe("canceled");
+      expect(row.status).toBe(payout.status === "paid" ? "paid" : "approved");
+    } else expect(row.status).not.toBe("paid");
+  }
+  for (const payout of made) {
+    const own = rows.filter((row) => row.payout_id === payout.id);
+    if (payout.status === "canceled") {
+      expect(own).toEqual([]);
+      continue;
+    }
+    expect(payout.amount_cents).toBeGreaterThan(0);
+    expect([own.length, own.reduce((sum, row) => sum + row.amount_cents, 0)]).toEqual([
+      payout.commission_count,
+      payout.amount_cents,
+    ]);
+    at(payout)[payout.status === "paid" ? "paid" : "held"] += payout.amount_cents;
+    const transfers = world.vendor.transfers.filter((transfer) => transfer.transfer_group === payout.id);
+    expect(transfers.length).toBeLessThanOrEqual(1);
+  }
+  for (const [key, { earned, paid, held, carried }] of total)
+    expect([key, paid + held + carried]).toEqual([key, earned]);
+
+  // And what is earned is what the customers' payments say: the rows of a payment sum to its rule.
+  const paymentRows = await db.select().from(payments).where(eq(payments.program_id, world.program.id));
+  for (const purchase of world.purchases) {
+    const payment = paymentRows.find((row) => row.provider_transaction_id === purchase.key)!;
+    const sum = rows.filter((row) => row.payment_id === payment.id).reduce((all, row) => all + row.amount_cents, 0);
+    expect([purchase, sum]).toEqual([purchase, percentageOf(purchase.net - purchase.refunded, RATE_PCT)]);
+  }
+}
+
+it("earned = paid + held + carried forward, at every step", { timeout: 300_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
+      await db.update(payouts).set({ reconcile_at: null }).where(eq(payouts.status, "processing"));
+      const world = await openWorld();
+      for (const todo of steps) {
+        await perform(world, todo);
+        await check(world);
+      }
+    }),
+    { numRuns: RUNS, seed: SEED, endOnFailure: true },
+  );
+});

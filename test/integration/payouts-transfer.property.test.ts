@@ -1,0 +1,270 @@
+/** "Never two transfers for one payout" (contract §7), whatever is lost, refused, repeated or killed. */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { eq } from "drizzle-orm";
+import { payPayout } from "../../src/core/payout-pay.ts";
+import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { cancelPayout } from "../../src/core/payouts.ts";
+import { forProgram } from "../../src/core/context.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { payouts } from "../../src/db/schema.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { newId } from "../../src/lib/id.ts";
+import { iso } from "../../src/lib/time.ts";
+import type { Transfers } from "../../src/providers/connect.ts";
+import { testContext } from "../support/program.ts";
+import {
+  API_KEY_A,
+  clientOf,
+  commissionsOf,
+  db,
+  makeCommissions,
+  makePayingProgram,
+  payoutById,
+  type PaidProgram,
+} from "../support/payouts.ts";
+import { FAULTS, type AccountState, type Fault, type VendorApi } from "../support/provider-a-api.ts";
+
+const RUNS = Number(env.PROPERTY_RUNS ?? 100);
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** What may happen to a payout. `die`: the process is killed at that step, before or after it took effect. */
+type Op =
+  | { op: "click" | "cron" | "both"; faults: (Fault | null)[]; die: number | null }
+  | { op: "wait"; ms: number }
+  | { op: "account"; state: AccountState }
+  | { op: "balance"; enough: boolean }
+  | { op: "key"; accepted: boolean }
+  | { op: "cancel" };
+
+/** Lost answers and look-ups that fail are what a second transfer is made of, so they come more often. */
+const fault = fc.constantFrom<Fault | null>(null, "drop_reply", "drop_reply", "gateway", "gateway", ...FAULTS);
+
+const attempt = fc.record({
+  op: fc.constantFrom("click" as const, "cron" as const, "cron" as const, "both" as const),
+  faults: fc.array(fault, { maxLength: 3 }),
+  die: fc.option(fc.integer({ min: 0, max: 12 }), { nil: null, freq: 2 }),
+});
+
+const ops: fc.Arbitrary<Op[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: attempt },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        op: fc.constant("wait" as const),
+        ms: fc.constantFrom(MINUTE, 4 * MINUTE, HOUR, 25 * HOUR),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        op: fc.constant("account" as const),
+        state: fc.constantFrom<AccountState>("active", "restricted", "rejected"),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("balance" as const), enough: fc.boolean() }) },
+    { weight: 3, arbitrary: fc.record({ op: fc.constant("key" as const), accepted: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.constant({ op: "cancel" as const }) },
+  ),
+  { minLength: 2, maxLength: 9 },
+);
+
+/** A process that is killed at its n-th step: what it waits for then never comes. */
+class Mortal {
+  readonly died = Promise.withResolvers<void>();
+  #left: number | null;
+
+  constructor(die: number | null) {
+    this.#left = die;
+  }
+
+  async step(): Promise<void> {
+    if (this.#left === null) return;
+    if (this.#left-- > 0) return;
+    this.#left = 0;
+    this.died.resolve();
+    await new Promise(() => {});
+  }
+
+  database() {
+    const batch = async (statements: D1PreparedStatement[]) => {
+      await this.step();
+      const results = await env.DB.batch(statements);
+      await this.step();
+      return results;
+    };
+    return openDatabase({ prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database);
+  }
+
+  transfers(vendor: VendorApi): Transfers {
+    const fetch: VendorApi["fetch"] = async (url, init) => {
+      await this.step();
+      const answer = await vendor.fetch(url, init);
+      await this.step();
+      return answer;
+    };
+    // Only an answer that hangs is waited for to the end.
+    return clientOf({ ...vendor, fetch }, vendor.faults.includes("hang") ? 15 : 20_000);
+  }
+
+  async live(work: Promise<unknown>): Promise<void> {
+    const tolerant = work.catch((error: unknown) => {
+      if (!(error instanceof AppError && error.code === "invalid_transition")) throw error;
+    });
+    await Promise.race([tolerant, this.died.promise]);
+  }
+}
+
+/** A pending payout of 3,000 in two commissions. */
+async function newPayout(world: PaidProgram, now: number): Promise<string> {
+  const id = newId("payout", now);
+  await db.insert(payouts).values({
+    id,
+    program_id: world.program.id,
+    partner_id: world.partner_id,
+    amount_cents: 3_000,
+    currency: "USD",
+    status: "pending",
+    method: "provider_a",
+    period_end: iso(now),
+    due_at: iso(now),
+    commission_count: 2,
+    created_at: iso(now),
+    updated_at: iso(now),
+  });
+  await makeCommissions(world.program, world.partner_id, [
+    { amount_cents: 1_000, payout_id: id },
+    { amount_cents: 2_000, payout_id: id },
+  ]);
+  return id;
+}
+
+interface Run {
+  world: PaidProgram;
+  vendor: VendorApi;
+  id: string;
+  now: number;
+}
+
+async function click(run: Run, mortal: Mortal): Promise<void> {
+  const ctx = forProgram({ ...testContext(run.now), db: mortal.database() }, run.world.program.program);
+  await mortal.live(payPayout(ctx, run.id, mortal.transfers(run.vendor)));
+}
+
+async function cron(run: Run, mortal: Mortal): Promise<void> {
+  const ctx = { ...testContext(run.now), db: mortal.database() };
+  await mortal.live(reconcileTransfers(ctx, mortal.transfers(run.vendor)));
+}
+
+async function perform(run: Run, op: Op): Promise<void> {
+  const { vendor, world } = run;
+  run.now += 1;
+  vendor.now = run.now;
+  switch (op.op) {
+    case "wait":
+      run.now += op.ms;
+      return;
+    case "account":
+      vendor.accounts.get(world.account_id)!.state = op.state;
+      return;
+    case "balance":
+      if (op.enough) vendor.balance.delete("usd");
+      else vendor.balance.set("usd", 2_999);
+      return;
+    case "key":
+      if (op.accepted) vendor.keys.add(API_KEY_A);
+      else vendor.keys.clear();
+      return;
+    case "cancel":
+      await new Mortal(null).live(cancelPayout(forProgram(testContext(run.now), world.program.program), run.id));
+      return;
+    case "click":
+    case "cron":
+    case "both": {
+      vendor.faults = [...op.faults];
+      const work = [];
+      if (op.op !== "cron") work.push(click(run, new Mortal(op.die)));
+      if (op.op !== "click")
+        work.push(cron(run, new Mortal(op.op === "both" ? null : op.die)), cron(run, new Mortal(null)));
+      await Promise.all(work);
+      vendor.faults = [];
+    }
+  }
+}
+
+/** What holds at every step. */
+async function check(run: Run): Promise<void> {
+  const payout = await payoutById(run.id);
+  const transfers = run.vendor.transfers;
+  expect(transfers.length).toBeLessThanOrEqual(1);
+  for (const transfer of transfers) expect([transfer.amount, transfer.currency]).toEqual([3_000, "usd"]);
+  const held = (await commissionsOf(run.world.program)).map((row) => [row.status, row.payout_id]);
+  if (payout.status === "paid") {
+    expect(transfers.map(({ id }) => id)).toEqual([payout.reference]);
+    expect(held).toEqual([
+      ["paid", run.id],
+      ["paid", run.id],
+    ]);
+  } else if (payout.status === "canceled") {
+    expect(transfers).toEqual([]);
+    expect(held).toEqual([
+      ["approved", null],
+      ["approved", null],
+    ]);
+  } else {
+    expect(held).toEqual([
+      ["approved", run.id],
+      ["approved", run.id],
+    ]);
+  }
+  if (payout.status === "pending" || payout.status === "failed") expect(transfers).toEqual([]);
+  if (payout.status === "failed") expect(payout.failure_code).toBeTruthy();
+  // Never stuck: while it is open, there is a time at which it is taken up.
+  expect(payout.reconcile_at !== null).toBe(payout.status === "processing");
+  if (payout.status === "processing") expect(Date.parse(payout.reconcile_at!)).toBeLessThanOrEqual(run.now + HOUR + 2);
+}
+
+it(
+  "at most one transfer exists at every step, and in the end the payout is paid or failed",
+  { timeout: 300_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(ops, async (schedule) => {
+        // What an earlier run left open is not this vendor's.
+        await db
+          .update(payouts)
+          .set({ status: "canceled", reconcile_at: null })
+          .where(eq(payouts.status, "processing"));
+        const world = await makePayingProgram({ latency: () => new Promise((done) => setTimeout(done, 0)) });
+        const now = Date.now();
+        const run: Run = { world, vendor: world.vendor, id: await newPayout(world, now), now };
+        for (const op of schedule) {
+          await perform(run, op);
+          await check(run);
+        }
+        // The vendor is well again: within two days of cron runs the payout leaves `processing`.
+        await perform(run, { op: "account", state: "active" });
+        await perform(run, { op: "key", accepted: true });
+        for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
+          await perform(run, { op: "wait", ms: HOUR });
+          await perform(run, { op: "cron", faults: [], die: null });
+          await check(run);
+        }
+        const ended = await payoutById(run.id);
+        expect(["paid", "failed", "pending", "canceled"]).toContain(ended.status);
+        if (ended.status === "pending" || ended.status === "failed") {
+          await perform(run, { op: "balance", enough: true });
+          await perform(run, { op: "click", faults: [], die: null });
+          await check(run);
+          expect((await payoutById(run.id)).status).toBe("paid");
+        }
+      }),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    );
+  },
+);

@@ -190,16 +190,19 @@ const VERDICTS = {
   refused: <Badge state="failed" label="error" />,
 };
 
+/** A page stays small; the counts above it are exact. */
+const SHOWN = 100;
+
 /** Lines with errors first: they are what one looks for. */
 function Lines({ lines }: { lines: Line[] }) {
   const order = { refused: 0, new: 1, known: 2 };
+  const sorted = lines.toSorted((a, b) => order[a.verdict] - order[b.verdict] || a.line - b.line);
   return (
-    <Table
-      label="Lines of the file"
-      columns={[{ label: "Line", align: "end" }, { label: "What happens" }, { label: "E-mail" }, { label: "Slug" }]}
-      rows={lines
-        .toSorted((a, b) => order[a.verdict] - order[b.verdict] || a.line - b.line)
-        .map((line) => [
+    <>
+      <Table
+        label="Lines of the file"
+        columns={[{ label: "Line", align: "end" }, { label: "What happens" }, { label: "E-mail" }, { label: "Slug" }]}
+        rows={sorted.slice(0, SHOWN).map((line) => [
           String(line.line),
           <span>
             {VERDICTS[line.verdict]}
@@ -208,7 +211,13 @@ function Lines({ lines }: { lines: Line[] }) {
           "input" in line ? line.input.email : "–",
           "input" in line ? <code>{line.input.slug}</code> : "–",
         ])}
-    />
+      />
+      {lines.length > SHOWN ? (
+        <p class="table-note">
+          {SHOWN} of {plural(lines.length, "line")}, those with errors first.
+        </p>
+      ) : null}
+    </>
   );
 }
 

@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import { readPartnerNames } from "../../../core/names.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import { getPayout, markPayoutPaid } from "../../../core/payouts.ts";
-import { canMove } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
@@ -15,6 +14,7 @@ import { Field, Form } from "../parts/form.tsx";
 import { Badge, Money, moneyText, plural } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
+import { isOffered } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/payouts";
@@ -34,8 +34,14 @@ export const payoutChosen = new Hono<PageEnv>()
       c.var.ctx,
       found.map(({ partner_id }) => partner_id),
     );
-    const possible = found.filter(({ status }) => canMove(status, move));
-    if (possible.length === 0) return problemPage(c, "None of the chosen payouts can be paid that way.");
+    const possible = found.filter((payout) => isOffered(payout, move));
+    if (possible.length === 0)
+      return problemPage(
+        c,
+        move === "pay"
+          ? "None of the chosen payouts is to be paid through provider A."
+          : "None of the chosen payouts is still to be paid by hand.",
+      );
     const left = found.length - possible.length;
     const title = move === "pay" ? "Pay through provider A?" : "Mark as paid?";
     return framed(

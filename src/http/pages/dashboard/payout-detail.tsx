@@ -1,13 +1,13 @@
 import type { Commission } from "../../../core/ledger.ts";
 import type { PartnerName } from "../../../core/names.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
-import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { isOffered } from "../parts/payout-move.ts";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions pages through all. */
@@ -90,20 +90,22 @@ export function PayoutDetail({ payout, commissions, partner }: PayoutDetailProps
   );
 }
 
-function Actions({ payout: { id, status } }: { payout: Payout }) {
+function Actions({ payout }: { payout: Payout }) {
+  const { id, status } = payout;
+  const byProvider = isOffered(payout, "pay");
   return (
     <>
-      {canMove(status, "pay") ? (
+      {byProvider ? (
         <a class="button primary" href={`${AT}/${id}/pay`}>
           {status === "failed" ? "Try again through provider A" : "Pay through provider A"}
         </a>
       ) : null}
-      {canMove(status, "mark_paid") ? (
-        <a class="button" href={`${AT}/${id}/mark-paid`}>
+      {isOffered(payout, "mark_paid") ? (
+        <a class={byProvider ? "button" : "button primary"} href={`${AT}/${id}/mark-paid`}>
           Mark as paid
         </a>
       ) : null}
-      {canMove(status, "cancel") ? (
+      {isOffered(payout, "cancel") ? (
         <a class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel
         </a>

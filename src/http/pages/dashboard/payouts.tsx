@@ -7,7 +7,7 @@ import { EXPORT_FORMATS, exportPayouts } from "../../../core/payout-export.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts.ts";
-import { canMove, PAYOUT_STATUSES, type PayoutMove } from "../../../domain/payout.ts";
+import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
@@ -22,6 +22,7 @@ import { Done } from "../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { isOffered, isPayable, type OwnersMove } from "../parts/payout-move.ts";
 import { PayoutDetail } from "./payout-detail.tsx";
 
 const AT = "/dashboard/payouts";
@@ -100,7 +101,7 @@ export const payouts = new Hono<PageEnv>()
                     { label: "Amount", align: "end" },
                   ]}
                   rows={page.data.map((row) => [
-                    canMove(row.status, "pay") ? (
+                    isPayable(row) ? (
                       <input
                         type="checkbox"
                         name="ids"
@@ -121,7 +122,7 @@ export const payouts = new Hono<PageEnv>()
                     <Money cents={row.amount_cents} currency={row.currency} />,
                   ])}
                 />
-                {page.data.some((row) => canMove(row.status, "pay")) ? <ChosenActions /> : null}
+                {page.data.some(isPayable) ? <ChosenActions /> : null}
               </Form>
               <Pager page={page} path={AT} query={filter.texts} />
             </>
@@ -187,14 +188,14 @@ const MOVES = {
     kind: "danger",
     text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
   },
-} as const satisfies Partial<Record<PayoutMove, object>>;
+} as const satisfies Record<OwnersMove, object>;
 
-async function confirmPage(c: Context<PageEnv>, id: string, move: keyof typeof MOVES, problems?: Problems) {
+async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, problems?: Problems) {
   const { payout } = await getPayout(c.var.ctx, id);
   const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
   const partner = names.get(payout.partner_id);
   const { title, text, button, kind, path } = MOVES[move];
-  const isPossible = canMove(payout.status, move);
+  const isPossible = isOffered(payout, move);
   return framed(
     c,
     { title, at: AT, status: problems ? 422 : 200 },
@@ -208,7 +209,15 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: keyof typeof M
           to <strong>{partner ? partnerText(partner) : payout.partner_id}</strong>,{" "}
           {plural(payout.commission_count, "commission")}.
         </p>
-        {isPossible ? <p>{text}</p> : <p>A payout that is {payout.status} cannot be changed that way.</p>}
+        {isPossible ? (
+          <p>{text}</p>
+        ) : (
+          <p>
+            {move === "pay" && payout.method !== "provider_a" && payout.method !== null
+              ? `It is to be paid by ${payoutMethodText(payout.method).toLowerCase()}, not through provider A.`
+              : `A payout that is ${payout.status} cannot be changed that way.`}
+          </p>
+        )}
         {move === "mark_paid" && isPossible ? (
           <Field
             name="reference"
@@ -231,7 +240,7 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: keyof typeof M
   );
 }
 
-async function act(c: Context<PageEnv>, id: string, move: keyof typeof MOVES, verb: () => Promise<Payout>) {
+async function act(c: Context<PageEnv>, id: string, move: OwnersMove, verb: () => Promise<Payout>) {
   try {
     const { status } = await verb();
     return c.redirect(`${AT}/${id}?done=${status}`, 303);

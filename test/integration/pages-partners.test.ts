@@ -1,0 +1,247 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let owner: Visitor;
+
+beforeAll(async () => {
+  program = await makeProgram();
+  owner = await signInOwner(program);
+});
+
+async function partnersOf(of: TestProgram) {
+  const list = await of.api<{ data: Record<string, unknown>[]; total: number }>("GET", "/api/v1/partners?per_page=100");
+  return list.body;
+}
+
+describe("adding a partner", () => {
+  it("tells every mistake beside its field, keeps what was typed, and adds nothing", async () => {
+    await owner.get("/dashboard/partners/new");
+    const before = (await partnersOf(program)).total;
+    const typed = {
+      email: "nonsense",
+      slug: "not a slug",
+      first_name: "Zoë",
+      commission_pct: "120",
+      payout_email: "x",
+    };
+    const reply = await owner.post("/dashboard/partners/new", typed);
+    expect(reply.status).toBe(422);
+    for (const value of Object.values(typed)) expect(reply.body).toContain(`value="${value}"`);
+    for (const field of ["email", "slug", "commission_pct", "payout_email"]) {
+      expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"[^>]*f-${field}-problem`));
+    }
+    expect(textOf(reply.body)).toContain("A slug is 1 to 64 letters, digits, - or _.");
+    expect((await partnersOf(program)).total).toBe(before);
+  });
+
+  it("leads to the partner; the same again names the field that is taken", async () => {
+    await owner.get("/dashboard/partners/new");
+    const typed = { email: "ada@example.com", slug: "Ada", commission_pct: "12.5", payout_method: "wallet" };
+    const reply = await owner.post("/dashboard/partners/new", typed);
+    expect(reply.status).toBe(303);
+    const page = await owner.get(reply.headers.get("location") ?? "");
+    expect(textOf(page.body)).toContain("The partner was added.");
+    expect(page.body).toContain("https://shop.example/?ref=Ada");
+    const twice = await owner.post("/dashboard/partners/new", { ...typed, slug: "ADA" });
+    expect(twice.status).toBe(422);
+    expect(textOf(twice.body)).toContain("This value is taken.");
+  });
+
+  it("changes only what is edited, and clears what is emptied", async () => {
+    const partner = await makePartner(program, { first_name: "Old", commission_pct: 5, metadata: { kept: true } });
+    const path = `/dashboard/partners/${partner.id}`;
+    await owner.get(`${path}/edit`);
+    const fields = { email: partner.email, slug: partner.slug, first_name: "New", commission_pct: "" };
+    expect((await owner.post(`${path}/edit`, fields)).headers.get("location")).toBe(`${path}?done=saved`);
+    const { body } = await program.api("GET", `/api/v1/partners/${partner.id}`);
+    expect(body).toMatchObject({ first_name: "New", commission_pct: null, metadata: { kept: true }, status: "active" });
+  });
+
+  it("deactivates only after a page that says what it means, and can be undone", async () => {
+    const partner = await makePartner(program);
+    const path = `/dashboard/partners/${partner.id}`;
+    const status = async () => (await program.api("GET", `/api/v1/partners/${partner.id}`)).body;
+    const asked = await owner.get(`${path}/deactivate`);
+    expect(textOf(asked.body)).toContain("signed out at once");
+    expect(await status()).toMatchObject({ status: "active" });
+    const reply = await owner.post(`${path}/deactivate`);
+    expect(await status()).toMatchObject({ status: "deactivated" });
+    const done = await owner.get(reply.headers.get("location") ?? "");
+    expect(done.body).toContain(`action="${path}/reactivate"`);
+    await owner.post(`${path}/reactivate`);
+    expect(await status()).toMatchObject({ status: "active" });
+  });
+});
+
+describe("the list of partners", () => {
+  it("is searched and paged with the filter kept", async () => {
+    const big = await makeProgram();
+    const visitor = await signInOwner(big);
+    for (let i = 0; i < 23; i++) await makePartner(big, { last_name: "Many" }, "invited");
+    await makePartner(big, { first_name: "Only", last_name: "One" });
+    const first = await visitor.get("/dashboard/partners?search=many");
+    expect(textOf(first.body)).toContain("1–20 of 23");
+    expect(first.body).toContain('href="/dashboard/partners?search=many&amp;page=2"');
+    expect(textOf((await visitor.get("/dashboard/partners?search=many&page=2")).body)).toContain("21–23 of 23");
+    expect(textOf((await visitor.get("/dashboard/partners?search=ONLY+o")).body)).toContain("1–1 of 1");
+    expect(textOf((await visitor.get("/dashboard/partners?status=active")).body)).toContain("1–1 of 1");
+    expect(textOf((await visitor.get("/dashboard/partners?search=nobody")).body)).toContain("No partner matches");
+  });
+
+  it("has no dead ends: what an address says and nobody understands is left out", async () => {
+    for (const query of [
+      "page=0",
+      "page=x",
+      "status=nonsense",
+      "per_page=1000",
+      "cursor=x",
+      "search=%00",
+      "page=99999",
+    ]) {
+      const { status } = await owner.get(`/dashboard/partners?${query}`);
+      expect([query, status]).toEqual([query, query.startsWith("cursor") ? 422 : 200]);
+    }
+  });
+
+  it("says what to do next where there is nobody yet", async () => {
+    const visitor = await signInOwner(await makeProgram());
+    const { body } = await visitor.get("/dashboard/partners");
+    expect(textOf(body)).toContain("No partners yet");
+    expect(body).toContain('href="/dashboard/partners/import"');
+  });
+});
+
+describe("the import of partners", () => {
+  const CSV = [
+    "email,slug,first_name,commission_pct",
+    "one@import.example,one,One,",
+    "two@import.example,two,Two,25",
+    "broken,three,Three,",
+    "four@import.example,four,Four,300",
+    "ONE@import.example,five,Double,",
+    "six@import.example,Two,Six,",
+  ].join("\r\n");
+
+  async function freshProgram() {
+    const imported = await makeProgram();
+    const visitor = await signInOwner(imported);
+    await visitor.get("/dashboard/partners/import");
+    return { imported, visitor };
+  }
+
+  it("shows what each line will do and does nothing yet", async () => {
+    const { imported, visitor } = await freshProgram();
+    const { body, status } = await visitor.post("/dashboard/partners/import", { csv: CSV });
+    expect(status).toBe(200);
+    const shown = textOf(body);
+    expect(shown).toContain("2 new partners, 0 lines already there and left alone, 4 lines with errors.");
+    expect(shown).toContain("4 error email: This must be an e-mail address.");
+    expect(shown).toContain("5 error commission_pct: This must be at most 100.");
+    expect(shown).toContain("6 error The same e-mail address stands on line 2.");
+    expect(shown).toContain("7 error The same slug stands on line 3.");
+    expect((await partnersOf(imported)).total).toBe(0);
+  });
+
+  it("adds the good lines once; a rerun changes nothing", async () => {
+    const { imported, visitor } = await freshProgram();
+    await visitor.post("/dashboard/partners/import", { csv: CSV });
+    const done = await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
+    expect(textOf(done.body)).toContain("2 partners added.");
+    const { data } = await partnersOf(imported);
+    expect(data).toHaveLength(2);
+    const two = data.find(({ slug }) => slug === "two");
+    expect(two).toMatchObject({
+      email: "two@import.example",
+      first_name: "Two",
+      commission_pct: 25,
+      status: "invited",
+    });
+    const types = await imported.api<{ total: number }>("GET", "/api/v1/events?type=partner.created");
+    expect(types.body.total).toBe(2);
+    await imported.api("PATCH", `/api/v1/partners/${String(two?.["id"])}`, { first_name: "Renamed" });
+
+    const again = await visitor.post("/dashboard/partners/import", { csv: CSV });
+    expect(textOf(again.body)).toContain("0 new partners, 2 lines already there and left alone");
+    await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
+    const after = await partnersOf(imported);
+    expect(after.total).toBe(2);
+    expect(after.data.find(({ slug }) => slug === "two")).toMatchObject({ first_name: "Renamed", commission_pct: 25 });
+  });
+
+  it("of two at once adds every partner once", async () => {
+    const { imported, visitor } = await freshProgram();
+    const lines = Array.from({ length: 40 }, (_, i) => `p${i}@race.example,p${i}`);
+    const csv = (list: string[]) => ["email,slug", ...list].join("\n");
+    const half = csv(lines.slice(0, 25));
+    const replies = await Promise.all([
+      visitor.post("/dashboard/partners/import", { csv: csv(lines), confirmed: "yes" }),
+      visitor.post("/dashboard/partners/import", { csv: half, confirmed: "yes" }),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await partnersOf(imported)).total).toBe(40);
+    const events = await imported.api<{ total: number }>("GET", "/api/v1/events?type=partner.created");
+    expect(events.body.total).toBe(40);
+  });
+
+  it("takes a file, of a thousand lines at most, in one page of bounded size", async () => {
+    const { imported, visitor } = await freshProgram();
+    const csv = (count: number) =>
+      ["email;slug", ...Array.from({ length: count }, (_, i) => `p${i}@many.example;p${i}`)].join("\n");
+    const tooMany = await visitor.post("/dashboard/partners/import", { file: new File([csv(1001)], "p.csv") });
+    expect([tooMany.status, textOf(tooMany.body).includes("at most 1000 at a time")]).toEqual([422, true]);
+    const preview = await visitor.post("/dashboard/partners/import", { file: new File([csv(1000)], "p.csv") });
+    expect(textOf(preview.body)).toContain("1,000 new partners");
+    expect(preview.body.length).toBeLessThan(150_000);
+    const done = await visitor.post("/dashboard/partners/import", { csv: csv(1000), confirmed: "yes" });
+    expect(textOf(done.body)).toContain("1,000 partners added.");
+    expect((await partnersOf(imported)).total).toBe(1000);
+  });
+
+  it.each([
+    ["", "There is nothing in it."],
+    ["email,name\na@b.co,x", "slug is missing there."],
+    ["email,slug,phone\na@b.co,x,1", "Unknown column phone."],
+    ["email,slug", "There is no line below the column names."],
+    ['email,slug\n"a@b.co,x', "A quoted cell is not closed."],
+  ])("refuses %j beside the field", async (csv, message) => {
+    const { visitor } = await freshProgram();
+    const reply = await visitor.post("/dashboard/partners/import", { csv });
+    expect(reply.status).toBe(422);
+    expect(textOf(reply.body)).toContain(message);
+  });
+
+  it("refuses what is too large without reading on", async () => {
+    const { visitor } = await freshProgram();
+    const reply = await visitor.post("/dashboard/partners/import", { csv: "x".repeat(600 * 1024) });
+    expect(reply.status).toBe(413);
+  });
+});
+
+describe("the partner's payout details", () => {
+  it("are checked beside the field", async () => {
+    const partner = await makePartner(program);
+    const visitor = await signInPartner(partner.email, makeVisitor());
+    await visitor.get("/portal/details");
+    for (const payout_email of ["", "nonsense"]) {
+      const reply = await visitor.post("/portal/details", { payout_method: "wallet", payout_email });
+      expect(reply.status).toBe(422);
+      expect(reply.body).toMatch(/id="f-payout_email"[^>]*aria-invalid="true"/);
+    }
+    expect((await visitor.post("/portal/details", { payout_method: "gold" })).status).toBe(422);
+    expect((await visitor.post("/portal/details", { payout_method: "crypto" })).status).toBe(303);
+    expect((await visitor.post("/portal/details", { payout_method: "" })).status).toBe(303);
+  });
+
+  it("offer an account at provider A only where the program has its key, and tell what goes wrong", async () => {
+    const partner = await makePartner(program);
+    const visitor = await signInPartner(partner.email);
+    const { body } = await visitor.get("/portal/details");
+    expect(body).not.toContain("/portal/details/provider-a-account");
+    const reply = await visitor.post("/portal/details/provider-a-account");
+    expect(reply.status).toBe(422);
+    const wrong = await visitor.post("/portal/details/provider-a-account", { country: "Germany" });
+    expect(wrong.status).toBe(422);
+  });
+});

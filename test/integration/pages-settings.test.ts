@@ -1,0 +1,315 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { sendA } from "../support/ledger.ts";
+import { callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let owner: Visitor;
+
+beforeAll(async () => {
+  program = await makeProgram();
+  owner = await signInOwner(program);
+});
+
+const SETTINGS = {
+  name: "New name",
+  domain: "shop.example",
+  currency: "USD",
+  default_commission_pct: "12.5",
+  payout_term: "net-30",
+  min_payout_cents: "25.50",
+  cookie_days: "30",
+  attribution: "first",
+  auto_approve_days: "14",
+};
+
+async function me(of: TestProgram = program) {
+  return (await of.api<Record<string, unknown>>("GET", "/api/v1/programs/me")).body;
+}
+
+describe("settings", () => {
+  it("are saved with amounts in the currency, and change the script tag", async () => {
+    await owner.get("/dashboard/settings");
+    expect((await owner.post("/dashboard/settings", SETTINGS)).status).toBe(303);
+    expect(await me()).toMatchObject({
+      name: "New name",
+      default_commission_pct: 12.5,
+      payout_term: "NET-30",
+      min_payout_cents: 2550,
+      attribution: "first",
+      auto_approve_days: 14,
+    });
+    const { body } = await owner.get("/dashboard/settings?done=saved");
+    expect(textOf(body)).toContain(
+      `<script src="https://service.example/service.js" data-program="${program.id}" data-cookie-days="30" data-attribution="first" defer></script>`,
+    );
+    expect(body).toContain('value="25.50"');
+  });
+
+  it("tell every mistake beside its field and change nothing", async () => {
+    const before = await me();
+    await owner.get("/dashboard/settings");
+    const wrong = {
+      name: "",
+      domain: "http://x",
+      currency: "DOLLAR",
+      default_commission_pct: "101",
+      payout_term: "soon",
+    };
+    const more = { min_payout_cents: "-1", cookie_days: "0", auto_approve_days: "1.5", attribution: "best" };
+    const reply = await owner.post("/dashboard/settings", { ...wrong, ...more });
+    expect(reply.status).toBe(422);
+    for (const field of Object.keys({ ...wrong, ...more })) {
+      expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
+    }
+    expect(await me()).toEqual(before);
+  });
+
+  it("tell that the currency is locked once a commission exists", async () => {
+    const locked = await makeProgram();
+    const boss = await signInOwner(locked);
+    const partner = await makePartner(locked);
+    await sendA(locked, sessionCompleted({ ref: partner.slug }));
+    await boss.get("/dashboard/settings");
+    const reply = await boss.post("/dashboard/settings", { ...SETTINGS, currency: "EUR" });
+    expect(textOf(reply.body)).toContain("The currency is locked once a commission exists.");
+    expect(await me(locked)).toMatchObject({ currency: "USD", name: "Test program" });
+  });
+});
+
+describe("secrets", () => {
+  const SECRET = "whsec_pasted_by_the_owner";
+
+  it("are written and never shown again", async () => {
+    const fresh = await makeProgram({ provider_a_webhook_secret: null, provider_b_webhook_secret: null });
+    const boss = await signInOwner(fresh);
+    for (const name of ["provider_a_webhook_secret", "provider_b_webhook_secret", "provider_a_api_key"]) {
+      await boss.get("/dashboard/settings");
+      const reply = await boss.post("/dashboard/settings/secrets", { name, secret: `  ${SECRET} ` });
+      expect(reply.status).toBe(303);
+      expect((await me(fresh))[`${name}_set`]).toBe(true);
+      expect((await boss.get("/dashboard/settings")).body).not.toContain(SECRET);
+    }
+    const asked = await boss.get("/dashboard/settings/secrets/provider_b_webhook_secret/remove");
+    expect(asked.status).toBe(200);
+    expect((await me(fresh))["provider_b_webhook_secret_set"]).toBe(true);
+    await boss.post("/dashboard/settings/secrets/provider_b_webhook_secret/remove");
+    expect((await me(fresh))["provider_b_webhook_secret_set"]).toBe(false);
+  });
+
+  it("are told to be missing beside the right field, and no other column can be written that way", async () => {
+    await owner.get("/dashboard/settings");
+    const empty = await owner.post("/dashboard/settings/secrets", { name: "provider_b_webhook_secret", secret: " " });
+    expect(empty.status).toBe(422);
+    expect(empty.body).toMatch(/id="f-provider_b_webhook_secret-secret"[^>]*aria-invalid="true"/);
+    expect(empty.body.match(/aria-invalid/g)).toHaveLength(1);
+    const before = await me();
+    await owner.post("/dashboard/settings/secrets", { name: "api_key_hash", secret: "x" });
+    await owner.post("/dashboard/settings/secrets", { name: "__proto__", secret: "x" });
+    expect(await me()).toEqual(before);
+  });
+
+  it("come with the exact webhook address and events of each provider", async () => {
+    const shown = textOf((await owner.get("/dashboard/settings")).body);
+    expect(shown).toContain(`https://service.example/webhooks/provider_a?program_id=${program.id}`);
+    expect(shown).toContain(`https://service.example/webhooks/provider_b?program_id=${program.id}`);
+    for (const type of ["checkout.session.completed", "invoice.paid", "transaction.completed", "adjustment.updated"]) {
+      expect(shown).toContain(type);
+    }
+  });
+});
+
+describe("the API key", () => {
+  it("is made anew only after a page that says what breaks, shown once, and ends every session", async () => {
+    const keyed = await makeProgram();
+    const boss = await signInOwner(keyed);
+    expect(textOf((await boss.get("/dashboard/settings/api-key")).body)).toContain("stops working at once");
+    expect((await keyed.api("GET", "/api/v1/programs/me")).status).toBe(200);
+    const reply = await boss.post("/dashboard/settings/api-key");
+    const [key = ""] = /sk_[A-Za-z0-9_-]{43}/.exec(reply.body) ?? [];
+    expect((await keyed.api("GET", "/api/v1/programs/me")).status).toBe(401);
+    expect((await callApi(key, "GET", "/api/v1/programs/me")).status).toBe(200);
+    expect(boss.cookies.has("__Host-session")).toBe(false);
+    expect((await boss.get("/dashboard")).headers.get("location")).toBe("/sign-in");
+  });
+});
+
+describe("the integration page", () => {
+  it("fills its snippets with the program's own values", async () => {
+    const shown = textOf((await owner.get("/dashboard/integration")).body);
+    expect(shown).toContain(`data-program="${program.id}"`);
+    expect(shown).toContain(`service_program: "${program.id}"`);
+    expect(shown).toContain("client_reference_id: ref ?? undefined");
+    expect(shown).toContain("subscription_data: { metadata: ref ? { service_ref: ref } : {} }");
+    expect(shown).toContain("service_ref: window.Service?.getRef()");
+    expect(shown).toContain("https://shop.example/?ref=ada");
+  });
+});
+
+describe("flows", () => {
+  const FLOW = {
+    name: "Large orders",
+    action_type: "percentage",
+    action_value: "30",
+    priority: "5",
+    active: "on",
+    "conditions.0.field": "txn_amount_cents",
+    "conditions.0.op": "gt",
+    "conditions.0.value": "50.00",
+    "conditions.3.field": "customer_email",
+    "conditions.3.op": "contains",
+    "conditions.3.value": "@example.com",
+    "conditions.5.field": "",
+    "conditions.5.value": "left over",
+  };
+
+  async function flowsOf(of: TestProgram) {
+    return (await of.api<{ data: Record<string, unknown>[] }>("GET", "/api/v1/flows")).body.data;
+  }
+
+  it("are previewed without being saved, then added, switched, edited and deleted", async () => {
+    const ruled = await makeProgram();
+    const boss = await signInOwner(ruled);
+    const partner = await makePartner(ruled);
+    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 10_000 }));
+    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 4_000 }));
+    await boss.get("/dashboard/flows/new");
+    const preview = await boss.post("/dashboard/flows/new", { ...FLOW, simulate: "yes" });
+    expect(textOf(preview.body)).toContain("Of the last 2 payments, 1 would have earned a different amount.");
+    expect(textOf(preview.body)).toContain("2 payments 28.00 USD 38.00 USD");
+    expect(preview.body).toContain('value="Large orders"');
+    expect(await flowsOf(ruled)).toEqual([]);
+
+    const added = await boss.post("/dashboard/flows/new", FLOW);
+    const [flow] = await flowsOf(ruled);
+    expect(flow).toMatchObject({
+      name: "Large orders",
+      action_value: 30,
+      priority: 5,
+      active: true,
+      conditions: [
+        { field: "txn_amount_cents", op: "gt", value: 5000 },
+        { field: "customer_email", op: "contains", value: "@example.com" },
+      ],
+    });
+    const path = added.headers.get("location")?.split("?")[0] ?? "";
+    expect((await boss.get(path)).body).toContain('value="50.00"');
+    await boss.post(path, { ...FLOW, action_type: "flat", action_value: "2.5", "conditions.0.field": "" });
+    expect((await flowsOf(ruled))[0]).toMatchObject({ action_type: "flat", action_value: 250 });
+    expect((await flowsOf(ruled))[0]?.["conditions"]).toHaveLength(1);
+    await boss.post(`${path}/switch`, { active: "false" });
+    expect((await flowsOf(ruled))[0]).toMatchObject({ active: false });
+    expect(textOf((await boss.get(`${path}/delete`)).body)).toContain("removed for good");
+    expect(await flowsOf(ruled)).toHaveLength(1);
+    await boss.post(`${path}/delete`);
+    expect(await flowsOf(ruled)).toEqual([]);
+  });
+
+  it("tell what does not fit together beside the row", async () => {
+    await owner.get("/dashboard/flows/new");
+    const reply = await owner.post("/dashboard/flows/new", {
+      ...FLOW,
+      action_value: "300",
+      "conditions.3.field": "provider",
+      "conditions.3.op": "gt",
+    });
+    expect(reply.status).toBe(422);
+    expect(textOf(reply.body)).toContain("gt needs the field txn_amount_cents");
+    const value = await owner.post("/dashboard/flows/new", { ...FLOW, action_value: "300" });
+    expect(value.body).toMatch(/id="f-action_value"[^>]*aria-invalid="true"/);
+    const amount = await owner.post("/dashboard/flows/new", { ...FLOW, "conditions.0.value": "a lot" });
+    expect(amount.body).toMatch(/id="f-conditions-0-value"[^>]*aria-invalid="true"/);
+  });
+});
+
+describe("webhook endpoints", () => {
+  it("show their secret once, at creation and after a rotation", async () => {
+    await owner.get("/dashboard/webhooks/new");
+    const url = "https://receiver.example.com/hooks";
+    const made = await owner.post("/dashboard/webhooks/new", { url, events: ["payout.paid"], description: "" });
+    expect(made.status).toBe(200);
+    const [secret = ""] = /whsec_[A-Za-z0-9+/=]+/.exec(made.body) ?? [];
+    expect(secret.length).toBeGreaterThan(40);
+    const { data } = (await program.api<{ data: { id: string; url: string }[] }>("GET", "/api/v1/webhooks")).body;
+    const path = `/dashboard/webhooks/${data.find((endpoint) => endpoint.url === url)?.id}`;
+    expect((await owner.get(path)).body).not.toContain("whsec_");
+    expect((await owner.get(`${path}/rotate-secret`)).body).not.toContain("whsec_");
+    const rotated = await owner.post(`${path}/rotate-secret`);
+    const [next = ""] = /whsec_[A-Za-z0-9+/=]+/.exec(rotated.body) ?? [];
+    expect(next.length).toBe(secret.length);
+    expect(next).not.toBe(secret);
+    await owner.post(`${path}/test`);
+    expect(textOf((await owner.get(path)).body)).toContain("ping");
+    await owner.post(`${path}/switch`, { active: "false" });
+    await owner.get(path);
+    expect((await owner.post(`${path}/test`)).status).toBe(409);
+    await owner.get(`${path}/delete`);
+    await owner.post(`${path}/delete`);
+    expect((await owner.get(path)).status).toBe(404);
+  });
+
+  it.each([
+    ["http://receiver.example.com/", "url"],
+    ["https://localhost/", "url"],
+    ["https://10.0.0.1/", "url"],
+    ["nonsense", "url"],
+  ])("refuse %s beside the field", async (url, field) => {
+    await owner.get("/dashboard/webhooks/new");
+    const reply = await owner.post("/dashboard/webhooks/new", { url, events: ["*"] });
+    expect(reply.status).toBe(422);
+    expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
+    const none = await owner.post("/dashboard/webhooks/new", { url: "https://receiver.example.com/" });
+    expect(textOf(none.body)).toContain("Choose at least one.");
+  });
+});
+
+describe("the overview", () => {
+  it("ticks each step of the setup when the service sees it happen, and then leaves it out", async () => {
+    const fresh = await makeProgram({ domain: null, provider_a_webhook_secret: null, provider_b_webhook_secret: null });
+    const boss = await signInOwner(fresh);
+    const steps = async () => textOf((await boss.get("/dashboard")).body);
+    expect(await steps()).toContain("0 of 6 done");
+    await fresh.api("PATCH", "/api/v1/programs/me", { domain: "shop.example" });
+    expect(await steps()).toContain("Set your domain , done");
+    const partner = await makePartner(fresh);
+    expect(await steps()).toContain("Add a partner , done");
+    await fresh.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/", events: ["*"] });
+    expect(await steps()).toContain("3 of 6 done");
+    await fresh.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: "whsec_test_secret_of_provider_a" });
+    expect(await steps()).toContain("Waiting for the first event.");
+    await sendA(fresh, sessionCompleted({ ref: partner.slug }));
+    expect(await steps()).toContain("Connect provider A , done");
+    const { env } = await import("cloudflare:workers");
+    await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
+      .bind(fresh.id)
+      .run();
+    expect(await steps()).not.toContain("Set up your program");
+  });
+
+  it("plots days of UTC with the same numbers as a table behind", async () => {
+    const plotted = await makeProgram();
+    const boss = await signInOwner(plotted);
+    const partner = await makePartner(plotted, { first_name: "Ada" });
+    const day = 86_400;
+    const now = Math.floor(Date.now() / 1000);
+    for (const [days, amount] of [
+      [0, 10_000],
+      [1, 20_000],
+      [6, 30_000],
+      [40, 50_000],
+    ] as const) {
+      await sendA(plotted, sessionCompleted({ ref: partner.slug, amount, created: now - days * day }));
+    }
+    await sendA(plotted, sessionCompleted({ ref: partner.slug, amount: 7_000, currency: "eur" }));
+    const month = textOf((await boss.get("/dashboard")).body);
+    expect(month).toContain("Payments 4");
+    expect(month).toContain("Commissions 120.00 USD");
+    expect(month).toContain("and 1 commission in EUR: 14.00 EUR");
+    expect(textOf((await boss.get("/dashboard?days=90")).body)).toContain("Commissions 220.00 USD");
+    expect(textOf((await boss.get("/dashboard?days=nonsense")).body)).toContain("Commissions 120.00 USD");
+    const today = new Date().toISOString().slice(0, 10);
+    expect(month).toContain(`${today} 20.00 USD`);
+    expect((await boss.get("/dashboard?days=7")).body.match(/<rect class="plot-hit"/g)).toHaveLength(21);
+  });
+});

@@ -1,0 +1,100 @@
+/** A program with one of everything, so that every page of it has something to show. */
+import { env } from "cloudflare:workers";
+import { app } from "../../src/app.ts";
+import { sendA } from "./ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "./program.ts";
+import { chargeRefunded, sessionCompleted } from "./provider-a.ts";
+import { uniqueId } from "./vendor.ts";
+
+export interface Stocked {
+  program: TestProgram;
+  /** The active partner, of whom everything is. */
+  partner: Awaited<ReturnType<typeof makePartner>>;
+  /** Ids by the part of the address that names their kind. */
+  ids: Record<string, string>;
+}
+
+interface WithId {
+  id: string;
+}
+
+/** Texts go wherever a person or a customer can put one. */
+export async function makeStocked(texts: Partial<Record<"name" | "note", string>> = {}): Promise<Stocked> {
+  const { name = "Ada", note = "thank you" } = texts;
+  const program = await makeProgram({ name });
+  const partner = await makePartner(program, { first_name: name, last_name: name, metadata: { note } });
+  const made = async (path: string, body: unknown) => {
+    const reply = await program.api<WithId>("POST", `/api/v1${path}`, body);
+    if (reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body.id;
+  };
+  const condition = { field: "partner_slug", op: "neq", value: note };
+  const flow = await made("/flows", { name, action_type: "percentage", action_value: 20, conditions: [condition] });
+  const endpoint = await made("/webhooks", {
+    url: `https://receiver.example.com/${encodeURIComponent(note)}`,
+    events: ["*"],
+    description: note,
+  });
+  const payment_intent = uniqueId("pi_");
+  await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
+  await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
+  await sendA(program, sessionCompleted({ ref: note, amount: 5_000 }));
+  await made("/commissions", { partner_id: partner.id, amount_cents: 700, note });
+  const { data: commissions } = (await program.api<{ data: WithId[] }>("GET", "/api/v1/commissions")).body;
+  const approved = await made("/commissions", { partner_id: partner.id, amount_cents: 4_200, note });
+  await program.api("PATCH", `/api/v1/commissions/${approved}`, { status: "approved" });
+  await program.api("POST", "/api/v1/payouts/generate", {});
+  const list = async (path: string) => (await program.api<{ data: WithId[] }>("GET", `/api/v1${path}`)).body.data;
+  const [payout] = await list("/payouts");
+  const payments = await list("/payments");
+  const [delivery] = await list(`/webhooks/${endpoint}/deliveries`);
+  const sale = commissions.at(-1);
+  return {
+    program,
+    partner,
+    ids: {
+      partners: partner.id,
+      flows: flow,
+      webhooks: endpoint,
+      deliveries: delivery?.id ?? "",
+      commissions: sale?.id ?? "",
+      payments: payments.at(-1)?.id ?? "",
+      payouts: payout?.id ?? "",
+      secrets: "provider_a_webhook_secret",
+    },
+  };
+}
+
+export interface PageRoute {
+  method: string;
+  path: string;
+}
+
+/** Every page of the app once; new ones are walked without another word here. */
+export function pageRoutes(...areas: ("dashboard" | "portal")[]): PageRoute[] {
+  const isPage = new RegExp(`^/(${areas.join("|")})(/|$)`);
+  const routes = app.routes.filter(({ method, path }) => method !== "ALL" && isPage.test(path) && !path.includes("*"));
+  return [...new Map(routes.map(({ method, path }) => [`${method} ${path}`, { method, path }])).values()];
+}
+
+/** A route's address with the ids of a program in it. */
+export function pageAddress(path: string, ids: Record<string, string>): string {
+  return path.replaceAll(/([a-z-]+)\/:[a-z_]+/g, (_, kind: string) => {
+    const id = ids[kind];
+    if (id === undefined) throw new Error(`makeStocked makes none of ${kind}: let it`);
+    return `${kind}/${id}`;
+  });
+}
+
+/** Everything a program's rows hold, for "nothing has changed". */
+export async function everythingOf(program_id: string): Promise<string> {
+  const tables = ["partners", "flows", "commissions", "payments", "payouts", "webhook_endpoints", "deliveries"];
+  const rows = await env.DB.batch(
+    [...tables.map((table) => `select * from ${table} where program_id = ? order by id`), PROGRAM].map((sql) =>
+      env.DB.prepare(sql).bind(program_id),
+    ),
+  );
+  return JSON.stringify(rows.map(({ results }) => results));
+}
+
+const PROGRAM = "select * from programs where id = ?";

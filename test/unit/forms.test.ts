@@ -1,0 +1,111 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { currencyExponent, decimalAmount, formatMoney } from "../../src/domain/currency.ts";
+import { FormFields, judge, parseMoney, problemsOf } from "../../src/http/pages/forms.ts";
+import { AppError } from "../../src/lib/errors.ts";
+
+describe("an amount that people type", () => {
+  it.each([
+    ["12.5", "USD", 1250],
+    ["12.50", "USD", 1250],
+    ["0", "USD", 0],
+    ["-3", "USD", -300],
+    ["1,234.56", "USD", 123456],
+    ["1 234.56", "USD", 123456],
+    ["1,234,567", "JPY", 1234567],
+    ["1.5", "KWD", 1500],
+    ["1.234", "KWD", 1234],
+  ])("%s %s is %d of the smallest units", (text, currency, cents) => {
+    expect(parseMoney(text, currency)).toBe(cents);
+  });
+
+  it.each([
+    ["", "USD"],
+    ["abc", "USD"],
+    ["12,50", "USD"],
+    ["1.005", "USD"],
+    ["0.5", "JPY"],
+    ["1e5", "USD"],
+    ["Infinity", "USD"],
+    ["--1", "USD"],
+    ["1234567890123", "USD"],
+    ["١٢", "USD"],
+  ])("%j %s is no amount", (text, currency) => {
+    expect(parseMoney(text, currency)).toBeNaN();
+  });
+
+  it("is read as it was shown, in every currency", () => {
+    const amounts = fc.integer({ min: -1_000_000_000_000, max: 1_000_000_000_000 });
+    fc.assert(
+      fc.property(amounts, fc.constantFrom("USD", "JPY", "KWD"), (cents, currency) => {
+        expect(parseMoney(decimalAmount(cents, currency), currency)).toBe(cents);
+        expect(parseMoney(formatMoney(cents, currency).replace(` ${currency}`, ""), currency)).toBe(cents);
+        expect(currencyExponent(currency)).toBeLessThanOrEqual(3);
+      }),
+    );
+  });
+});
+
+function fieldsOf(values: Record<string, string>): FormFields {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(values)) data.append(name, value);
+  return new FormFields(data);
+}
+
+describe("a sent form", () => {
+  it("gives texts without the blanks around them, numbers or what is none, and nothing for what is missing", () => {
+    const fields = fieldsOf({ a: "  x ", n: " 12.5 ", bad: "12x", empty: " " });
+    expect([fields.text("a"), fields.text("none"), fields.textOrNull("empty")]).toEqual(["x", "", null]);
+    expect([fields.numberOrNull("n"), fields.numberOrNull("bad"), fields.numberOrNull("none")]).toEqual([
+      12.5,
+      Number.NaN,
+      null,
+    ]);
+    expect(fields.number("none")).toBeNaN();
+    expect(fields.numberOrNull("a")).toBeNaN();
+    expect(fieldsOf({ n: "0x10" }).numberOrNull("n")).toBeNaN();
+  });
+});
+
+describe("what is wrong with a form", () => {
+  const schema = z.strictObject({
+    email: z.email(),
+    name: z.string().min(1).max(3),
+    pct: z.number().max(100).nullable(),
+    inner: z.array(z.strictObject({ value: z.number() })).optional(),
+  });
+
+  it("is told by field, in words for people", () => {
+    const judged = judge(schema, { email: "x", name: "", pct: Number.NaN, inner: [{ value: "y" }] });
+    expect(judged).toEqual({
+      ok: false,
+      problems: {
+        message: "Please check the marked fields.",
+        fields: {
+          email: "This must be an e-mail address.",
+          name: "Fill this in.",
+          pct: "This must be a number.",
+          "inner.0.value": "This must be a number.",
+        },
+      },
+    });
+    const long = judge(schema, { email: "a@b.co", name: "long name", pct: 101 });
+    expect(long.ok ? {} : long.problems.fields).toEqual({
+      name: "This is at most 3 characters long.",
+      pct: "This must be at most 100.",
+    });
+  });
+
+  it("is told of a refusing verb, beside the field that it names", () => {
+    const taken = new AppError("already_exists", "Taken.", { details: [{ path: "slug", message: "This is taken." }] });
+    expect(problemsOf(taken)).toEqual({ message: "Taken.", fields: { slug: "This is taken." } });
+    expect(problemsOf(new AppError("invalid_transition", "Too late."))).toEqual({ message: "Too late.", fields: {} });
+  });
+
+  it("is not the person's where the service fails or the thing is not there", () => {
+    for (const error of [new Error("SQLITE_BUSY"), new AppError("not_found", "No such partner.")]) {
+      expect(() => problemsOf(error)).toThrow(error.message);
+    }
+  });
+});

@@ -23,6 +23,9 @@ export const payoutGenerate = z.strictObject({
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
 
+/** An action that takes nothing: "unknown body fields: rejected" (contract §2). */
+const nothing = z.strictObject({});
+
 const status = z.enum(PAYOUT_STATUSES).optional();
 
 const payoutQuery = pageQuery.extend({
@@ -64,6 +67,7 @@ export const payouts = new Hono<AppEnv>()
     return c.json({ ...viewPayout(payout), commissions: commissions.map(viewCommission) });
   })
   .post("/:id/pay", replies(viewPayout, 200), async (c) => {
+    await optionalJson(c, nothing);
     const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));
     return c.json(viewPayout(payout));
   })
@@ -71,9 +75,10 @@ export const payouts = new Hono<AppEnv>()
     const { reference } = await optionalJson(c, payoutMarkPaid);
     return c.json(viewPayout(await markPayoutPaid(c.var.ctx, c.req.param("id"), reference ?? null)));
   })
-  .post("/:id/cancel", replies(viewPayout, 200), async (c) =>
-    c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id")))),
-  );
+  .post("/:id/cancel", replies(viewPayout, 200), async (c) => {
+    await optionalJson(c, nothing);
+    return c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id"))));
+  });
 
 /** Asks for the next piece when the reader is ready for it, and for no more once the reader is gone. */
 export function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {

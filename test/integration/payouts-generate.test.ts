@@ -194,6 +194,20 @@ describe("payout generation", () => {
     expect(await countsOf(program)).toMatchObject({ "payout.generated": 8 });
   });
 
+  it("replays the stored reply for the same Idempotency-Key", async () => {
+    const program = await makeProgram();
+    const jane = await makePartner(program);
+    await makeCommissions(program, jane.id, [{ amount_cents: 10 }]);
+    const path = "/api/v1/payouts/generate";
+    const headers = { "Idempotency-Key": "october" };
+    const first = await program.api<GenerationBody>("POST", path, undefined, headers);
+    await makeCommissions(program, jane.id, [{ amount_cents: 20 }]);
+    const again = await program.api<GenerationBody>("POST", path, undefined, headers);
+    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+    expect(again.body).toEqual(first.body);
+    expect(await payoutsOf(program)).toHaveLength(1);
+  });
+
   it("tells each payout to the audit log and to the endpoints, as the API returns it", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { payout_method: "bank_transfer" });

@@ -7,6 +7,7 @@ import { payPayout } from "../../src/core/payout-pay.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { viewPayout } from "../../src/core/views.ts";
 import { partners, payouts, programs } from "../../src/db/schema.ts";
+import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a-connect.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
 import {
@@ -391,5 +392,41 @@ describe("paying a payout", () => {
     expect(taken.reduce((sum, n) => sum + n, 0)).toBe(1);
     expect(vendor.transfers).toHaveLength(3);
     expect((await payoutById(third.id)).status).toBe("paid");
+  });
+
+  it.each(PAYOUT_STATUSES)("a payout that is %s: only pending and failed ones can be paid", async (status) => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world);
+    await db.update(payouts).set({ status }).where(eq(payouts.id, payout.id));
+    const before = await payoutById(payout.id);
+    playOutside(world.vendor);
+    const reply = await pay(world.program, payout.id);
+    if (status === "pending" || status === "failed") {
+      expect([reply.status, reply.body.status]).toEqual([200, "paid"]);
+    } else {
+      expect([reply.status, reply.body.error?.code]).toEqual([409, "invalid_transition"]);
+      expect(await payoutById(payout.id)).toEqual(before);
+      expect([world.vendor.calls, await eventsOf(world.program, "payout.updated")]).toEqual([[], []]);
+    }
+  });
+
+  it("pay, cancel and mark-paid at once: one wins, the others are 409, and no canceled payout has a transfer", async () => {
+    const world = await makePayingProgram({ latency: () => new Promise((done) => setTimeout(done, 2)) });
+    playOutside(world.vendor);
+    for (let round = 0; round < 6; round++) {
+      const payout = await makePayout(world);
+      const path = `/api/v1/payouts/${payout.id}`;
+      const calls = ["pay", "cancel", "mark-paid"].map(
+        (action) => () => world.program.api<PayoutBody>("POST", `${path}/${action}`),
+      );
+      const turned = [...calls.slice(round % 3), ...calls.slice(0, round % 3)];
+      const replies = await Promise.all(turned.map((call) => call()));
+      expect(replies.map((reply) => reply.status).toSorted()).toEqual([200, 409, 409]);
+      const after = await payoutById(payout.id);
+      const transfers = world.vendor.transfers.filter((transfer) => transfer.transfer_group === payout.id);
+      expect([after.status, transfers.length]).toEqual(
+        after.attempt === 1 ? ["paid", 1] : [replies.find((reply) => reply.status === 200)!.body.status, 0],
+      );
+    }
   });
 });

@@ -38,15 +38,19 @@ function currentMinute(): number {
   return Math.floor(Date.now() / MINUTE);
 }
 
-/**
- * Whether a cron expression (minute, hour, day of month, month, day of week, in UTC; each a number or `*`) is due at a
- * minute. Those are the forms that wrangler.toml uses; any other is an error.
- */
-function isDue(cron: string, at: Date): boolean {
-  const fields = cron.split(" ");
+/** Whether a cron expression of five fields is due at a minute, in UTC: numbers, `*`, ranges, steps and lists. */
+export function isDue(cron: string, at: Date): boolean {
   const values = [at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, at.getUTCDay()];
-  if (fields.length !== values.length || !fields.every((field) => /^(\*|\d+)$/.test(field))) {
-    throw new Error(`Not a cron expression that runs locally: "${cron}".`);
-  }
-  return fields.every((field, i) => field === "*" || Number(field) === values[i]);
+  const fields = cron.trim().split(/\s+/);
+  return fields.length === values.length && values.every((value, i) => matches(fields[i] ?? "", value));
+}
+
+function matches(field: string, value: number): boolean {
+  return field.split(",").some((part) => {
+    const [, from, to, step = "1"] = /^(\*|\d+)(?:-(\d+))?(?:\/(\d+))?$/.exec(part) ?? [];
+    if (from === undefined) return false;
+    const first = from === "*" ? 0 : Number(from);
+    const last = to ? Number(to) : from === "*" || part.includes("/") ? Infinity : first;
+    return value >= first && value <= last && (value - first) % Number(step) === 0;
+  });
 }

@@ -1,7 +1,7 @@
 /**
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
- * `npm run test:browser`: those in test/browser, which need a Chromium. `npm test -- <file or name>` passes its
- * arguments on to vitest alone. The last line sums up all: `N passed, N failed`.
+ * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
+ * which kill and starve the service for minutes. `npm test -- <file or name>` passes its arguments on to vitest alone. The last line sums up all: `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -20,8 +20,8 @@ const [first, ...rest] = process.argv.slice(2);
 quietWrangler();
 try {
   const results: Counts[] = [];
-  if (first === "browser") {
-    results.push(await runNodeTests(["browser"], rest));
+  if (first === "browser" || first === "faults") {
+    results.push(await runNodeTests([first], rest));
   } else if (first === undefined) {
     results.push(await runVitest([]), await runNodeTests(["lint", "dev"], []));
   } else {

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { seedProgram, type SeededProgram } from "./pages-seed.ts";
+import { signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const OWNER = "owner@northwind.example";
+const FRESH = "fresh@northwind.example";
+
+interface Finding {
+  id: string;
+  impact: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+interface WithAxe {
+  axe: { run: (context: unknown, options: unknown) => Promise<{ violations: Finding[] }> };
+}
+
+let world: PagesWorld;
+let seeded: SeededProgram;
+
+before(async () => {
+  world = await startPagesWorld();
+  seeded = await seedProgram(world, OWNER);
+  await world.createProgram({ name: "Fresh", owner_email: FRESH });
+});
+after(() => world.close());
+
+/** What axe-core finds that is serious or critical, and what makes the page wider than the screen. */
+async function problemsOf(page: Page): Promise<string[]> {
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  // The page's own policy forbids foreign script, so the checker comes in by the back door of the debugger.
+  await page.evaluate(await readAxe());
+  const { violations } = await page.evaluate(() => (globalThis as unknown as WithAxe).axe.run(document, {}));
+  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return [
+    ...(wider > 0 ? [`wider than the screen by ${wider} px`] : []),
+    ...grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`)),
+  ];
+}
+
+let axe: string | undefined;
+
+async function readAxe(): Promise<string> {
+  const { readFile } = await import("node:fs/promises");
+  return (axe ??= await readFile(AXE, "utf8"));
+}
+
+async function visit(page: Page, pages: Record<string, string>): Promise<void> {
+  const said: string[] = [];
+  page.on("console", (message) => {
+    // The browser says so of the page that is not there.
+    if (message.type() === "error" && !message.text().includes("404")) said.push(message.text());
+  });
+  page.on("pageerror", (error) => said.push(String(error)));
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(world.url + path);
+    for (const details of await page.locator("details").all()) {
+      await details.evaluate((element) => element.setAttribute("open", ""));
+      if ((await page.locator("details").count()) > 12) break;
+    }
+    assert.deepEqual(await problemsOf(page), [], name);
+  }
+  assert.deepEqual(said, [], "what the pages complained of");
+}
+
+for (const width of [1280, 360]) {
+  for (const dark of [false, true]) {
+    describe(`axe-core, ${dark ? "dark" : "light"}, ${width} px`, () => {
+      it("finds nothing serious on the owner's pages", async () => {
+        const page = await world.visitor({ dark, width });
+        await signInOwner(world, page, OWNER);
+        await visit(page, seeded.pages.owner);
+        await page.context().close();
+      });
+
+      it("finds nothing serious on the pages of a program that has nothing yet", async () => {
+        const page = await world.visitor({ dark, width });
+        await signInOwner(world, page, FRESH);
+        const places = ["partners", "commissions", "payouts", "payments", "flows", "events", "webhooks", "settings"];
+        await visit(
+          page,
+          Object.fromEntries(["", ...places].map((place) => [place, `/dashboard/${place}`.replace(/\/$/, "")])),
+        );
+        await page.context().close();
+      });
+
+      it("finds nothing serious on the partner's pages, and where one signs in", async () => {
+        const page = await world.visitor({ dark, width });
+        await visit(page, { "sign in": "/sign-in", "use a link": `/sign-in?token=${"A".repeat(43)}` });
+        await page.goto(`${world.url}/sign-in`);
+        await page.getByLabel("E-mail address").fill("nonsense");
+        await page.getByRole("button", { name: "E-mail me a link" }).click();
+        assert.deepEqual(await problemsOf(page), []);
+        await signInPartner(world, page, seeded.partner_email);
+        await visit(page, seeded.pages.partner);
+        await page.context().close();
+      });
+    });
+  }
+}
+
+describe("the checker itself", () => {
+  it("finds a planted mistake, and a page that is too wide", async () => {
+    const page = await world.visitor({ width: 360 });
+    await page.goto(`${world.url}/sign-in`);
+    assert.deepEqual(await problemsOf(page), []);
+    await page.evaluate(() => {
+      document.querySelector("main")?.insertAdjacentHTML("beforeend", "<img src='data:,'><pre>" + "x".repeat(200));
+    });
+    const found = await problemsOf(page);
+    assert.match(found[0] ?? "", /^wider than the screen by \d+ px$/);
+    assert.match(found[1] ?? "", /^image-alt: /);
+    await page.context().close();
+  });
+});
+
+describe("forms with mistakes", () => {
+  it("are accessible too, and link each mistake to its field", async () => {
+    const page = await world.visitor();
+    await signInOwner(world, page, OWNER);
+    await page.goto(`${world.url}/dashboard/partners/new`);
+    await page.getByLabel("Slug").fill("not a slug");
+    await page.getByRole("button", { name: "Add partner" }).click();
+    assert.deepEqual(await problemsOf(page), []);
+    await page.getByRole("alert").getByRole("link").first().click();
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "f-email");
+    await page.context().close();
+  });
+});

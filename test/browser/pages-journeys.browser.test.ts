@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { seedProgram } from "./pages-seed.ts";
+import { mailedLink, SECRET_A, signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
+
+interface ShopPage {
+  Service: { getRef(): string | null };
+}
+
+let world: PagesWorld;
+let shop: Server;
+let shopUrl: string;
+let shopHtml = "";
+
+before(async () => {
+  world = await startPagesWorld();
+  shop = createServer((_, response) => response.setHeader("content-type", "text/html").end(shopHtml));
+  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
+  shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+});
+after(async () => {
+  shop.close();
+  await world.close();
+});
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
+const see = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+
+async function go(page: Page, place: string): Promise<void> {
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: place }).click();
+  await heading(page, place).waitFor();
+}
+
+describe("an owner's first run", () => {
+  it("leads from an empty program to the first commission, each step ticking itself", async () => {
+    const owner_email = "first@shop.example";
+    const program = await world.createProgram({ name: "First Shop", owner_email });
+    const page = await world.visitor();
+    await signInOwner(world, page, owner_email);
+    await see(page, "0 of 6 done");
+
+    await page.getByRole("link", { name: "Open settings" }).first().click();
+    await page.getByLabel("Domain").fill("Shop.Example");
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await see(page, "Saved.");
+    const secret = page.locator("#provider_a").getByLabel("Webhook signing secret");
+    await secret.fill(SECRET_A);
+    await secret.press("Enter");
+    await see(page, "The secret is saved.");
+
+    await go(page, "Partners");
+    await page.getByRole("link", { name: "Add your first partner" }).click();
+    await page.getByLabel("E-mail address").fill("jane@partners.example");
+    await page.getByLabel("Slug").fill("jane");
+    await page.getByRole("button", { name: "Add partner" }).click();
+    await see(page, "The partner was added.");
+    await see(page, "https://shop.example/?ref=jane");
+
+    await go(page, "Integration");
+    shopHtml = (await page.getByRole("region", { name: "Script tag" }).textContent()) ?? "";
+    assert.match(
+      shopHtml,
+      /^<script src="http:\/\/localhost:\d+\/service\.js" data-program="prog_\w+" defer><\/script>$/,
+    );
+    const visitor = await world.visitor();
+    await visitor.goto(`${shopUrl}/?ref=jane`);
+    await visitor.waitForFunction(() => "Service" in globalThis);
+    await visitor.goto(`${shopUrl}/checkout`);
+    const ref = await visitor.evaluate(() => (globalThis as unknown as ShopPage).Service.getRef());
+    assert.equal(ref, "jane");
+
+    // The partner signs in for the first time, and turns active.
+    const partner = await world.visitor();
+    await signInPartner(world, partner, "jane@partners.example");
+    await heading(partner, "Your overview").waitFor();
+    await program.sendA(sessionCompleted({ ref, amount: 10_000 }));
+
+    await go(page, "Overview");
+    // The click is on its way into the counts; with it nothing is left to set up, and the list is gone.
+    const setup = page.getByText("Set up your program");
+    for (let i = 0; i < 40 && (await setup.count()) > 0; i++) {
+      await page.waitForTimeout(250);
+      await page.reload();
+    }
+    assert.equal(await setup.count(), 0);
+    await see(page, "20.00 USD");
+    await go(page, "Commissions");
+    await page.getByRole("table", { name: "Commissions" }).getByRole("link").first().click();
+    await see(page, "20.00 USD is 20 % (the program's rate) of 100.00 USD net of tax.");
+    await partner.reload();
+    await see(partner, "20.00 USD");
+    for (const one of [page, visitor, partner]) await one.context().close();
+  });
+});
+
+for (const scripts of [true, false]) {
+  describe(`with scripts ${scripts ? "on" : "off"}`, () => {
+    it("month end: approve, preview, prepare, mark as paid, export", async () => {
+      const owner_email = `month-${scripts}@shop.example`;
+      const { program } = await seedProgram(world, owner_email);
+      const page = await world.visitor({ scripts });
+      await signInOwner(world, page, owner_email);
+      await go(page, "Commissions");
+      await page.getByLabel("Status").selectOption("pending");
+      await page.getByLabel("Flag").selectOption("false");
+      await page.getByRole("button", { name: "Filter" }).click();
+      const all = page.getByLabel("All on this page");
+      if (scripts) await all.check();
+      else assert.equal(await all.isVisible(), false, "a box that does nothing is not shown");
+      for (const box of await page.getByRole("checkbox", { name: /^Choose the commission/ }).all()) await box.check();
+      await page.getByRole("button", { name: "Approve chosen" }).click();
+      await see(page, /\d+ commissions? approved\./);
+
+      await go(page, "Payouts");
+      await page.getByRole("link", { name: "Prepare payouts" }).click();
+      await see(page, /^\d payouts?: /);
+      await page.getByRole("button", { name: /^Prepare \d payout/ }).click();
+      await heading(page, "Payouts prepared").waitFor();
+      await page.getByRole("link", { name: "the list of open payouts" }).click();
+      const boxes = page.getByRole("checkbox", { name: /^Choose the payout/ });
+      const count = await boxes.count();
+      for (const box of await boxes.all()) await box.check();
+      await page.getByRole("button", { name: "Mark chosen as paid…" }).click();
+      await heading(page, "Mark as paid?").waitFor();
+      await page.getByLabel("Reference for all of them").fill("SEPA batch 11");
+      await page.getByRole("button", { name: /^Mark as paid: / }).click();
+      await heading(page, `${count} of ${count} payouts done`).waitFor();
+      const { data } = await program.api<{ data: { status: string; reference: string }[] }>("GET", "/payouts");
+      assert.ok(data.every(({ status, reference }) => status === "paid" && reference === "SEPA batch 11"));
+
+      await go(page, "Payouts");
+      await page.getByText("Export", { exact: true }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("link", { name: "CSV with everything" }).click(),
+      ]);
+      assert.equal(download.suggestedFilename(), "payouts.csv");
+      await page.context().close();
+    });
+
+    it("a partner's first sign-in and payout details", async () => {
+      const owner_email = `portal-${scripts}@shop.example`;
+      const program = await world.createProgram({ name: "Portal Shop", owner_email, domain: "portal.example" });
+      const email = `new-${scripts}@partners.example`;
+      const made = await program.api<{ id: string }>("POST", "/partners", { email, slug: "new", first_name: "Noor" });
+      const page = await world.visitor({ scripts });
+      await signInPartner(world, page, email);
+      await heading(page, "Hello Noor").waitFor();
+      const { status } = await program.api<{ status: string }>("GET", `/partners/${made.id}`);
+      assert.equal(status, "active");
+      await see(page, "https://portal.example/?ref=new");
+      assert.equal(await page.getByRole("button", { name: "Copy your link" }).isVisible(), scripts);
+      if (scripts) {
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+        await page.getByRole("button", { name: "Copy your link" }).click();
+        await see(page, "Copied");
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "https://portal.example/?ref=new");
+      }
+      await page.getByRole("link", { name: "Add your payout details" }).click();
+      await page.getByLabel("Pay me by").selectOption({ label: "Wallet" });
+      await page.getByRole("button", { name: "Save" }).click();
+      await see(page, "A wallet payout needs the e-mail address of your wallet.");
+      await page.getByLabel("E-mail of your wallet").fill("noor@wallet.example");
+      await page.getByRole("button", { name: "Save" }).click();
+      await see(page, "Saved. Your next payout goes there.");
+      const saved = await program.api<Record<string, unknown>>("GET", `/partners/${made.id}`);
+      assert.equal(saved["payout_email"], "noor@wallet.example");
+
+      const used = await mailedLink(world, email);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await heading(page, "Sign in").waitFor();
+      await page.goto(used);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await heading(page, "This link no longer works").waitFor();
+      await page.context().close();
+    });
+
+    it("an import with a preview, and a flow tried on past payments", async () => {
+      const owner_email = `import-${scripts}@shop.example`;
+      await seedProgram(world, owner_email);
+      const page = await world.visitor({ scripts });
+      await signInOwner(world, page, owner_email);
+      await go(page, "Partners");
+      await page.getByRole("link", { name: "Import CSV" }).click();
+      const csv = "email,slug\nlin@import.example,lin\nbroken,x y\n";
+      await page
+        .getByLabel("CSV file")
+        .setInputFiles({ name: "p.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
+      await page.getByRole("button", { name: "Preview" }).click();
+      await see(page, "1 new partner, 0 lines already there and left alone, 1 line with errors.");
+      await page.getByRole("button", { name: "Add 1 partner" }).click();
+      await see(page, "1 partner added.");
+      await go(page, "Flows");
+      await page.getByRole("link", { name: "Add flow" }).click();
+      await page.getByLabel("Name").fill("Double");
+      await page.getByLabel("How much").fill("40");
+      await page.getByRole("button", { name: "Preview on past payments" }).click();
+      await see(page, "Preview: nothing is saved yet");
+      await page.getByRole("button", { name: "Add flow" }).click();
+      await see(page, "The flow was added.");
+      await page.context().close();
+    });
+  });
+}
+
+describe("times", () => {
+  it("stand in the visitor's zone, with UTC on hover; without scripts in UTC", async () => {
+    const owner_email = "times@shop.example";
+    const { program } = await seedProgram(world, owner_email);
+    const { data } = await program.api<{ data: { created_at: string }[] }>("GET", "/payments?per_page=1");
+    const at = data[0]?.created_at ?? "";
+    const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+    const texts: Record<string, string | null> = {};
+    for (const scripts of [true, false]) {
+      const page = await world.visitor({ scripts });
+      await signInOwner(world, page, owner_email);
+      await go(page, "Payments");
+      const time = page.locator("main time").first();
+      assert.equal(await time.getAttribute("title"), utc);
+      texts[String(scripts)] = await time.textContent();
+      await page.context().close();
+    }
+    const zone = { timeZone: "Europe/Berlin", dateStyle: "medium", timeStyle: "short" } as const;
+    assert.equal(texts["true"], new Intl.DateTimeFormat("en-GB", zone).format(new Date(at)));
+    assert.equal(texts["false"], utc);
+  });
+});
+
+describe("the keyboard", () => {
+  it("alone signs in, skips to the content, opens the menu on a phone, fills and sends a form", async () => {
+    const owner_email = "keys@shop.example";
+    await world.createProgram({ name: "Keys", owner_email });
+    const page = await world.visitor({ width: 360 });
+    await page.goto(await world.ownerLink(owner_email));
+    // The one button of the page has the focus.
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/dashboard");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Skip to content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+    await page.goto(`${world.url}/dashboard`);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Menu" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+    assert.equal(await focused(), "Partners");
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle);
+    assert.equal(outline, "solid", "one sees where the focus is");
+    await page.keyboard.press("Enter");
+    await heading(page, "Partners").waitFor();
+    await page.getByRole("link", { name: "Add your first partner" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("E-mail address").focus();
+    await page.keyboard.type("kay@partners.example");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("kay");
+    await page.keyboard.press("Enter");
+    await see(page, "The partner was added.");
+    await page.context().close();
+  });
+});

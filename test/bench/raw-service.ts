@@ -141,10 +141,11 @@ async function forward(request: Request, outbound: string): Promise<Response> {
   return new Response(body as ConstructorParameters<typeof Response>[0], { status, headers: [...headers] });
 }
 
-async function builtWorker(folder: string) {
+/** Options of the Worker that `buildWorker` put into `folder`; `main` is the module that is entered. */
+export async function builtWorker(folder: string, main = "bench.js") {
   const { workerOptions } = workerOptionsOf(join(ROOT, "wrangler.toml"));
   const { modulesRules: _, ratelimits: __, rootPath: ___, ...options } = workerOptions;
-  const files = (await readdir(folder)).filter((name) => /\.(js|txt|css)$/.test(name) && name !== "bench.js");
+  const files = (await readdir(folder)).filter((name) => /\.(js|txt|css)$/.test(name) && name !== main);
   return {
     ...options,
     bindings: {
@@ -154,7 +155,7 @@ async function builtWorker(folder: string) {
       ENCRYPTION_KEY: btoa("0".repeat(32)),
     },
     modulesRoot: folder,
-    modules: ["bench.js", ...files].map((name) => ({
+    modules: [main, ...files].map((name) => ({
       type: name.endsWith(".js") ? ("ESModule" as const) : ("Text" as const),
       path: join(folder, name),
     })),
@@ -162,7 +163,7 @@ async function builtWorker(folder: string) {
 }
 
 /** The migrations that the folder has not seen, each as one transaction. */
-async function migrate(database: D1Like): Promise<void> {
+export async function migrate(database: D1Like): Promise<void> {
   await database.prepare("create table if not exists bench_migrations (name text primary key)").run();
   const seen = (await database.prepare("select name from bench_migrations").all<{ name: string }>()).results;
   const folder = join(ROOT, "migrations");

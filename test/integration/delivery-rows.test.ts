@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { commit } from "../../src/core/commit.ts";
+import { MAX_IN_FLIGHT } from "../../src/core/deliveries.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 
 /** What the database holds for the program's endpoints, by endpoint. */
 async function rowsOf(program: TestProgram) {
@@ -66,5 +68,61 @@ describe("the rows that a commit leaves for its event", () => {
     await makeEndpoint(program, ["payout.paid"]);
     await makePartner(program);
     expect(await rowsOf(program)).toEqual({ deliveries: [], missed: [], messages: [] });
+  });
+});
+
+describe("the wake-ups of a commit", () => {
+  /** Commits `count` events at once and tells, by endpoint, how many of their deliveries are woken. */
+  async function wakeUpsOf(program: TestProgram, count: number): Promise<Record<string, number>> {
+    const woken: string[] = [];
+    await commit(
+      { ...programContext(program), wake: (ids) => void woken.push(...ids) },
+      {
+        writes: [],
+        occurrences: Array.from({ length: count }, (_, i) => ({
+          type: "partner.created",
+          payload: {},
+          outbound: { event: "partner.created", data: { id: i } },
+        })),
+      },
+    );
+    expect(new Set(woken).size).toBe(woken.length);
+    const { results } = await env.DB.prepare(
+      "select endpoint_id, count(*) as n from deliveries where id in (select value from json_each(?)) group by endpoint_id",
+    )
+      .bind(JSON.stringify(woken))
+      .all<{ endpoint_id: string; n: number }>();
+    return Object.fromEntries(results.map(({ endpoint_id, n }) => [endpoint_id, n]));
+  }
+
+  it("are one for each delivery, until more waits in a lane than may be under way at once", async () => {
+    const program = await makeProgram();
+    const busy = await makeEndpoint(program, ["*"]);
+    for (let i = 0; i < MAX_IN_FLIGHT; i++) expect(await wakeUpsOf(program, 1)).toEqual({ [busy]: 1 });
+    const idle = await makeEndpoint(program, ["*"]);
+    // Every further one would find the lane full: each attempt that ends takes the next.
+    expect(await wakeUpsOf(program, 1)).toEqual({ [idle]: 1 });
+    expect(await wakeUpsOf(program, 3)).toEqual({ [idle]: 3 });
+    await env.DB.prepare("update deliveries set status = 'succeeded' where endpoint_id = ?").bind(busy).run();
+    expect(await wakeUpsOf(program, 4)).toEqual({ [busy]: 4, [idle]: 4 });
+    expect(await wakeUpsOf(program, 4)).toEqual({ [busy]: 4, [idle]: 2 });
+  });
+
+  it("are bounded for each lane of a commit of many events", async () => {
+    const program = await makeProgram();
+    const [one, two] = [await makeEndpoint(program, ["*"]), await makeEndpoint(program, ["*"])];
+    expect(await wakeUpsOf(program, 60)).toEqual({ [one]: MAX_IN_FLIGHT, [two]: MAX_IN_FLIGHT });
+    expect(Math.max(...Object.values(await wakeUpsOf(program, 60)))).toBeLessThanOrEqual(MAX_IN_FLIGHT);
+    expect(await wakeUpsOf(program, MAX_IN_FLIGHT)).toEqual({});
+  });
+
+  it("are not held back by what is not due yet", async () => {
+    const program = await makeProgram();
+    const endpoint = await makeEndpoint(program, ["*"]);
+    await wakeUpsOf(program, 40);
+    await env.DB.prepare("update deliveries set next_attempt_at = '2099-01-01T00:00:00.000Z' where endpoint_id = ?")
+      .bind(endpoint)
+      .run();
+    expect(await wakeUpsOf(program, 2)).toEqual({ [endpoint]: 2 });
   });
 });

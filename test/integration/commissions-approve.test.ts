@@ -88,7 +88,7 @@ describe("auto-approval", () => {
       .bind(program.id, jane.id, iso(NOW - 2 * DAY))
       .run();
     const runs = await Promise.all([approveDueCommissions(testContext(NOW)), approveDueCommissions(testContext(NOW))]);
-    expect(runs[0]! + runs[1]!).toBe(count);
+    expect(runs[0] + runs[1]).toBe(count);
     const rows = await commissionsOf(program);
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["approved"]));
     const events = await told(program.id);

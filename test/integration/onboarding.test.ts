@@ -4,8 +4,8 @@ import { eq } from "drizzle-orm";
 import { partners } from "../../src/db/schema.ts";
 import { API_VERSION } from "../../src/providers/provider-a-connect.ts";
 import { BASE_URL, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { API_KEY_A, db } from "../support/payouts.ts";
-import { openVendor, VENDOR_URL, type VendorApi } from "../support/provider-a-api.ts";
+import { API_KEY_A, db, playOutside } from "../support/payouts.ts";
+import { openVendor, type VendorApi } from "../support/provider-a-api.ts";
 
 interface OnboardingBody {
   partner_id: string;
@@ -23,11 +23,7 @@ async function world(): Promise<{ program: TestProgram; vendor: VendorApi; partn
   const program = await makeProgram({ provider_a_api_key: await testContext().sealer.seal(API_KEY_A) });
   const partner = await makePartner(program, { first_name: "Jane", last_name: "Doe" });
   const vendor = openVendor({ keys: [API_KEY_A] });
-  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
-    const { url } = new Request(input, init);
-    if (!url.startsWith(`${VENDOR_URL}/`)) throw new Error(`nobody is at ${url}`);
-    return vendor.fetch(input as string, init);
-  });
+  playOutside(vendor);
   return { program, vendor, partner };
 }
 

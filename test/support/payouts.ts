@@ -1,12 +1,15 @@
 /** Makers for the month end: approved commissions, payouts, and a program whose vendor is played. */
 import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
 import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { eq } from "drizzle-orm";
-import { makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { vi } from "vitest";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "./program.ts";
 import { openVendor, VENDOR_URL, type VendorApi, type VendorOptions } from "./provider-a-api.ts";
 
 export type CommissionRow = typeof commissions.$inferSelect;
@@ -99,4 +102,32 @@ export async function payoutById(id: string): Promise<PayoutRow> {
   const [row] = await db.select().from(payouts).where(eq(payouts.id, id));
   if (!row) throw new Error(`no payout ${id}`);
   return row;
+}
+
+/** The Worker's own `fetch`: the vendor is the whole outside world. Undo it with `vi.restoreAllMocks()`. */
+export function playOutside(vendor: VendorApi): void {
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+    const { url } = new Request(input, init);
+    if (!url.startsWith(`${VENDOR_URL}/`)) throw new Error(`nobody is at ${url}`);
+    return vendor.fetch(input, init);
+  });
+}
+
+/** A payout of 3,000 in two commissions to the program's connected partner, unless told otherwise. */
+export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], currency = "USD"): Promise<PayoutRow> {
+  await makeCommissions(
+    world.program,
+    world.partner_id,
+    amounts.map((amount_cents) => ({ amount_cents, currency })),
+  );
+  const ctx = programContext(world.program);
+  await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+  const pending = (await payoutsOf(world.program)).filter((payout) => payout.status === "pending");
+  return pending.at(-1)!;
+}
+
+/** The cron's run at an instant, everywhere. */
+export async function reconcileAt(vendor: VendorApi, now: number): Promise<number> {
+  vendor.now = now;
+  return reconcileTransfers(testContext(now), clientOf(vendor, 50));
 }

@@ -35,7 +35,7 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 function sdkOf(vendor: VendorApi): Stripe {
   const fetch = (url: string | URL | Request, init?: RequestInit) => vendor.fetch(url, init);
   return new Stripe(KEY, {
-    httpClient: Stripe.createFetchHttpClient(fetch as typeof globalThis.fetch),
+    httpClient: Stripe.createFetchHttpClient(fetch),
     maxNetworkRetries: 0,
   });
 }

@@ -1,12 +1,15 @@
 /** The real Worker with an operator, signed vendor events and a played outside world, and a real browser that visits it. */
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { randomSecrets } from "../../src/dev/dev-vars.ts";
 import { call, expectStatus } from "../../src/dev/demo/client.ts";
 import { PlayedWorld } from "../../src/dev/demo/receiver.ts";
-import { freePort, startLocalService } from "../../src/dev/local-service.ts";
+import { freePort, startLocalService, WRANGLER } from "../../src/dev/local-service.ts";
+import { ROOT } from "../../src/dev/root.ts";
 import { bodyOfA, signA } from "../support/provider-a.ts";
 import { launchChromium } from "./chromium.ts";
 
@@ -23,6 +26,8 @@ export interface PagesWorld {
   /** A one-time link for the owner with this address, as the operator passes it on. */
   ownerLink(email: string): Promise<string>;
   visitor(options?: VisitorOptions): Promise<Page>;
+  /** Runs statements on the service's database beside it, for a past that the API cannot make. */
+  sql(statements: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -83,6 +88,10 @@ export async function startPagesWorld(): Promise<PagesWorld> {
         reducedMotion: "reduce",
       });
       return context.newPage();
+    },
+    async sql(statements) {
+      const args = ["d1", "execute", "DB", "--local", "--persist-to", state, "--yes", "--command", statements];
+      await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT });
     },
     async close() {
       await browser.close();

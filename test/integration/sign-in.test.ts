@@ -5,7 +5,9 @@ import { AppError } from "../../src/lib/errors.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { followLink, makeVisitor, signInOwner, signInPartner, textOf } from "../support/visitor.ts";
-import { callWith } from "../support/watched-database.ts";
+import { sendA } from "../support/ledger.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const SESSION = "__Host-session";
 
@@ -80,13 +82,13 @@ describe("asking for a link", () => {
   });
 
   it("writes the link to the log in development only", async () => {
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    const error = vi.spyOn(console, "error").mockImplementation(() => {});
-    const said = () => JSON.stringify([...log.mock.calls, ...error.mock.calls]);
+    const spies = (["log", "info", "warn", "error"] as const).map((name) =>
+      vi.spyOn(console, name).mockImplementation(() => {}),
+    );
+    const said = () => JSON.stringify(spies.flatMap((spy) => spy.mock.calls));
     const { program } = await makeProgram();
     const ask = async (bindings: Parameters<typeof callWith>[0]) => {
-      log.mockClear();
-      error.mockClear();
+      for (const spy of spies) spy.mockClear();
       const visitor = makeVisitor((path, init) => callWith<string>(bindings, path, init));
       await visitor.get("/sign-in");
       expect((await visitor.post("/sign-in", { email: program.owner_email })).status).toBe(200);
@@ -195,6 +197,35 @@ describe("using a link", () => {
     expect(visitor.cookies.has(SESSION)).toBe(false);
     expect(await requestLink(testContext(), partner.email)).toBeNull();
     expect((await program.api("GET", `/api/v1/partners/${partner.id}`)).body).toMatchObject({ status: "deactivated" });
+  });
+
+  it("makes the commissions that waited for the first sign-in", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, {}, "invited");
+    await sendA(program, sessionCompleted({ ref: partner.slug, amount: 5_000 }));
+    const commissions = async () => (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
+    expect(await commissions()).toBe(0);
+    await signInPartner(partner.email);
+    expect(await commissions()).toBe(1);
+  });
+
+  it("a partner deactivated at that very moment gets no session and stays deactivated", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, {}, "invited");
+    const token = (await requestLink(testContext(), partner.email))?.link.token ?? "";
+    let deactivated = false;
+    const { binding } = watchDatabase(env.DB, {
+      before: async (statements) => {
+        if (deactivated || !statements.some((sql) => sql.includes("insert into sessions"))) return;
+        deactivated = true;
+        await program.api("DELETE", `/api/v1/partners/${partner.id}`);
+      },
+    });
+    const visitor = makeVisitor((path, init) => callWith<string>({ DB: binding }, path, init));
+    expect((await followLink(visitor, token)).status).toBe(410);
+    expect([deactivated, visitor.cookies.has(SESSION)]).toEqual([true, false]);
+    expect((await program.api("GET", `/api/v1/partners/${partner.id}`)).body).toMatchObject({ status: "deactivated" });
+    expect(await eventsOf(program.id)).toEqual(["partner.created", "partner.deleted"]);
   });
 
   it("asks who to be where an address is several people, and lets them switch without another link", async () => {

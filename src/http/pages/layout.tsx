@@ -89,7 +89,7 @@ export function Mark() {
   return (
     <p class="program">
       <span class="program-mark" aria-hidden="true">
-        <svg viewBox="0 0 32 32">
+        <svg viewBox="6 8 20 16">
           <path
             d="M10 20a5 5 0 0 1 0-8h4m8 8a5 5 0 0 0 0-8h-4m-6 4h8"
             fill="none"

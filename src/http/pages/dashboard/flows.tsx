@@ -268,6 +268,7 @@ function SimulationResult({ simulation }: { simulation: Simulation }) {
               <Money cents={sum.new_amount_cents} currency={sum.currency} />,
             ])}
           />
+          <h3 class="table-title">Payments that would have earned a different amount</h3>
           <Table
             label="Payments that would have earned a different amount"
             columns={[

@@ -201,7 +201,7 @@ function Lines({ lines }: { lines: Line[] }) {
     <>
       <Table
         label="Lines of the file"
-        columns={[{ label: "Line", align: "end" }, { label: "What happens" }, { label: "E-mail" }, { label: "Slug" }]}
+        columns={[{ label: "Line" }, { label: "What happens" }, { label: "E-mail" }, { label: "Slug" }]}
         rows={sorted.slice(0, SHOWN).map((line) => [
           String(line.line),
           <span>

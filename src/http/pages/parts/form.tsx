@@ -32,16 +32,18 @@ function ProblemSummary({ problems }: { problems: Problems }) {
   const fields = Object.entries(problems.fields);
   return (
     <div class="notice bad" role="alert">
-      <p>{problems.message}</p>
-      {fields.length > 1 ? (
-        <ul>
-          {fields.map(([name, message]) => (
-            <li>
-              <a href={`#${fieldId(name)}`}>{message}</a>
-            </li>
-          ))}
-        </ul>
-      ) : null}
+      <div>
+        <p>{problems.message}</p>
+        {fields.length > 1 ? (
+          <ul>
+            {fields.map(([name, message]) => (
+              <li>
+                <a href={`#${fieldId(name)}`}>{message}</a>
+              </li>
+            ))}
+          </ul>
+        ) : null}
+      </div>
     </div>
   );
 }

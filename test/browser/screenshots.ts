@@ -1,0 +1,127 @@
+/** `node test/browser/screenshots.ts`: makes the pictures of the README in docs/, from a program with a lively month. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { ROOT } from "../../src/dev/root.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { SECRET_A, signInOwner, startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
+
+const DOCS = join(ROOT, "docs");
+const OWNER = "owner@northwind.example";
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const DAY = 86_400;
+
+const PARTNERS = [
+  ["Ada", "Lovelace", 9],
+  ["Grace", "Hopper", 6],
+  ["Alan", "Turing", 4],
+  ["Katherine", "Johnson", 4],
+  ["Emmy", "Noether", 2],
+] as const;
+
+interface WithId {
+  id: string;
+}
+
+const world = await startPagesWorld();
+try {
+  await mkdir(DOCS, { recursive: true });
+  const refunded = await fill(world);
+  const wide = await world.visitor({ width: 1280 });
+  await signInOwner(world, wide, OWNER);
+  await wide.waitForLoadState("networkidle");
+  await wide.screenshot({ path: join(DOCS, "overview.png"), fullPage: true });
+  const phone = await world.visitor({ width: 390, dark: true });
+  await signInOwner(world, phone, OWNER);
+  await phone.goto(`${world.url}/dashboard/commissions/${refunded}`);
+  await phone.screenshot({ path: join(DOCS, "commission.png"), fullPage: true });
+} finally {
+  await world.close();
+}
+
+/** Gives the id of a commission whose story is worth telling: a flow, and a refund. */
+async function fill(into: PagesWorld): Promise<string> {
+  const program = await into.createProgram({
+    name: "Northwind Coffee",
+    owner_email: OWNER,
+    domain: "northwind.example",
+  });
+  const { api, sendA } = program;
+  await api("PATCH", "/programs/me", { provider_a_webhook_secret: SECRET_A });
+  for (const [first_name, last_name] of PARTNERS) {
+    const slug = first_name.toLowerCase();
+    const fields = { email: `${slug}@partners.example`, slug, first_name, last_name, payout_method: "provider_a" };
+    const { id } = await api("POST", "/partners", fields);
+    await api("PATCH", `/partners/${id}`, { status: "active" });
+  }
+  const conditions = [{ field: "txn_amount_cents", op: "gt", value: 9_000 }];
+  await api("POST", "/flows", {
+    name: "Large orders",
+    action_type: "percentage",
+    action_value: 25,
+    priority: 1,
+    conditions,
+  });
+  const now = Math.floor(Date.now() / 1000);
+  const chance = chanceOf(7);
+  for (let day = 29; day >= 0; day--) {
+    const sales = 1 + Math.round(chance() * 3 + Math.sin(day / 4) + (29 - day) / 12);
+    for (let n = 0; n < sales; n++) {
+      const amount = 2_400 + Math.floor(chance() * 9_000);
+      const email = `buyer${day}.${n}@example.com`;
+      const created = now - day * DAY - Math.floor(chance() * 30_000);
+      await sendA(sessionCompleted({ ref: pick(chance()), amount, tax: Math.round(amount / 11), email, created }));
+    }
+  }
+  const told = { ref: "ada", amount: 11_000, tax: 1_000, payment_intent: "pi_told", created: now - 60 };
+  await sendA(sessionCompleted({ ...told, email: "jo@example.com" }));
+  await sendA(chargeRefunded({ payment_intent: "pi_told", amount: 11_000, refunded: 2_860 }));
+  const { data } = await api<{ data: (WithId & { amount_cents: number })[] }>("GET", "/commissions?per_page=100");
+  const ids = data.slice(14).map(({ id }) => id);
+  await api("POST", "/commissions/bulk", { ids, status: "approved" });
+  await api("POST", "/payouts/generate", {});
+  await api("POST", "/commissions/bulk", { ids: data.slice(8, 14).map(({ id }) => id), status: "approved" });
+  await click(into, program, chance);
+  const found = data.find(({ amount_cents }) => amount_cents === 1_850);
+  if (!found) throw new Error("the commission of 18.50 is not there");
+  return found.id;
+}
+
+/** Clicks are of now; so the past gets its counts straight in the database that the service uses. */
+async function click(into: PagesWorld, program: OwnedProgram, chance: () => number): Promise<void> {
+  const body = JSON.stringify({ program_id: program.id, ref: "ada", landing: "/", referrer: "" });
+  const headers = { "user-agent": BROWSER, "content-type": "application/json" };
+  await fetch(`${into.url}/click`, { method: "POST", headers, body });
+  const { data } = await program.api<{ data: WithId[] }>("GET", "/partners");
+  const days = Array.from({ length: 30 }, (_, day) =>
+    new Date(Date.now() - day * DAY * 1000).toISOString().slice(0, 10),
+  );
+  const rows = days.map((day, i) => ({ day, count: Math.round(60 + chance() * 50 + 25 * Math.sin(i / 4) - i) }));
+  const counts = rows.map(({ day, count }) => `('${program.id}', 'click', '${day}', ${count})`);
+  const shares = data
+    .toReversed()
+    .flatMap(({ id }, i) =>
+      rows.map(({ day, count }) => `('${program.id}', '${id}', '${day}', ${Math.round(count / (i + 2.3))})`),
+    );
+  const upsert = (columns: string) => `on conflict (${columns}) do update set count = count + excluded.count`;
+  await into.sql(
+    `insert into event_counts (program_id, type, day, count) values ${counts.join()} ${upsert("program_id, type, day")};
+     insert into click_counts (program_id, partner_id, day, count) values ${shares.join()}
+     ${upsert("program_id, partner_id, day")};`,
+  );
+}
+
+function pick(chance: number): string {
+  const total = PARTNERS.reduce((sum, [, , weight]) => sum + weight, 0);
+  let left = chance * total;
+  for (const [name, , weight] of PARTNERS) {
+    left -= weight;
+    if (left < 0) return name.toLowerCase();
+  }
+  return "ada";
+}
+
+/** The same numbers every time: pictures change only where the pages do. */
+function chanceOf(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;
+}

@@ -221,10 +221,12 @@ describe("a delivery", () => {
 
 describe("what a receiver can do to us", () => {
   it("hang: the attempt ends after 5 seconds", async () => {
-    const { delivery, outbound } = await setUp(never);
+    const { program, clock, delivery, outbound } = await setUp(never);
     const started = performance.now();
     await outbound.deliver(delivery.id);
     expect(performance.now() - started).toBeLessThan(6_000);
+    const next_attempt_at = new Date(clock.now + 5 * MINUTE).toISOString();
+    expect(await rowOf(program, delivery.id)).toMatchObject({ status: "pending", attempt_count: 1, next_attempt_at });
     expect(await attemptsOf(delivery.id)).toMatchObject([{ number: 1, error: "timeout", status_code: null }]);
   }, 10_000);
 

@@ -22,7 +22,7 @@ const SESSION = "session";
 const VISIT = "visit";
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
-export const CSRF_FIELD = "csrf";
+const CSRF_FIELD = "csrf";
 
 /** `__Host-` cookies: this host alone sets and gets them (contract §11: HttpOnly, Secure, SameSite=Lax). */
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;

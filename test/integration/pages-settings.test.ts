@@ -279,7 +279,7 @@ describe("the overview", () => {
     await fresh.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: "whsec_test_secret_of_provider_a" });
     expect(await steps()).toContain("Waiting for the first event.");
     await sendA(fresh, sessionCompleted({ ref: partner.slug }));
-    expect(await steps()).toContain("Connect provider A , done");
+    expect(await steps()).toContain("Connect Provider A , done");
     const { env } = await import("cloudflare:workers");
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
       .bind(fresh.id)

@@ -7,7 +7,7 @@ import type { PageEnv } from "../session.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 
 /** No inline script or style, nothing from elsewhere, forms to this origin only, never in a frame (contract §11). */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",

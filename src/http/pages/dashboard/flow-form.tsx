@@ -6,7 +6,7 @@ import {
   MAX_CONDITIONS,
   type Condition,
 } from "../../../domain/flow.ts";
-import { FormFields, moneyValue, type Problems } from "../forms.ts";
+import { moneyValue, parseMoney, type FormFields, type Problems } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
 
@@ -77,15 +77,9 @@ export function flowInput(fields: FormFields, currency: string) {
     conditions: typed.conditions.map(({ field, op, value }) => ({
       field,
       op,
-      value: field === "txn_amount_cents" ? amountOf(value, currency) : value,
+      value: field === "txn_amount_cents" ? parseMoney(value, currency) : value,
     })),
   };
-}
-
-function amountOf(text: string, currency: string): number {
-  const fields = new FormData();
-  fields.set("amount", text);
-  return new FormFields(fields).money("amount", currency);
 }
 
 interface FlowFieldsProps {

@@ -106,9 +106,7 @@ function providerStep(program: Program, provider: ProviderName, connected: boole
   const last = program[`${provider}_last_event_at`];
   const isSet = program[`${provider}_webhook_secret`] !== null;
   return {
-    title: `Connect ${providerText(provider)
-      .toLowerCase()
-      .replace(/.$/, (letter) => letter.toUpperCase())}`,
+    title: `Connect ${providerText(provider)}`,
     done: last !== null,
     // One of the two is enough.
     optional: connected,

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { currencyExponent, formatMoney } from "../../../domain/currency.ts";
+import { formatMoney } from "../../../domain/currency.ts";
 import type { Rate } from "../../../domain/commission.ts";
 
 /** An amount in the currency's own form; the minus is a real one. */
@@ -11,11 +11,6 @@ export function moneyText(cents: number, currency: string): string {
   return formatMoney(cents, currency).replace("-", "\u2212").replace(" ", "\u00a0");
 }
 
-/** What one unit of a currency is in its smallest units, for examples: 100 for USD, 1 for JPY. */
-export function oneUnit(currency: string): number {
-  return 10 ** currencyExponent(currency);
-}
-
 /** An instant: UTC in the page and on hover; the script turns the text into the visitor's zone. */
 export function When({ at, only }: { at: string | null; only?: "day" }) {
   if (at === null) return <span class="muted">–</span>;
@@ -25,11 +20,6 @@ export function When({ at, only }: { at: string | null; only?: "day" }) {
       {only === "day" ? at.slice(0, 10) : utc}
     </time>
   );
-}
-
-/** A UTC day, which is a day of the books and stays the same in every zone. */
-export function Day({ day }: { day: string }) {
-  return <time datetime={day}>{day}</time>;
 }
 
 export function Count({ of }: { of: number }) {
@@ -68,7 +58,7 @@ export function Badge({ state, label }: { state: string; label?: string }) {
   return <span class={`badge ${TONES[state] ?? "calm"}`}>{label ?? stateText(state)}</span>;
 }
 
-export function stateText(state: string): string {
+function stateText(state: string): string {
   return state.replaceAll("_", " ");
 }
 

@@ -1,5 +1,4 @@
 import type { PartnerName } from "../../../core/names.ts";
-import { Badge } from "./figures.tsx";
 
 /** How a partner is called: by name, where there is one. */
 export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name" | "email">): string {
@@ -15,8 +14,4 @@ export function PartnerLink({ partner }: { partner: PartnerName | undefined }) {
       <span class="second">{partner.slug}</span>
     </span>
   );
-}
-
-export function PartnerStatus({ status }: { status: string }) {
-  return <Badge state={status} />;
 }

@@ -21,7 +21,7 @@ export interface ClickBatch {
   keys: string;
 }
 
-/** `stored` means durable. A refusal stores nothing, unless its call is repeated with the same batch. */
+/** `stored` means durable; a refusal has stored nothing. */
 export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" };
 
 /** A click accepted at `now` (ms): the id of its audit event is minted here (architecture, "Clicks near the visitor"). */

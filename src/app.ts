@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { admin } from "./http/admin.ts";
+import { clicks } from "./http/api/clicks.ts";
 import { commissions } from "./http/api/commissions.ts";
 import { customers } from "./http/api/customers.ts";
 import { events } from "./http/api/events.ts";
@@ -54,6 +55,7 @@ app.route("/api/v1/payments", payments);
 app.route("/api/v1/commissions", commissions);
 app.route("/api/v1/payouts", payouts);
 app.route("/api/v1/customers", customers);
+app.route("/api/v1/clicks", clicks);
 app.route("/api/v1/events", events);
 app.route("/api/v1/webhooks", webhooks);
 app.route("/api/v1/webhooks", webhookActions);

@@ -1,11 +1,11 @@
-/** `node test/browser/screenshots.ts`: makes the pictures of the README in docs/, from a program with a lively month. */
+/** `node test/browser/screenshots.ts`: makes the pictures of the README in test/browser/pictures, from a program with a lively month. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { SECRET_A, signInOwner, startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
 
-const DOCS = join(ROOT, "docs");
+const DOCS = join(ROOT, "test/browser/pictures");
 const OWNER = "owner@northwind.example";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 const DAY = 86_400;

@@ -5,7 +5,7 @@ import { newId } from "../lib/id.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
-import { MAX_IN_FLIGHT } from "./deliveries.ts";
+import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 
 /** A change of state, and how many rows it must touch for the whole commit to stand. */
 export interface Write {
@@ -94,7 +94,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   }
   if (statements.length === 0) return [];
   const results: unknown[] = await transact(ctx, statements);
-  const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as InsertedDelivery[]));
+  const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
   if (wakeUps.length > 0) ctx.wake(wakeUps);
   return occurrences.map(({ id }) => id);
 }
@@ -208,27 +208,7 @@ function insertDeliveries(program_id: string, created_at: string, messages: SQL,
     select ${deliveryId(now)}, ${program_id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
       ${created_at}
     from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and e.active = 1 and ${SUBSCRIBED}
-    returning id, endpoint_id, (select count(*) from (select 1 from deliveries c
-      where c.endpoint_id = deliveries.endpoint_id and c.status = 'pending' and c.status in ('pending', 'delivering')
-        and c.next_attempt_at <= ${created_at} limit ${2 * MAX_IN_FLIGHT})) as waiting`;
-}
-
-interface InsertedDelivery {
-  id: string;
-  endpoint_id: string;
-  /** What its lane had due, at least when this row was in; up to twice what may be under way. */
-  waiting: number;
-}
-
-/**
- * Which of the new deliveries to wake: where more waits in a lane than may be under way at once, further wake-ups say
- * nothing new, because each attempt that ends takes the next (`core/deliveries.ts`).
- */
-function wakeUpsOf(inserted: InsertedDelivery[]): string[] {
-  return [...Map.groupBy(inserted, ({ endpoint_id }) => endpoint_id).values()].flatMap((lane) => {
-    const waited = Math.max(...lane.map(({ waiting }) => waiting)) - lane.length;
-    return lane.slice(0, Math.max(0, MAX_IN_FLIGHT - Math.max(0, waited))).map(({ id }) => id);
-  });
+    returning id, endpoint_id, ${laneState(now)}`;
 }
 
 /** A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. */

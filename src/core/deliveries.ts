@@ -75,6 +75,9 @@ export interface RecordedDelivery {
 
 type Clocked = Pick<Ctx, "db" | "now">;
 
+/** A wake-up on the queue is heard within this time, or it is lost. */
+const STALLED_AFTER_MS = 5 * SECOND;
+
 /**
  * Claims what is due in the lanes of the named deliveries, the longest due first, one by one around the lanes: at most
  * as many of a lane as were named of it and may be under way, at most `limit` in all. A name is a wake-up, not a
@@ -114,6 +117,38 @@ export async function recordAttempts(
   const claim = db.all<ClaimRow>(claimDue(now, wished, limit));
   const [, , recorded, claimed] = await runBatch(db, [...statements, claim]);
   return { recorded, claimed: claimed.map((row) => claimOf(row, now)) };
+}
+
+/** A delivery just made, with what its lane looked like then. */
+export interface NewDelivery {
+  id: string;
+  endpoint_id: string;
+  /** What its lane had due, at least when this row was in; up to twice what may be under way. */
+  waiting: number;
+  /** Whether something is due for long and nothing is under way: nobody knows of this lane. */
+  stalled: number;
+}
+
+/** `waiting` and `stalled` for the RETURNING clause of an insert into deliveries. */
+export function laneState(now_ms: number): SQL {
+  const lane = sql.raw("c.endpoint_id = deliveries.endpoint_id");
+  return sql`(select count(*) from (select 1 from deliveries c where ${lane} and ${pendingDue(iso(now_ms))}
+      limit ${2 * MAX_IN_FLIGHT})) as waiting,
+    (exists (select 1 from deliveries c where ${lane} and ${pendingDue(iso(now_ms - STALLED_AFTER_MS))})
+      and not exists (select 1 from deliveries c where ${lane} and ${DELIVERING}
+        and c.claimed_until > ${iso(now_ms)})) as stalled`;
+}
+
+/**
+ * Which of the new deliveries to wake. Where more waits in a lane than may be under way at once, further wake-ups say
+ * nothing new, because each attempt that ends takes the next; unless the lane has stalled.
+ */
+export function wakeUpsOf(made: NewDelivery[]): string[] {
+  return [...Map.groupBy(made, ({ endpoint_id }) => endpoint_id).values()].flatMap((lane) => {
+    const waited = Math.max(0, Math.max(...lane.map(({ waiting }) => waiting)) - lane.length);
+    const room = lane.some(({ stalled }) => stalled) ? MAX_IN_FLIGHT : MAX_IN_FLIGHT - waited;
+    return lane.slice(0, Math.max(0, room)).map(({ id }) => id);
+  });
 }
 
 /** A delivery to wake, and when. */

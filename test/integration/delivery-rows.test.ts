@@ -116,6 +116,25 @@ describe("the wake-ups of a commit", () => {
     expect(await wakeUpsOf(program, MAX_IN_FLIGHT)).toEqual({});
   });
 
+  it("begin again for a lane that has much waiting and nobody at it", async () => {
+    const program = await makeProgram();
+    const endpoint = await makeEndpoint(program, ["*"]);
+    await wakeUpsOf(program, 40);
+    const ago = new Date(Date.now() - 6_000).toISOString();
+    const set = (change: string, ...values: string[]) =>
+      env.DB.prepare(`update deliveries set ${change} where endpoint_id = ?`)
+        .bind(...values, endpoint)
+        .run();
+    expect(await wakeUpsOf(program, 2)).toEqual({});
+    await set("next_attempt_at = ?", ago);
+    expect(await wakeUpsOf(program, 2)).toEqual({ [endpoint]: 2 });
+    // Somebody is at it; then that claim ends unheard.
+    await set("status = iif(rowid % 20 = 0, 'delivering', status), claimed_until = ?", "2099-01-01T00:00:00.000Z");
+    expect(await wakeUpsOf(program, 2)).toEqual({});
+    await set("claimed_until = ?", ago);
+    expect(await wakeUpsOf(program, 2)).toEqual({ [endpoint]: 2 });
+  });
+
   it("are not held back by what is not due yet", async () => {
     const program = await makeProgram();
     const endpoint = await makeEndpoint(program, ["*"]);

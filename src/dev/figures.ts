@@ -21,7 +21,7 @@ try {
     // What is deleted but not yet committed is listed too.
     if (name) await cp(join(ROOT, name), join(folder, name)).catch(() => {});
   }
-  const npm = await seconds(() => run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder, shell: true }));
+  const npm = await seconds(() => run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder }));
   const start = await seconds(firstStart);
   const [plain, minified] = [await bundle([]), await bundle(["--minify"])];
   console.log(
@@ -46,7 +46,7 @@ async function seconds(work: () => Promise<unknown>): Promise<number> {
 /** Until the newcomer can use it: the API key of the first program is printed. */
 async function firstStart(): Promise<void> {
   const env = { ...process.env, PORT: String(await freePort()), PERSIST_TO: join(folder, "state") };
-  const child = spawn("npm", ["start"], { cwd: folder, env, shell: true, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("npm", ["start"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.once("close", resolve));
   let output = "";
   await new Promise<void>((resolve, reject) => {

@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { flushClicks, registerClickObject } from "../core/clicks.ts";
 import type { Arrival } from "../domain/click.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 import type { ClickBatch, CommitReply } from "./batch.ts";
 import { ClickStore, type Stretch } from "./store.ts";
@@ -83,16 +84,13 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
       this.#failures = 0;
     } catch (error) {
       this.#failures++;
-      console.error(
-        JSON.stringify({
-          level: "error",
-          what: "clicks not flushed",
-          object: this.ctx.id.name,
-          waiting: this.#store.backlog.clicks,
-          failures: this.#failures,
-          message: error instanceof Error ? error.message : String(error),
-        }),
-      );
+      logLine("error", {
+        what: "clicks not flushed",
+        object: this.ctx.id.name,
+        waiting: this.#store.backlog.clicks,
+        failures: this.#failures,
+        reason: reasonOf(error),
+      });
     } finally {
       this.#flushing = false;
       this.#alarmAt = null;
@@ -108,7 +106,7 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
       if (this.#alarmAt === null && !this.#flushing) this.#arm(Date.now() + FLUSH_DELAY);
       if (first) this.ctx.waitUntil(this.#register());
     } catch (error) {
-      console.error(JSON.stringify({ level: "error", what: "clicks not stored", message: String(error) }));
+      logLine("error", { what: "clicks not stored", reason: reasonOf(error) });
       return { stored: false, reason: "storage" };
     }
     this.#writing = true;
@@ -161,7 +159,7 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
       const { epoch } = this.#store;
       await registerClickObject(this.env, { object: this.#name(), epoch, from: 0, now: Date.now() });
     } catch (error) {
-      console.error(JSON.stringify({ level: "error", what: "click object not registered", message: String(error) }));
+      logLine("error", { what: "click object not registered", reason: reasonOf(error) });
     }
   }
 

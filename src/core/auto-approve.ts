@@ -6,6 +6,7 @@ import { laterStamp, updatedCommissions } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 
 /** A chunk is one read and one transaction, eight statements. */
 const COMMISSIONS_PER_CHUNK = 2_000;
@@ -37,8 +38,7 @@ export async function approveDueCommissions(ctx: Ctx, goOn: () => boolean = () =
       } catch (error) {
         // One program's trouble keeps no other waiting.
         failed += 1;
-        const message = error instanceof Error ? error.message : String(error);
-        console.error(JSON.stringify({ level: "error", what: "not auto-approved", program: program.id, message }));
+        logLine("error", { what: "not auto-approved", program: program.id, reason: reasonOf(error) });
       }
     }
     if (due.length === failed) return approved;

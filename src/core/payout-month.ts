@@ -6,6 +6,7 @@ import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import { generatePayouts } from "./payout-generate.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 
 /** No new program is begun after so many transactions: with the largest one the run stays below 1,000 statements. */
 const CHUNKS_PER_RUN = 50;
@@ -39,8 +40,7 @@ export async function generateMonthlyPayouts(ctx: Ctx, goOn: () => boolean = () 
       done += 1;
     } catch (error) {
       // One program's trouble keeps no other waiting.
-      const message = error instanceof Error ? error.message : String(error);
-      console.error(JSON.stringify({ level: "error", what: "payouts not generated", program: program.id, message }));
+      logLine("error", { what: "payouts not generated", program: program.id, reason: reasonOf(error) });
     }
   }
   return done;

@@ -5,6 +5,7 @@ import { iso } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
 import { forProgram, type Ctx } from "./context.ts";
 import { takeUpTransfer } from "./payout-pay.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 
 /** So many of a run's statements and calls stay within the platform's limits; the next run takes more. */
 const PAYOUTS_PER_RUN = 20;
@@ -38,8 +39,7 @@ export async function reconcileTransfers(
         if (await takeUpTransfer(forProgram(ctx, program), payout, transfers)) taken += 1;
       } catch (error) {
         // The lease runs out and the next run tries again; one payout's trouble keeps no other waiting.
-        const message = error instanceof Error ? error.message : String(error);
-        console.error(JSON.stringify({ level: "error", what: "transfer not reconciled", payout: payout.id, message }));
+        logLine("error", { what: "transfer not reconciled", payout: payout.id, reason: reasonOf(error) });
       }
     }
   };

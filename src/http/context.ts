@@ -4,6 +4,7 @@ import { databaseFor } from "../core/database.ts";
 import type { AppEnv, Bindings, DeliveryMessage } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { SecretSealer } from "../lib/seal.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 
 /** Gives every request its id, its instant and its base context; the id stands on every response (contract §2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -41,7 +42,7 @@ async function wakeDeliveries(env: Bindings, delivery_ids: string[]): Promise<vo
       await env.DELIVERIES.sendBatch(bodies.map((body) => ({ body })));
     }
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", what: "wake-up not queued", message: String(error) }));
+    logLine("error", { what: "wake-up not queued", reason: reasonOf(error) });
   }
 }
 

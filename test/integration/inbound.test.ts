@@ -176,7 +176,7 @@ describe("other refusals", () => {
     // The first batch stores the facts; every one after it fails.
     const spy = vi.spyOn(prototype, "batch").mockImplementation(function (this: D1Database, statements) {
       return calls++ < 1 ? batch.call(this, statements) : Promise.reject(new Error("D1_ERROR: gone"));
-    } as typeof batch);
+    });
     const failed = await sendA(program, event);
     spy.mockRestore();
     expect(failed.status).toBe(503);

@@ -3,7 +3,6 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-or
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as schema from "../../src/db/schema.ts";
-// oxlint-disable-next-line import/default -- the test bundler makes the file into a text
 import ledgerSource from "../../src/db/schema-ledger.ts?raw";
 import logSource from "../../src/db/schema-log.ts?raw";
 

@@ -6,7 +6,6 @@ import { programs } from "../../src/db/schema.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
-import type { Bindings } from "../../src/env.ts";
 
 export const BASE_URL = "https://service.example";
 
@@ -73,7 +72,7 @@ export async function makeProgram(overrides: Partial<Program> = {}): Promise<Tes
 
 /** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries run. */
 export function testContext(now: number = Date.now()) {
-  return { ...baseContext(env as unknown as Bindings, now, () => {}), wake: () => {} };
+  return { ...baseContext(env, now, () => {}), wake: () => {} };
 }
 
 export function programContext({ program }: TestProgram, now: number = Date.now()): ProgramCtx {

@@ -28,7 +28,7 @@ const flows: fc.Arbitrary<Flow[]> = fc
     }),
     { maxLength: 8 },
   )
-  .map((list) => list.map((flow, i) => ({ ...flow, id: `flw_${i}`, name: `flow ${i}` }) as Flow));
+  .map((list) => list.map((flow, i) => ({ ...flow, id: `flw_${i}`, name: `flow ${i}` })));
 const subject: fc.Arbitrary<FlowSubject> = fc.record({
   txn_amount_cents: fc.integer({ min: 0, max: 5 }),
   customer_email: fc.option(texts),

@@ -21,6 +21,8 @@ import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
 import { pages } from "./http/pages/index.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
+import { docs } from "./http/docs.tsx";
+import { openapi } from "./http/openapi.ts";
 import { track } from "./http/track.ts";
 import { health } from "./http/health.ts";
 import type { AppEnv } from "./env.ts";
@@ -66,4 +68,6 @@ app.route("/admin", admin);
 
 app.route("/webhooks", inbound);
 app.route("/", health);
+app.route("/", openapi);
+app.route("/", docs);
 app.route("/", pages);

@@ -8,14 +8,14 @@ import type { AppEnv } from "../env.ts";
 import { currency, domain, programName } from "./api/programs.ts";
 import { email, jsonBody, pageQuery, query, requireJson } from "./validate.ts";
 
-const programCreate = z.strictObject({
+export const programCreate = z.strictObject({
   name: programName,
   owner_email: email,
   domain: domain.nullish(),
   currency: currency.optional(),
 });
 
-const linkCreate = z.strictObject({ email });
+export const linkCreate = z.strictObject({ email });
 
 /** The only replies that show a key. */
 function viewWithKey({ program, api_key }: ProgramWithKey) {

@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { CommitConflict } from "../core/commit.ts";
 import type { AppEnv } from "../env.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 
 const STATUS = {
@@ -24,6 +25,8 @@ const STATUS = {
   storage_unavailable: 503,
   provider_unavailable: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
+
+export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[];
 
 export function statusOf(code: ErrorCode): ContentfulStatusCode {
   return STATUS[code];
@@ -86,21 +89,17 @@ export function toAppError(thrown: unknown): AppError {
   return new AppError("internal_error", "Something went wrong on our side.");
 }
 
-/** Writes the log line of a failure that is ours; the answer never holds its text. */
+/** Writes the log line of a failure that is ours, without what a query's message would tell of its values. */
 export function logFailure(thrown: unknown, c: Pick<Context<AppEnv>, "req" | "var">): void {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  console.error(
-    JSON.stringify({
-      level: "error",
-      request_id: c.var.request_id,
-      method: c.req.method,
-      path: c.req.path,
-      error: error.name,
-      message: error.message,
-      cause: error.cause instanceof Error ? error.cause.message : undefined,
-      stack: error.stack,
-    }),
-  );
+  logLine("error", {
+    what: "request failed",
+    request_id: c.var.request_id,
+    method: c.req.method,
+    path: c.req.path,
+    error: thrown instanceof Error ? thrown.name : typeof thrown,
+    reason: reasonOf(thrown),
+    frames: thrown instanceof Error ? (thrown.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [],
+  });
 }
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];

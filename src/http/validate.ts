@@ -73,7 +73,8 @@ function positiveInteger(max: number) {
     .string()
     .regex(/^[1-9]\d{0,14}$/, "This must be a positive integer.")
     .transform(Number)
-    .refine((value) => value <= max, `This must be at most ${max}.`);
+    .refine((value) => value <= max, `This must be at most ${max}.`)
+    .meta({ type: "integer", minimum: 1, maximum: max });
 }
 
 export const MAX_PER_PAGE = 100;
@@ -83,7 +84,12 @@ export const DEFAULT_PER_PAGE = 20;
 export const pageQuery = z.object({
   page: positiveInteger(1_000_000_000).default(1),
   per_page: positiveInteger(MAX_PER_PAGE).default(DEFAULT_PER_PAGE),
-  cursor: z.string().min(1).max(200).optional(),
+  cursor: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: "The `next_cursor` of the page before: walks deep lists at constant cost." })
+    .optional(),
 });
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -97,8 +103,12 @@ const LAST_MS = 253_402_214_400_000;
  * `to` as the first instant no longer included. A time without a zone is UTC.
  */
 export const timeRange = z.object({
-  from: instant((ms) => ms).optional(),
-  to: instant((ms, bareDate) => (bareDate ? ms + DAY_MS : ms)).optional(),
+  from: instant((ms) => ms)
+    .meta({ description: "ISO 8601 date or time, inclusive. A time without a zone is UTC." })
+    .optional(),
+  to: instant((ms, bareDate) => (bareDate ? ms + DAY_MS : ms))
+    .meta({ description: "ISO 8601: a time is exclusive, a bare date inclusive." })
+    .optional(),
 });
 
 function instant(bound: (ms: number, bareDate: boolean) => number) {

@@ -6,7 +6,7 @@ import { invalidField } from "../../lib/errors.ts";
 import { DAY } from "../../lib/time.ts";
 import { query, timeRange } from "../validate.ts";
 
-const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: z.string().optional() });
+export const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: z.string().optional() });
 
 const MAX_DAYS = 366;
 const DEFAULT_DAYS = 30;

@@ -51,7 +51,7 @@ export const commissionCreate = z.strictObject({
   note: text(500),
 });
 
-const commissionQuery = pageQuery.extend({
+export const commissionQuery = pageQuery.extend({
   status: status.optional(),
   partner_id: z.string().max(64).optional(),
   payout_id: z.string().max(64).optional(),

@@ -5,7 +5,7 @@ import type { AppEnv } from "../../env.ts";
 import { jsonBody, requireJson, text } from "../validate.ts";
 
 /** An address as a payment provider may have sent it, so looser than the addresses the service itself writes to. */
-const erasure = z.strictObject({
+export const erasure = z.strictObject({
   email: text(320).refine((value) => value.includes("@"), "This must be an e-mail address."),
 });
 

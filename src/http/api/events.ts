@@ -6,7 +6,7 @@ import { AUDIT_EVENT_TYPES } from "../../domain/event.ts";
 import type { AppEnv } from "../../env.ts";
 import { pageQuery, query, timeRange } from "../validate.ts";
 
-const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
+export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
 
 /** `/api/v1/events` (interface, "Audit events"; contract §8). */
 export const events = new Hono<AppEnv>().get("/", query(eventQuery), async (c) => {

@@ -39,7 +39,7 @@ export const flowCreate = z.strictObject({
 
 export const flowPatch = flowCreate.partial();
 
-const simulation = z
+export const simulation = z
   .strictObject({
     flow: flowCreate
       .partial({ name: true })

@@ -47,7 +47,7 @@ export const partnerPatch = z.strictObject({
   ...optional,
 });
 
-const partnerQuery = pageQuery.extend({
+export const partnerQuery = pageQuery.extend({
   status: z.enum(PARTNER_STATUSES).optional(),
   search: z.string().max(200).optional(),
 });

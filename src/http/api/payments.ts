@@ -7,7 +7,7 @@ import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { pageQuery, query, timeRange } from "../validate.ts";
 
-const paymentQuery = pageQuery.extend({
+export const paymentQuery = pageQuery.extend({
   outcome: z.enum(OUTCOMES).optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
   partner_id: z.string().max(64).optional(),

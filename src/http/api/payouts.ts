@@ -24,17 +24,17 @@ export const payoutGenerate = z.strictObject({
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
 
 /** An action that takes nothing: "unknown body fields: rejected" (contract §2). */
-const nothing = z.strictObject({});
+export const nothing = z.strictObject({});
 
 const status = z.enum(PAYOUT_STATUSES).optional();
 
-const payoutQuery = pageQuery.extend({
+export const payoutQuery = pageQuery.extend({
   status,
   partner_id: z.string().max(64).optional(),
   ...timeRange.shape,
 });
 
-const exportQuery = z.object({ status, format: z.enum(EXPORT_FORMATS).default("generic") });
+export const exportQuery = z.object({ status, format: z.enum(EXPORT_FORMATS).default("generic") });
 
 function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
   return { ...generation, payouts: made.map((payout) => ("id" in payout ? viewPayout(payout) : payout)) };

@@ -30,7 +30,7 @@ export const endpointCreate = z.strictObject({
 
 export const endpointPatch = endpointCreate.extend({ active: z.boolean() }).partial();
 
-const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
+export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 /** The only reply that shows the secret (interface, "Webhook endpoint"). */
 function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {

@@ -1,0 +1,294 @@
+import * as z from "zod";
+import { OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import type { ErrorCode } from "../../lib/errors.ts";
+import { statusOf } from "../errors.ts";
+import { ERROR_MEANINGS, errorsOf, securityOf, takesIdempotencyKey } from "./errors.ts";
+import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
+import { REPLIES, type ReplyName } from "./replies.ts";
+import { REQUESTS, type RequestName } from "./requests.ts";
+import { TAGS, type Route, type RouteReply } from "./route.ts";
+import { MONEY_ROUTES } from "./routes-money.ts";
+import { OUTSIDE_ROUTES } from "./routes-outside.ts";
+import { PROGRAM_ROUTES } from "./routes-program.ts";
+
+export type JsonSchema = Record<string, unknown>;
+
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
+type Headers = Record<string, { description?: string; schema?: JsonSchema; $ref?: string }>;
+
+export interface Answer {
+  description: string;
+  headers?: Headers;
+  content?: Content;
+}
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: boolean; content: Content };
+  responses: Record<string, Answer | { $ref: string }>;
+}
+
+export interface OpenApiDocument {
+  openapi: "3.1.1";
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Omit<Operation, "security"> }>;
+  components: {
+    schemas: Record<string, JsonSchema>;
+    responses: Record<string, Answer>;
+    headers: Record<string, { description: string; schema: JsonSchema }>;
+    securitySchemes: Record<string, Record<string, string>>;
+  };
+}
+
+/** Every documented route; the table that the document is made from. */
+export const ROUTES: readonly Route[] = [...PROGRAM_ROUTES, ...MONEY_ROUTES, ...OUTSIDE_ROUTES];
+
+const INTRODUCTION = `All API operations act on the one program that owns the API key, sent as \`Authorization: Bearer <API_KEY>\`. Bodies are JSON; a field that is not known is refused. Amounts are integers in the smallest unit of their currency, times ISO 8601 in UTC.
+
+**Lists** take \`page\`, \`per_page\` (100 at most) and \`cursor\`, and answer \`{data, total, page, per_page, next_cursor}\`.
+
+**Repeating a POST** is safe with the header \`Idempotency-Key\`: the same key and body within 24 hours get the stored reply, marked \`Idempotent-Replayed: true\`.
+
+**Errors** are \`{error: {code, message, details?, request_id}}\`. Each answer carries \`X-Request-Id\`. Another program's object is not found, as is an unknown address; a known one under another method is 405 with \`Allow\`.
+
+**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks, 4 KiB for clicks.
+
+**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers stand beside it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
+
+/** The document of the whole service, made anew on every call from the schemas that validate. */
+export function buildDocument(): OpenApiDocument {
+  const responses: Record<string, Answer> = {};
+  const paths: OpenApiDocument["paths"] = {};
+  for (const route of ROUTES) {
+    const path = route.path.replaceAll(/:([a-z_]+)/g, "{$1}");
+    (paths[path] ??= {})[route.method.toLowerCase()] = operationOf(route, responses);
+  }
+  return {
+    openapi: "3.1.1",
+    info: { title: "Affiliate program service", version: "1", description: INTRODUCTION },
+    servers: [{ url: "/" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    webhooks: outboundWebhooks(),
+    components: {
+      schemas: {
+        ...componentsOf(REQUESTS, "input"),
+        ...componentsOf(REPLIES, "output"),
+      },
+      responses,
+      headers: {
+        "X-Request-Id": { description: "The id of this request.", schema: { type: "string" } },
+        "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
+        "Idempotent-Replayed": {
+          description: "On a reply that was stored under the request's `Idempotency-Key`.",
+          schema: { type: "string", const: "true" },
+        },
+      },
+      securitySchemes: {
+        api_key: { type: "http", scheme: "bearer", description: "The program's API key." },
+        operator_token: { type: "http", scheme: "bearer", description: "The deployment's ADMIN_TOKEN." },
+        provider_a_signature: { type: "apiKey", in: "header", name: "Provider-A-Signature" },
+        provider_b_signature: { type: "apiKey", in: "header", name: "Provider-B-Signature" },
+      },
+    },
+  };
+}
+
+function operationOf(route: Route, responses: Record<string, Answer>): Operation {
+  const { method, path, tag, summary, description, body } = route;
+  const parameters = parametersOf(route);
+  const replies = Object.fromEntries(route.replies.map((reply) => [reply.status, answerOf(route, reply)]));
+  const refusals = Map.groupBy(errorsOf(route), statusOf);
+  return {
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+([A-Za-z0-9]?)/g, (_, first: string) => first.toUpperCase())}`,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: securityRequirement(route),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body
+      ? {
+          requestBody: {
+            required: body.optional !== true,
+            content: contentOf(body.media_types, ref(body.schema), REQUEST_EXAMPLES[body.schema]),
+          },
+        }
+      : {}),
+    responses: {
+      ...replies,
+      ...Object.fromEntries([...refusals].map(([status, codes]) => [status, refusal(codes, responses)])),
+    },
+  };
+}
+
+function securityRequirement(route: Route): Record<string, string[]>[] {
+  const bearer = securityOf(route);
+  if (bearer !== null) return [{ [bearer]: [] }];
+  return route.tag === "Inbound" ? [{ [`${route.path.split("/").at(-1)}_signature`]: [] }] : [];
+}
+
+function parametersOf(route: Route): Parameter[] {
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]): Parameter => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const inQuery = route.query ? queryParameters(route.query) : [];
+  const key: Parameter = {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "Makes it safe to repeat the request within 24 hours.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  };
+  return [...inPath, ...inQuery, ...(takesIdempotencyKey(route) ? [key] : [])];
+}
+
+function queryParameters(query: z.ZodObject): Parameter[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { ...CONVERSION, io: "input" });
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property as JsonSchema & { description?: string };
+    return {
+      name,
+      in: "query",
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+}
+
+function answerOf(route: Route, { description, schema, media_type, headers }: RouteReply): Answer {
+  const told = Object.entries(headers ?? {}).map(([name, text]) => [
+    name,
+    { description: text, schema: { type: "string" } },
+  ]);
+  return {
+    description,
+    headers: {
+      ...REQUEST_ID,
+      ...(takesIdempotencyKey(route) ? headerRef("Idempotent-Replayed") : {}),
+      ...(Object.fromEntries(told) as Headers),
+    },
+    ...(schema ? { content: contentOf(undefined, ref(schema), REPLY_EXAMPLES[schema]) } : {}),
+    ...(media_type === undefined ? {} : { content: { [media_type]: {} } }),
+  };
+}
+
+/** Routes that refuse with the same codes share one component, which is named after them. */
+function refusal(codes: ErrorCode[], responses: Record<string, Answer>): { $ref: string } {
+  const name = codes.join("-or-");
+  const mayRetry = codes.some((code) => RETRIED.has(code));
+  responses[name] ??= {
+    description: codes.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join("\n\n"),
+    headers: { ...REQUEST_ID, ...(mayRetry ? headerRef("Retry-After") : {}) },
+    content: contentOf(
+      undefined,
+      { allOf: [ref("Error"), { properties: { error: { properties: { code: { enum: codes } } } } }] },
+      { error: { code: codes[0], message: codes[0] && ERROR_MEANINGS[codes[0]], request_id: ERROR_ID } },
+    ),
+  };
+  return { $ref: `#/components/responses/${name}` };
+}
+
+const RETRIED = new Set<ErrorCode>(["rate_limited", "storage_unavailable", "provider_unavailable"]);
+const ERROR_ID = (REPLY_EXAMPLES.Error as { error: { request_id: string } }).error.request_id;
+const REQUEST_ID = headerRef("X-Request-Id");
+
+function headerRef(name: string): Headers {
+  return { [name]: { $ref: `#/components/headers/${name}` } };
+}
+
+function contentOf(media_types: string[] | undefined, schema: JsonSchema, example: unknown): Content {
+  return Object.fromEntries((media_types ?? ["application/json"]).map((type) => [type, { schema, example }]));
+}
+
+function ref(name: ReplyName | RequestName): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const CONVERSION = {
+  target: "draft-2020-12",
+  // What only code can judge is told in words; `metadata` brings its own schema.
+  unrepresentable: "any",
+  override: ({ zodSchema, jsonSchema }) => {
+    // Zod leaves out the default of what it transforms, for it is of the other type.
+    if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue as z.core.util.JSONType;
+    if (jsonSchema.type === "integer") delete jsonSchema.pattern;
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    delete jsonSchema.propertyNames;
+  },
+} as const satisfies z.core.ToJSONSchemaParams;
+
+/** Schemas by name, each naming the others where it holds them. */
+function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  const made = z.toJSONSchema(registry, { ...CONVERSION, io, uri: (id) => `#/components/schemas/${id}` });
+  return Object.fromEntries(
+    Object.entries(made.schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema as JsonSchema]),
+  );
+}
+
+/** What the owner's endpoints are sent. */
+function outboundWebhooks(): OpenApiDocument["webhooks"] {
+  const header = (name: string, description: string): Parameter => ({
+    name,
+    in: "header",
+    required: true,
+    description,
+    schema: { type: "string" },
+  });
+  const parameters = [
+    header("X-Service-Signature", "Hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret."),
+    header("X-Service-Event", "The event's type."),
+    header("X-Service-Event-Id", "The audit event's id: the same on every attempt and for every endpoint."),
+    header("X-Service-Delivery-Id", "The delivery's id."),
+    header("webhook-id", "Standard Webhooks: the event's id."),
+    header("webhook-timestamp", "Standard Webhooks: seconds since the epoch."),
+    header("webhook-signature", "Standard Webhooks: `v1,<base64>`; two of them for a day after a rotation."),
+  ];
+  return Object.fromEntries(
+    [...OUTBOUND_EVENT_TYPES, "ping" as const].map((event) => {
+      const data = DATA[event.split(".")[0] ?? ""] ?? { type: "object" };
+      const envelope = {
+        type: "object",
+        properties: { event: { const: event }, timestamp: { type: "string", format: "date-time" }, data },
+        required: ["event", "timestamp", "data"],
+      };
+      const post = {
+        operationId: `on-${event}`,
+        tags: ["Webhooks"],
+        summary: `The event ${event}`,
+        parameters,
+        requestBody: { required: true, content: { "application/json": { schema: envelope } } },
+        responses: { "2XX": { description: "It has arrived. Any other answer is a failed attempt." } },
+      };
+      return [event, { post }];
+    }),
+  );
+}
+
+const DATA: Record<string, JsonSchema> = {
+  commission: ref("CommissionData"),
+  partner: ref("Partner"),
+  payout: ref("Payout"),
+};

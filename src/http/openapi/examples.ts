@@ -1,0 +1,312 @@
+import type { ReplyName } from "./replies.ts";
+import type { RequestName } from "./requests.ts";
+
+const AT = "2026-03-02T09:30:00.000Z";
+const LATER = "2026-03-31T00:00:00.000Z";
+
+/** An id as the service mints them. */
+function id(prefix: string): string {
+  return `${prefix}_01kj41r9q0x5v7n2m8w3d6t4bz`;
+}
+
+function listOf(item: unknown) {
+  return { data: [item], total: 1, page: 1, per_page: 20, next_cursor: null };
+}
+
+const own = { program_id: id("prog") };
+const stamps = { created_at: AT, updated_at: AT };
+
+const program = {
+  id: id("prog"),
+  name: "Example Shop",
+  owner_email: "owner@example.com",
+  domain: "shop.example.com",
+  currency: "USD",
+  default_commission_pct: 20,
+  payout_term: "NET-15",
+  min_payout_cents: 5000,
+  cookie_days: 60,
+  attribution: "last",
+  auto_approve_days: 30,
+  provider_a_webhook_secret_set: true,
+  provider_b_webhook_secret_set: false,
+  provider_a_api_key_set: false,
+  api_key_last4: "x9Qw",
+  api_key_last_used_at: AT,
+  ...stamps,
+};
+const partnerCreate = { email: "jane@example.com", slug: "jane", first_name: "Jane", commission_pct: 25 };
+const partner = {
+  id: id("par"),
+  ...own,
+  ...partnerCreate,
+  last_name: null,
+  status: "invited",
+  payout_method: null,
+  payout_email: null,
+  provider_a_account_id: null,
+  metadata: null,
+  ...stamps,
+};
+const sums = {
+  total_commissions: 3,
+  total_earned_cents: 6000,
+  pending_cents: 2000,
+  approved_cents: 4000,
+  paid_cents: 0,
+};
+const flowCreate = {
+  name: "Big orders",
+  action_type: "percentage",
+  action_value: 30,
+  conditions: [{ field: "txn_amount_cents", op: "gt", value: 10000 }],
+  priority: 10,
+};
+const flow = { id: id("flw"), ...own, ...flowCreate, event: "transaction_completed", active: true, ...stamps };
+const rate = { source: "flow", action_type: "percentage", action_value: 30 };
+const commission = {
+  id: id("com"),
+  ...own,
+  partner_id: id("par"),
+  payment_id: id("pmt"),
+  flow_id: id("flw"),
+  payout_id: null,
+  kind: "sale",
+  source_commission_id: null,
+  status: "approved",
+  flagged: false,
+  review_reason: null,
+  rejected_reason: null,
+  amount_cents: 3600,
+  txn_amount_cents: 12000,
+  currency: "USD",
+  provider: "provider_a",
+  provider_transaction_id: "in_1RTa2b",
+  subscription_id: null,
+  customer_email: "customer@example.com",
+  rate,
+  note: null,
+  created_at: AT,
+  approved_at: AT,
+  paid_at: null,
+  updated_at: AT,
+};
+const payment = {
+  id: id("pmt"),
+  ...own,
+  provider: "provider_a",
+  provider_transaction_id: "in_1RTa2b",
+  outcome: "commission",
+  partner_id: id("par"),
+  ref: "jane",
+  currency: "USD",
+  txn_amount_cents: 12000,
+  adjusted_cents: 0,
+  customer_email: "customer@example.com",
+  customer_id: "cus_9s6XKz",
+  subscription_id: null,
+  ...stamps,
+};
+const condition = { field: "txn_amount_cents", op: "gt", value: 10000, saw: 12000, held: true };
+const paymentWithTrace = {
+  ...payment,
+  trace: {
+    outcome: "commission",
+    ref: "jane",
+    ref_source: "payment",
+    partner_id: id("par"),
+    partner_slug: "jane",
+    flows: [{ flow_id: id("flw"), name: "Big orders", priority: 10, matched: true, conditions: [condition] }],
+    flow_id: id("flw"),
+    rate,
+    txn_amount_cents: 12000,
+    adjusted_cents: 0,
+    amount_cents: 3600,
+    arithmetic: "30 % of 12000 = 3600",
+  },
+  commissions: [commission],
+};
+const payout = {
+  id: id("pay"),
+  ...own,
+  partner_id: id("par"),
+  amount_cents: 3600,
+  currency: "USD",
+  status: "pending",
+  method: "bank_transfer",
+  period_start: null,
+  period_end: LATER,
+  due_at: "2026-04-15T00:00:00.000Z",
+  commission_count: 1,
+  reference: null,
+  failure_code: null,
+  failure_message: null,
+  created_at: LATER,
+  paid_at: null,
+  updated_at: LATER,
+};
+const event = {
+  id: id("evt"),
+  ...own,
+  type: "partner.created",
+  payload: { partner_id: id("par"), email: "jane@example.com", slug: "jane", status: "invited" },
+  created_at: AT,
+};
+const dropped = { bot: 6, duplicate: 1, unknown_ref: 0, partner_deactivated: 0 };
+const endpointCreate = { url: "https://hooks.example.com/affiliates", events: ["commission.created"] };
+const endpoint = {
+  id: id("whe"),
+  ...own,
+  ...endpointCreate,
+  description: null,
+  active: true,
+  disabled_at: null,
+  ...stamps,
+};
+const secret = "whsec_c2lnbmluZyBzZWNyZXQsIDMyIHJhbmRvbSBieXRlcy4=";
+const commissionData = {
+  id: id("com"),
+  partner_id: id("par"),
+  amount: 3600,
+  revenue: 12000,
+  status: "pending",
+  currency: "USD",
+};
+const delivery = {
+  id: id("dlv"),
+  event_id: id("evt"),
+  event: "commission.created",
+  status: "succeeded",
+  attempt_count: 1,
+  next_attempt_at: null,
+  created_at: AT,
+  completed_at: AT,
+  payload: { event: "commission.created", timestamp: AT, data: commissionData },
+  attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
+};
+const providerA = { configured: true, webhook_secret_set: true, last_event_at: AT };
+const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
+
+/** One of each reply; tests hold them to their schemas. */
+export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
+  Error: {
+    error: {
+      code: "validation_failed",
+      message: "The request is not valid.",
+      details: [{ path: "conditions.0.value", message: "txn_amount_cents is compared with a number of cents" }],
+      request_id: id("req"),
+    },
+  },
+  Health: { status: "ok" },
+  Program: program,
+  ProgramList: listOf(program),
+  ProgramWithKey: { program, api_key },
+  SignInLink: { url: "https://service.example.com/sign-in?token=…", expires_at: AT },
+  Integrations: {
+    provider_a: providerA,
+    provider_b: { configured: false, webhook_secret_set: false, last_event_at: null },
+    email: { configured: true },
+  },
+  Partner: partner,
+  PartnerList: listOf(partner),
+  PartnerWithStats: { ...partner, stats: { ...sums, clicks: 214, other_currencies: [] } },
+  Onboarding: {
+    partner_id: id("par"),
+    provider_a_account_id: "acct_1RTa2b",
+    url: "https://connect.example.com/setup/e/acct_1RTa2b",
+    expires_at: AT,
+  },
+  Flow: flow,
+  FlowList: { data: [flow] },
+  ClickSummary: { data: [{ day: "2026-03-02", recorded: 40, dropped }], recorded: 40, dropped },
+  Event: event,
+  EventList: listOf(event),
+  Endpoint: endpoint,
+  EndpointList: { data: [endpoint] },
+  EndpointWithSecret: { ...endpoint, secret },
+  EndpointWithNewSecret: { ...endpoint, secret, previous_secret_valid_until: AT },
+  EndpointWithDeliveries: { ...endpoint, deliveries: [delivery] },
+  Delivery: delivery,
+  DeliveryList: listOf(delivery),
+  Recovered: { recovered: 12, has_more: false },
+  Deleted: { id: id("flw"), deleted: true },
+  Erased: { erased: { payments: 1, commissions: 1, provider_events: 2 } },
+  Received: { received: true, outcome: "commission" },
+  Commission: commission,
+  CommissionData: commissionData,
+  CommissionList: listOf(commission),
+  BulkResults: {
+    data: [
+      { id: id("com"), ok: true, status: "approved" },
+      { id: "com_unknown", ok: false, error: { code: "not_found", message: "No such commission." } },
+    ],
+  },
+  Payment: payment,
+  PaymentList: listOf(payment),
+  PaymentWithTrace: paymentWithTrace,
+  Payout: payout,
+  PayoutList: listOf(payout),
+  PayoutWithCommissions: { ...payout, commissions: [{ ...commission, payout_id: id("pay") }] },
+  PayoutGeneration: {
+    dry_run: false,
+    period_start: null,
+    period_end: LATER,
+    due_at: payout.due_at,
+    payouts: [payout],
+    skipped: [],
+    totals: [{ currency: "USD", payouts: 1, amount_cents: 3600, skipped: 0, skipped_cents: 0 }],
+  },
+  Simulation: {
+    payments: [
+      {
+        payment_id: id("pmt"),
+        outcome: "commission",
+        partner_id: id("par"),
+        currency: "USD",
+        txn_amount_cents: 12000,
+        adjusted_cents: 0,
+        old_amount_cents: 2400,
+        new_amount_cents: 3600,
+        old_flow_id: null,
+        new_flow_id: "new",
+      },
+    ],
+    sums: [{ currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 }],
+  },
+};
+
+/** One of each request body. */
+export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
+  ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
+  SignInLinkCreate: { email: "owner@example.com" },
+  ProgramUpdate: { default_commission_pct: 25, payout_term: "NET-30" },
+  PartnerCreate: partnerCreate,
+  PartnerUpdate: { status: "active" },
+  OnboardingStart: { country: "DE" },
+  FlowCreate: flowCreate,
+  FlowUpdate: { active: false },
+  FlowSimulate: { flow: flowCreate, last: 100 },
+  CommissionCreate: { partner_id: id("par"), amount_cents: 2500, note: "Bonus for March" },
+  CommissionUpdate: { status: "rejected", reason: "Ordered by the partner" },
+  CommissionBulk: { ids: [id("com")], status: "approved" },
+  PayoutGenerate: { period_end: "2026-03-31", dry_run: true },
+  PayoutMarkPaid: { reference: "Transfer 4711" },
+  EndpointCreate: endpointCreate,
+  EndpointUpdate: { active: true },
+  Recover: { since: "2026-03-01T00:00:00Z" },
+  Nothing: {},
+  CustomerErase: { email: "customer@example.com" },
+  Click: { program_id: id("prog"), ref: "jane", landing: "/pricing", referrer: "https://blog.example.com/review" },
+  ProviderAEvent: {
+    id: "evt_1RTa2b",
+    type: "checkout.session.completed",
+    created: 1772443800,
+    data: { object: { id: "cs_1RTa2b", client_reference_id: "jane", amount_total: 12000, currency: "usd" } },
+  },
+  ProviderBEvent: {
+    event_id: "evt_01kj41r9q0",
+    event_type: "transaction.completed",
+    occurred_at: "2026-03-02T09:30:00Z",
+    data: { id: "txn_01kj41r9q0", custom_data: { service_ref: "jane", service_program: id("prog") } },
+  },
+};

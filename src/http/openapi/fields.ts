@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
+
+/**
+ * An object that shows exactly the fields of `View`: one that the view has and the schema lacks, or the other way
+ * round, does not compile. A field may be told more closely than the view's type does.
+ */
+export function shows<View>() {
+  return <S extends { [K in keyof View]-?: z.ZodType<View[K]> }>(
+    shape: S & { [K in Exclude<keyof S, keyof View>]: never },
+  ) => z.strictObject(shape as S);
+}
+
+/** One page of a list (contract §2). */
+export function listOf<T extends z.ZodType>(item: T) {
+  return z.strictObject({
+    data: z.array(item),
+    total: z.int().min(0).describe("How many there are in all, exactly."),
+    page: z.int(),
+    per_page: z.int(),
+    next_cursor: z.string().nullable().describe("Goes on after this page as `cursor`; null at the end."),
+  });
+}
+
+/** A whole list, which is never long. */
+export function allOf<T extends z.ZodType>(item: T) {
+  return z.strictObject({ data: z.array(item) });
+}
+
+export function idOf(kind: IdKind) {
+  return prefixed(`${ID_PREFIXES[kind]}_`);
+}
+
+export function prefixed(prefix: string) {
+  return z.string().regex(new RegExp(`^${prefix}`));
+}
+
+export const timestamp = z.string().meta({ format: "date-time" });
+
+export const cents = z.int().describe("Smallest units of the currency.");
+
+export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$", description: "ISO 4217, upper case." });
+
+/** Whatever JSON object. */
+export const bag = z.record(z.string(), z.unknown());

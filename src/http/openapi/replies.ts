@@ -1,0 +1,240 @@
+import * as z from "zod";
+import type { ClickSummary, Dropped } from "../../core/click-summary.ts";
+import type { Erased } from "../../core/customers.ts";
+import type { Recovered } from "../../core/delivery-actions.ts";
+import type { AttemptRecord, DeliveryRecord } from "../../core/delivery-history.ts";
+import type { EventOutcome } from "../../core/inbound.ts";
+import type { ProviderStatus } from "../../core/integrations.ts";
+import type { CurrencyStats } from "../../core/partners.ts";
+import type { viewEndpoint, viewEvent, viewFlow, viewPartner, viewProgram, viewStats } from "../../core/views.ts";
+import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
+import { AUDIT_EVENT_TYPES, OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
+import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
+import { OUTCOMES } from "../../domain/payment.ts";
+import { ATTRIBUTIONS } from "../../domain/program.ts";
+import type { ErrorDetail } from "../../lib/errors.ts";
+import { ERROR_CODES } from "../errors.ts";
+import { allOf, bag, cents, currencyCode, idOf, listOf, prefixed, shows, timestamp } from "./fields.ts";
+import { MONEY_REPLIES } from "./money-replies.ts";
+
+const error = z.strictObject({
+  error: z.strictObject({
+    code: z.enum(ERROR_CODES),
+    message: z.string().describe("For people; it may change."),
+    details: z
+      .array(
+        shows<ErrorDetail>()({
+          path: z.string().describe("Where in the input: `conditions.0.value`."),
+          message: z.string(),
+        }),
+      )
+      .optional(),
+    request_id: idOf("request").describe("The same as in the header `X-Request-Id`."),
+  }),
+});
+
+const program = shows<ReturnType<typeof viewProgram>>()({
+  id: idOf("program"),
+  name: z.string(),
+  owner_email: z.string(),
+  domain: z.string().nullable(),
+  currency: currencyCode,
+  default_commission_pct: z.number(),
+  payout_term: z.string(),
+  min_payout_cents: cents,
+  cookie_days: z.int(),
+  attribution: z.enum(ATTRIBUTIONS),
+  auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
+  provider_a_webhook_secret_set: z.boolean(),
+  provider_b_webhook_secret_set: z.boolean(),
+  provider_a_api_key_set: z.boolean(),
+  api_key_last4: z.string(),
+  api_key_last_used_at: timestamp.nullable(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+const partnerFields = {
+  id: idOf("partner"),
+  program_id: idOf("program"),
+  email: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  slug: z.string(),
+  status: z.enum(PARTNER_STATUSES),
+  commission_pct: z.number().nullable().describe("Null: the program's default."),
+  payout_method: z.enum(PAYOUT_METHODS).nullable(),
+  payout_email: z.string().nullable(),
+  provider_a_account_id: z.string().nullable(),
+  metadata: bag.nullable(),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+const partner = shows<ReturnType<typeof viewPartner>>()(partnerFields);
+
+const sums = {
+  total_commissions: z.int(),
+  total_earned_cents: cents,
+  pending_cents: cents,
+  approved_cents: cents,
+  paid_cents: cents,
+};
+
+const stats = shows<ReturnType<typeof viewStats>>()({
+  ...sums,
+  clicks: z.int(),
+  other_currencies: z.array(shows<CurrencyStats>()({ currency: currencyCode, ...sums })),
+});
+
+const flow = shows<ReturnType<typeof viewFlow>>()({
+  id: idOf("flow"),
+  program_id: idOf("program"),
+  name: z.string(),
+  event: z.enum(FLOW_EVENTS),
+  action_type: z.enum(FLOW_ACTION_TYPES),
+  action_value: z.number().describe("A percentage, or for `flat` an amount in smallest units."),
+  conditions: z.array(
+    shows<Condition>()({
+      field: z.enum(CONDITION_FIELDS),
+      op: z.enum(CONDITION_OPS),
+      value: z.union([z.number(), z.string()]),
+    }),
+  ),
+  priority: z.number().describe("The highest is tried first."),
+  active: z.boolean(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+const event = shows<ReturnType<typeof viewEvent>>()({
+  id: idOf("event"),
+  program_id: idOf("program"),
+  type: z.enum(AUDIT_EVENT_TYPES),
+  payload: bag.describe("Its fields depend on the type."),
+  created_at: timestamp,
+});
+
+const dropped = shows<Dropped>()({
+  bot: z.int(),
+  duplicate: z.int(),
+  unknown_ref: z.int(),
+  partner_deactivated: z.int(),
+}).exactOptional();
+
+const clickSummary = shows<ClickSummary>()({
+  data: z.array(shows<ClickSummary["data"][number]>()({ day: z.iso.date(), recorded: z.int(), dropped })),
+  recorded: z.int(),
+  dropped,
+});
+
+const endpointFields = {
+  id: idOf("endpoint"),
+  program_id: idOf("program"),
+  url: z.string(),
+  events: z.array(z.enum([...OUTBOUND_EVENT_TYPES, "*"])),
+  description: z.string().nullable(),
+  active: z.boolean(),
+  disabled_at: timestamp.nullable().describe("When it was switched off because nothing arrived any more."),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+const endpoint = shows<ReturnType<typeof viewEndpoint>>()(endpointFields);
+
+const secret = prefixed("whsec_").describe("The signing secret; no other reply shows it.");
+
+const delivery = shows<DeliveryRecord>()({
+  id: idOf("delivery"),
+  event_id: idOf("event"),
+  event: z.enum([...OUTBOUND_EVENT_TYPES, "ping"]),
+  status: z.enum(DELIVERY_STATUSES),
+  attempt_count: z.int(),
+  next_attempt_at: timestamp.nullable(),
+  created_at: timestamp,
+  completed_at: timestamp.nullable(),
+  payload: bag.nullable().describe("What was signed and sent; null once it is no longer kept."),
+  attempts: z.array(
+    shows<AttemptRecord>()({
+      number: z.int(),
+      started_at: timestamp,
+      duration_ms: z.int(),
+      status_code: z.int().nullable(),
+      error: z.enum(ATTEMPT_ERRORS).nullable(),
+      response_excerpt: z.string().nullable(),
+    }),
+  ),
+});
+
+const provider = shows<ProviderStatus>()({
+  configured: z.boolean().describe("A secret is set and a verified event has arrived."),
+  webhook_secret_set: z.boolean(),
+  last_event_at: timestamp.nullable(),
+});
+
+const EVENT_OUTCOMES = [
+  ...OUTCOMES,
+  "adjusted",
+  "waiting",
+  "flagged",
+  "remembered",
+  "linked",
+  "ignored",
+] as const satisfies EventOutcome[];
+
+/** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
+export const REPLIES = {
+  Error: error,
+  Health: z.strictObject({ status: z.literal("ok") }),
+  Program: program,
+  ProgramList: listOf(program),
+  ProgramWithKey: z.strictObject({
+    program,
+    api_key: prefixed("sk_").describe("Shown only here."),
+  }),
+  SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
+  Integrations: z.strictObject({
+    provider_a: provider,
+    provider_b: provider,
+    email: z.strictObject({ configured: z.boolean() }),
+  }),
+  Partner: partner,
+  PartnerList: listOf(partner),
+  PartnerWithStats: z.strictObject({ ...partnerFields, stats }),
+  Onboarding: z.strictObject({
+    partner_id: idOf("partner"),
+    provider_a_account_id: z.string().nullable(),
+    url: z.string().describe("The vendor's hosted page, for this partner alone."),
+    expires_at: timestamp,
+  }),
+  Flow: flow,
+  FlowList: allOf(flow),
+  ClickSummary: clickSummary,
+  Event: event,
+  EventList: listOf(event),
+  Endpoint: endpoint,
+  EndpointList: allOf(endpoint),
+  EndpointWithSecret: z.strictObject({ ...endpointFields, secret }),
+  EndpointWithNewSecret: z.strictObject({
+    ...endpointFields,
+    secret,
+    previous_secret_valid_until: timestamp.nullable(),
+  }),
+  EndpointWithDeliveries: z.strictObject({ ...endpointFields, deliveries: z.array(delivery) }),
+  Delivery: delivery,
+  DeliveryList: listOf(delivery),
+  Recovered: shows<Recovered>()({ recovered: z.int(), has_more: z.boolean() }),
+  Deleted: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
+  Erased: z.strictObject({
+    erased: shows<Erased>()({ payments: z.int(), commissions: z.int(), provider_events: z.int() }),
+  }),
+  Received: z.strictObject({
+    received: z.literal(true),
+    outcome: z.enum(EVENT_OUTCOMES),
+    reason: z.string().optional().describe("Why the event was deliberately not used."),
+  }),
+  ...MONEY_REPLIES,
+} as const;
+
+export type ReplyName = keyof typeof REPLIES;

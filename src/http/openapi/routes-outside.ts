@@ -1,0 +1,138 @@
+import * as z from "zod";
+import { pageQuery } from "../validate.ts";
+import { created, ok, type Route } from "./route.ts";
+
+const programId = z.object({
+  program_id: z.string().optional().describe("Whose webhook this is."),
+});
+
+const JSON_OR_TEXT = ["application/json", "text/plain"];
+
+/** What is not called with a program's API key. */
+export const OUTSIDE_ROUTES: Route[] = [
+  {
+    method: "POST",
+    path: "/admin/programs",
+    tag: "Operator",
+    summary: "Create a program",
+    body: { schema: "ProgramCreate" },
+    replies: created("ProgramWithKey", "The program and its API key, which is shown only here."),
+  },
+  {
+    method: "GET",
+    path: "/admin/programs",
+    tag: "Operator",
+    summary: "List programs",
+    query: pageQuery,
+    replies: ok("ProgramList", "A page of programs, newest first."),
+  },
+  {
+    method: "POST",
+    path: "/admin/programs/:id/api-key",
+    tag: "Operator",
+    summary: "Issue a new API key",
+    description: "The old one stops working at once.",
+    replies: created("ProgramWithKey", "The program and its new key, which is shown only here."),
+  },
+  {
+    method: "POST",
+    path: "/admin/sign-in-links",
+    tag: "Operator",
+    summary: "A one-time dashboard link for an owner",
+    description: "For deployments without e-mail.",
+    body: { schema: "SignInLinkCreate" },
+    replies: created("SignInLink", "The link, good for one use."),
+  },
+  {
+    method: "POST",
+    path: "/webhooks/provider_a",
+    tag: "Inbound",
+    summary: "An event of provider A",
+    description: "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing.",
+    query: programId,
+    body: { schema: "ProviderAEvent" },
+    replies: ok("Received", "Stored for good, and decided."),
+    errors: ["invalid_signature", "provider_not_configured", "not_found"],
+  },
+  {
+    method: "POST",
+    path: "/webhooks/provider_b",
+    tag: "Inbound",
+    summary: "An event of provider B",
+    description:
+      "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else `program_id`, else that of the payment or subscription named. At most 1 MiB.",
+    query: programId,
+    body: { schema: "ProviderBEvent" },
+    replies: ok("Received", "Stored for good, and decided."),
+    errors: ["invalid_signature", "provider_not_configured", "not_found"],
+  },
+  {
+    method: "GET",
+    path: "/service.js",
+    tag: "Tracking",
+    summary: "The tracking script",
+    description: 'Put before the closing body tag with `data-program="prog_…"`.',
+    replies: [
+      { status: 200, description: "The script.", media_type: "text/javascript", headers: { ETag: "Its version." } },
+      { status: 304, description: "The browser has it already.", headers: { ETag: "Its version." } },
+    ],
+    errors: ["internal_error"],
+  },
+  {
+    method: "POST",
+    path: "/click",
+    tag: "Tracking",
+    summary: "Record a click",
+    description:
+      "At most 4 KiB. Clicks of bots and of unknown partners are answered alike, and only counted. Any origin, without credentials.",
+    body: { schema: "Click", media_types: JSON_OR_TEXT },
+    replies: [{ status: 202, description: "The click is durable." }],
+    errors: ["rate_limited", "internal_error"],
+  },
+  {
+    method: "OPTIONS",
+    path: "/click",
+    tag: "Tracking",
+    summary: "The preflight of a click",
+    replies: [{ status: 204, description: "Any origin may POST." }],
+  },
+  {
+    method: "GET",
+    path: "/r/:program_id/:slug",
+    tag: "Tracking",
+    summary: "A link that records the click and leads to the program's domain",
+    query: z.object({ to: z.string().default("/").describe("A path on that domain.") }),
+    replies: [
+      {
+        status: 302,
+        description: "To the page, with the reference.",
+        headers: { Location: "`https://<domain><to>?ref=<slug>&service_click=<id>`" },
+      },
+    ],
+    errors: ["not_found", "storage_unavailable", "internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/healthz",
+    tag: "Service",
+    summary: "Whether the service and its database answer",
+    replies: ok("Health", "They do."),
+    errors: ["storage_unavailable", "internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/openapi.json",
+    tag: "Service",
+    summary: "This document",
+    replies: [{ status: 200, description: "OpenAPI 3.1.", media_type: "application/json" }],
+    errors: ["internal_error"],
+  },
+  {
+    method: "GET",
+    path: "/docs",
+    tag: "Service",
+    summary: "This document as a page",
+    replies: [{ status: 200, description: "A page for people.", media_type: "text/html" }],
+    errors: ["internal_error"],
+  },
+];

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { raw } from "hono/html";
+import { html } from "hono/html";
 import type { Child } from "hono/jsx";
 import { ERROR_CODES, statusOf } from "./errors.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -11,13 +11,13 @@ import { CopyBlock } from "./pages/parts/copy.tsx";
 import type { PageEnv } from "./session.ts";
 
 /** `GET /docs`: the document of `openapi.ts` for people to read (contract §2). Whole without a script and offline. */
-export const docs = new Hono<PageEnv>().get("/docs", async (c) => {
-  rendered ??= String(await (<Reference document={openApiDocument()} />));
-  return page(c, { title: "API reference" }, raw(rendered));
+export const docs = new Hono<PageEnv>().get("/docs", (c) => {
+  rendered ??= html`${<Reference document={openApiDocument()} />}`;
+  return page(c, { title: "API reference" }, rendered);
 });
 
 /** The same for everybody, so it is rendered once. */
-let rendered: string | undefined;
+let rendered: ReturnType<typeof html> | undefined;
 
 function Reference({ document }: { document: OpenApiDocument }) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -159,7 +159,7 @@ function OperationCard({ document, method, path, operation }: OperationProps) {
             <Name name={parameter.name} required={parameter.required} />,
             parameter.in,
             typeOf(parameter.schema),
-            <Marked text={textOf({ ...parameter.schema, description: parameter.description })} />,
+            <Marked text={textOf({ description: parameter.description ?? "", ...parameter.schema })} />,
           ])}
         />
       ) : null}
@@ -228,10 +228,7 @@ interface FieldsProps {
 }
 
 function Fields({ document, schema, label, optional }: FieldsProps) {
-  const { properties = {}, required = [] } = resolved(document, schema) as {
-    properties?: Record<string, JsonSchema>;
-    required?: string[];
-  };
+  const { properties = {}, required = [] } = resolved(document, schema);
   const fields = Object.entries(properties);
   if (fields.length === 0) return null;
   return (
@@ -334,7 +331,7 @@ function answerOf(document: OpenApiDocument, answer: Answer | { $ref: string }):
 
 function resolved(document: OpenApiDocument, schema: JsonSchema): JsonSchema {
   const { $ref } = schema;
-  return typeof $ref === "string" ? (document.components.schemas[nameOf($ref)] ?? {}) : schema;
+  return $ref === undefined ? schema : (document.components.schemas[nameOf($ref)] ?? {});
 }
 
 function nameOf($ref: string): string {
@@ -342,37 +339,35 @@ function nameOf($ref: string): string {
 }
 
 /** A schema in a few words: `string or null`, `array of Commission`. */
-function typeOf(schema: JsonSchema): string {
-  const { $ref, type, anyOf, oneOf, items, format } = schema;
-  if (typeof $ref === "string") return nameOf($ref);
+function typeOf({ $ref, type, anyOf, oneOf, items, format }: JsonSchema): string {
+  if ($ref !== undefined) return nameOf($ref);
   const choices = anyOf ?? oneOf;
-  if (Array.isArray(choices)) return [...new Set(choices.map(typeOf))].join(" or ");
-  if (type === "array") return `array of ${typeOf((items ?? {}) as JsonSchema)}`;
-  const words = Array.isArray(type) ? type.join(" or ") : typeof type === "string" ? type : "any";
+  if (choices) return [...new Set(choices.map(typeOf))].join(" or ");
+  if (type === "array") return `array of ${typeOf(items ?? {})}`;
+  const words = [type ?? "any"].flat().join(" or ");
   return format === "date-time" ? words.replace("string", "timestamp") : words;
 }
 
 /** What a schema says beyond its type: its description, the values it allows, its bounds. */
 function textOf(schema: JsonSchema): string {
-  const { description, minimum, maximum, maxLength, default: preset } = schema;
+  const { description = "", minimum, maximum, maxLength, default: preset } = schema;
   const values = valuesOf(schema);
-  const bounds = [minimum === undefined ? "" : `from ${minimum}`, maximum === undefined ? "" : `to ${maximum}`];
-  return [
-    typeof description === "string" ? description : "",
+  const from = minimum === undefined ? "" : ` from ${minimum}`;
+  const to = maximum === undefined ? "" : ` to ${maximum}`;
+  const texts = [
+    description,
     values.length > 0 ? `One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "",
-    bounds.some(Boolean) ? `A number ${bounds.filter(Boolean).join(" ")}.` : "",
+    from || to ? `A number${from}${to}.` : "",
     maxLength === undefined ? "" : `At most ${maxLength} characters.`,
-    preset === undefined ? "" : `Default \`${String(preset)}\`.`,
-  ]
-    .filter(Boolean)
-    .join(" ");
+    preset === undefined ? "" : `Default \`${preset}\`.`,
+  ];
+  return texts.filter(Boolean).join(" ");
 }
 
-function valuesOf(schema: JsonSchema): string[] {
-  const { enum: values, anyOf, items } = schema;
-  if (Array.isArray(values)) return values.map(String);
-  if (Array.isArray(anyOf)) return anyOf.flatMap((choice: JsonSchema) => valuesOf(choice));
-  return items ? valuesOf(items as JsonSchema) : [];
+function valuesOf({ enum: values, anyOf, items }: JsonSchema): string[] {
+  if (values) return values.map(String);
+  if (anyOf) return anyOf.flatMap(valuesOf);
+  return items ? valuesOf(items) : [];
 }
 
 function pretty(example: unknown): string {

@@ -1,5 +1,5 @@
 /** Judges values by JSON Schema (2020-12), as far as the service's own document uses it. */
-export type Schema = Record<string, unknown>;
+export type Schema = object;
 
 type Check = (value: unknown, argument: unknown, schema: Schema, at: Place) => string[];
 
@@ -55,7 +55,7 @@ const KEYWORDS: Record<string, Check> = {
       : [],
   additionalProperties: (value, allowed, schema, { path, root }) => {
     if (!isObject(value)) return [];
-    const known = (schema["properties"] ?? {}) as object;
+    const known = "properties" in schema ? (schema.properties as object) : {};
     const others = Object.keys(value).filter((name) => !Object.hasOwn(known, name));
     if (allowed === false) return others.map((name) => `${path}.${name}: is not documented`);
     return others.flatMap((name) => schemaProblems(allowed as Schema, value[name], root, `${path}.${name}`));

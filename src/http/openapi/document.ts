@@ -11,7 +11,28 @@ import { MONEY_ROUTES } from "./routes-money.ts";
 import { OUTSIDE_ROUTES } from "./routes-outside.ts";
 import { PROGRAM_ROUTES } from "./routes-program.ts";
 
-export type JsonSchema = Record<string, unknown>;
+/** JSON Schema 2020-12, as far as the document uses it. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
+  format?: string;
+  pattern?: string;
+  default?: string | number | boolean;
+  const?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+}
 
 export interface Parameter {
   name: string;
@@ -164,7 +185,7 @@ function parametersOf(route: Route): Parameter[] {
 function queryParameters(query: z.ZodObject): Parameter[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { ...CONVERSION, io: "input" });
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...schema } = property as JsonSchema & { description?: string };
+    const { description, ...schema } = property as JsonSchema;
     return {
       name,
       in: "query",
@@ -230,7 +251,7 @@ const CONVERSION = {
   unrepresentable: "any",
   override: ({ zodSchema, jsonSchema }) => {
     // Zod leaves out the default of what it transforms, for it is of the other type.
-    if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue as z.core.util.JSONType;
+    if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
     if (jsonSchema.type === "integer") delete jsonSchema.pattern;
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

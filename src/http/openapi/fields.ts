@@ -8,7 +8,7 @@ import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
 export function shows<View>() {
   return <S extends { [K in keyof View]-?: z.ZodType<View[K]> }>(
     shape: S & { [K in Exclude<keyof S, keyof View>]: never },
-  ) => z.strictObject(shape as S);
+  ) => z.strictObject<S>(shape);
 }
 
 /** One page of a list (contract §2). */

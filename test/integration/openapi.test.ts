@@ -6,7 +6,7 @@ import { parseClick } from "../../src/domain/click.ts";
 import { ERROR_CODES, statusOf } from "../../src/http/errors.ts";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "../../src/http/openapi/examples.ts";
-import { REPLIES, type ReplyName } from "../../src/http/openapi/replies.ts";
+import { replies, type ReplyName } from "../../src/http/openapi/replies.ts";
 import { REQUESTS, type RequestName } from "../../src/http/openapi/requests.ts";
 import { lookUp, schemaProblems } from "../support/json-schema.ts";
 import { documentedAnswer, operationAt, servedDocument } from "../support/openapi.ts";
@@ -160,11 +160,11 @@ describe("GET /openapi.json (contract §2: 'OpenAPI 3.1 at `/openapi.json`')", (
 });
 
 describe("the schemas", () => {
-  it.each(Object.keys(REPLIES) as ReplyName[])("of the reply %s fit its example, and nothing more", (name) => {
+  it.each(Object.keys(replies()) as ReplyName[])("of the reply %s fit its example, and nothing more", (name) => {
     const schema = { $ref: `#/components/schemas/${name}` };
     const example = REPLY_EXAMPLES[name] as object;
     expect(schemaProblems(schema, example, servedDocument())).toEqual([]);
-    expect(REPLIES[name].safeParse(example).error).toBeUndefined();
+    expect(replies()[name].safeParse(example).error).toBeUndefined();
     const more = { ...example, undocumented: 1 };
     expect(schemaProblems(schema, more, servedDocument())).not.toEqual([]);
     for (const field of Object.keys(example).filter((key) => !OPTIONAL.has(key))) {

@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import { ERROR_MEANINGS, errorsOf, securityOf, takesIdempotencyKey } from "./errors.ts";
 import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
-import { REPLIES, type ReplyName } from "./replies.ts";
+import { replies, type ReplyName } from "./replies.ts";
 import { REQUESTS, type RequestName } from "./requests.ts";
 import { TAGS, type Route, type RouteReply } from "./route.ts";
 import { MONEY_ROUTES } from "./routes-money.ts";
@@ -110,7 +110,7 @@ export function buildDocument(): OpenApiDocument {
     components: {
       schemas: {
         ...componentsOf(REQUESTS, "input"),
-        ...componentsOf(REPLIES, "output"),
+        ...componentsOf(replies(), "output"),
       },
       responses,
       headers: {
@@ -134,7 +134,7 @@ export function buildDocument(): OpenApiDocument {
 function operationOf(route: Route, responses: Record<string, Answer>): Operation {
   const { method, path, tag, summary, description, body } = route;
   const parameters = parametersOf(route);
-  const replies = Object.fromEntries(route.replies.map((reply) => [reply.status, answerOf(route, reply)]));
+  const answers = Object.fromEntries(route.replies.map((reply) => [reply.status, answerOf(route, reply)]));
   const refusals = Map.groupBy(errorsOf(route), statusOf);
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+([A-Za-z0-9]?)/g, (_, first: string) => first.toUpperCase())}`,
@@ -152,7 +152,7 @@ function operationOf(route: Route, responses: Record<string, Answer>): Operation
         }
       : {}),
     responses: {
-      ...replies,
+      ...answers,
       ...Object.fromEntries([...refusals].map(([status, codes]) => [status, refusal(codes, responses)])),
     },
   };

@@ -1,6 +1,12 @@
 import * as z from "zod";
 import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
 
+/** Makes a thing when it is first asked for: what only the document needs costs nothing at a cold start. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
 /**
  * An object that shows exactly the fields of `View`: one that the view has and the schema lacks, or the other way
  * round, does not compile. A field may be told more closely than the view's type does.

@@ -15,68 +15,76 @@ import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
-import { cents, currencyCode, idOf, listOf, shows, timestamp } from "./fields.ts";
+import { cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
 
-const provider = z.enum(PROVIDER_NAMES);
+const provider = once(() => z.enum(PROVIDER_NAMES));
 
-const rate = shows<Rate>()({
-  source: z.enum(["flow", "partner", "program", "manual"]),
-  action_type: z.enum(FLOW_ACTION_TYPES),
-  action_value: z.number(),
-});
-
-const commission = shows<ReturnType<typeof viewCommission>>()({
-  id: idOf("commission"),
-  program_id: idOf("program"),
-  partner_id: idOf("partner"),
-  payment_id: idOf("payment").nullable(),
-  flow_id: idOf("flow").nullable(),
-  payout_id: idOf("payout").nullable().describe("The payout that holds it; held, it cannot change."),
-  kind: z.enum(COMMISSION_KINDS).describe("A clawback carries a difference on a paid commission."),
-  source_commission_id: idOf("commission").nullable(),
-  status: z.enum(COMMISSION_STATUSES),
-  flagged: z.boolean().describe("Flagged commissions never approve by themselves."),
-  review_reason: z.enum(REVIEW_REASONS).nullable(),
-  rejected_reason: z.string().nullable(),
-  amount_cents: cents,
-  txn_amount_cents: cents,
-  currency: currencyCode,
-  provider: provider.nullable(),
-  provider_transaction_id: z.string().nullable(),
-  subscription_id: z.string().nullable(),
-  customer_email: z.string().nullable(),
-  rate,
-  note: z.string().nullable(),
-  created_at: timestamp,
-  approved_at: timestamp.nullable(),
-  paid_at: timestamp.nullable(),
-  updated_at: timestamp,
-});
-
-const commissionData = shows<ReturnType<typeof viewCommissionData>>()({
-  id: idOf("commission"),
-  partner_id: idOf("partner"),
-  amount: cents,
-  revenue: cents,
-  status: z.enum(COMMISSION_STATUSES),
-  currency: currencyCode,
-});
-
-const refused = z.strictObject({ code: z.enum(["not_found", "invalid_transition"]), message: z.string() });
-
-const bulkResult = z.discriminatedUnion("ok", [
-  shows<Extract<BulkResult, { ok: true }>>()({
-    id: z.string(),
-    ok: z.literal(true),
-    status: z.enum(COMMISSION_STATUSES),
+const rate = once(() =>
+  shows<Rate>()({
+    source: z.enum(["flow", "partner", "program", "manual"]),
+    action_type: z.enum(FLOW_ACTION_TYPES),
+    action_value: z.number(),
   }),
-  shows<Extract<BulkResult, { ok: false }>>()({ id: z.string(), ok: z.literal(false), error: refused }),
-]);
+);
 
-const paymentFields = {
+const commission = once(() =>
+  shows<ReturnType<typeof viewCommission>>()({
+    id: idOf("commission"),
+    program_id: idOf("program"),
+    partner_id: idOf("partner"),
+    payment_id: idOf("payment").nullable(),
+    flow_id: idOf("flow").nullable(),
+    payout_id: idOf("payout").nullable().describe("The payout that holds it; held, it cannot change."),
+    kind: z.enum(COMMISSION_KINDS).describe("A clawback carries a difference on a paid commission."),
+    source_commission_id: idOf("commission").nullable(),
+    status: z.enum(COMMISSION_STATUSES),
+    flagged: z.boolean().describe("Flagged commissions never approve by themselves."),
+    review_reason: z.enum(REVIEW_REASONS).nullable(),
+    rejected_reason: z.string().nullable(),
+    amount_cents: cents,
+    txn_amount_cents: cents,
+    currency: currencyCode,
+    provider: provider().nullable(),
+    provider_transaction_id: z.string().nullable(),
+    subscription_id: z.string().nullable(),
+    customer_email: z.string().nullable(),
+    rate: rate(),
+    note: z.string().nullable(),
+    created_at: timestamp,
+    approved_at: timestamp.nullable(),
+    paid_at: timestamp.nullable(),
+    updated_at: timestamp,
+  }),
+);
+
+const commissionData = once(() =>
+  shows<ReturnType<typeof viewCommissionData>>()({
+    id: idOf("commission"),
+    partner_id: idOf("partner"),
+    amount: cents,
+    revenue: cents,
+    status: z.enum(COMMISSION_STATUSES),
+    currency: currencyCode,
+  }),
+);
+
+const refused = once(() => z.strictObject({ code: z.enum(["not_found", "invalid_transition"]), message: z.string() }));
+
+const bulkResult = once(() =>
+  z.discriminatedUnion("ok", [
+    shows<Extract<BulkResult, { ok: true }>>()({
+      id: z.string(),
+      ok: z.literal(true),
+      status: z.enum(COMMISSION_STATUSES),
+    }),
+    shows<Extract<BulkResult, { ok: false }>>()({ id: z.string(), ok: z.literal(false), error: refused() }),
+  ]),
+);
+
+const paymentFields = once(() => ({
   id: idOf("payment"),
   program_id: idOf("program"),
-  provider,
+  provider: provider(),
   provider_transaction_id: z.string(),
   outcome: z.enum(OUTCOMES).nullable().describe("A commission, or the reason why there is none."),
   partner_id: idOf("partner").nullable(),
@@ -89,50 +97,54 @@ const paymentFields = {
   subscription_id: z.string().nullable(),
   created_at: timestamp,
   updated_at: timestamp,
-};
+}));
 
-const payment = shows<ReturnType<typeof viewPayment>>()(paymentFields);
+const payment = once(() => shows<ReturnType<typeof viewPayment>>()(paymentFields()));
 
-const value = z.union([z.number(), z.string()]);
+const value = once(() => z.union([z.number(), z.string()]));
 
-const flowTrace = shows<FlowTrace>()({
-  flow_id: idOf("flow"),
-  name: z.string(),
-  priority: z.number(),
-  matched: z.boolean(),
-  conditions: z.array(
-    shows<FlowTrace["conditions"][number]>()({
-      field: z.enum(CONDITION_FIELDS),
-      op: z.enum(CONDITION_OPS),
-      value,
-      saw: value.nullable(),
-      held: z.boolean(),
-    }),
-  ),
-});
+const flowTrace = once(() =>
+  shows<FlowTrace>()({
+    flow_id: idOf("flow"),
+    name: z.string(),
+    priority: z.number(),
+    matched: z.boolean(),
+    conditions: z.array(
+      shows<FlowTrace["conditions"][number]>()({
+        field: z.enum(CONDITION_FIELDS),
+        op: z.enum(CONDITION_OPS),
+        value: value(),
+        saw: value().nullable(),
+        held: z.boolean(),
+      }),
+    ),
+  }),
+);
 
 type PaymentWithTrace = ReturnType<typeof viewPaymentWithTrace>;
 
-const paymentWithTrace = shows<PaymentWithTrace>()({
-  ...paymentFields,
-  trace: shows<PaymentWithTrace["trace"]>()({
-    outcome: z.enum(OUTCOMES).nullable(),
-    ref: z.string().nullable(),
-    ref_source: z.enum(["payment", "subscription", "customer"]).nullable(),
-    partner_id: idOf("partner").nullable(),
-    partner_slug: z.string().nullable(),
-    flows: z.array(flowTrace).describe("The flows in the order tried, each condition with the value it saw."),
-    flow_id: idOf("flow").nullable(),
-    rate: rate.nullable(),
-    txn_amount_cents: cents,
-    adjusted_cents: cents,
-    amount_cents: cents.nullable(),
-    arithmetic: z.string().nullable(),
+const paymentWithTrace = once(() =>
+  shows<PaymentWithTrace>()({
+    ...paymentFields(),
+    trace: shows<PaymentWithTrace["trace"]>()({
+      outcome: z.enum(OUTCOMES).nullable(),
+      ref: z.string().nullable(),
+      ref_source: z.enum(["payment", "subscription", "customer"]).nullable(),
+      partner_id: idOf("partner").nullable(),
+      partner_slug: z.string().nullable(),
+      flows: z.array(flowTrace()).describe("The flows in the order tried, each condition with the value it saw."),
+      flow_id: idOf("flow").nullable(),
+      rate: rate().nullable(),
+      txn_amount_cents: cents,
+      adjusted_cents: cents,
+      amount_cents: cents.nullable(),
+      arithmetic: z.string().nullable(),
+    }),
+    commissions: z.array(commission()),
   }),
-  commissions: z.array(commission),
-});
+);
 
-const payoutFields = {
+const payoutFields = once(() => ({
   id: idOf("payout"),
   program_id: idOf("program"),
   partner_id: idOf("partner"),
@@ -150,71 +162,80 @@ const payoutFields = {
   created_at: timestamp,
   paid_at: timestamp.nullable(),
   updated_at: timestamp,
-};
+}));
 
-const payout = shows<ReturnType<typeof viewPayout>>()(payoutFields);
+const payout = once(() => shows<ReturnType<typeof viewPayout>>()(payoutFields()));
 
-const sum = { partner_id: idOf("partner"), currency: currencyCode, amount_cents: cents, commission_count: z.int() };
+const sum = once(() => ({
+  partner_id: idOf("partner"),
+  currency: currencyCode,
+  amount_cents: cents,
+  commission_count: z.int(),
+}));
 
-const generation = shows<Omit<Generation, "chunks" | "payouts"> & { payouts: unknown }>()({
-  dry_run: z.boolean(),
-  period_start: timestamp.nullable(),
-  period_end: timestamp,
-  due_at: timestamp,
-  payouts: z
-    .union([z.array(payout), z.array(z.strictObject({ ...sum, method: z.enum(PAYOUT_METHODS).nullable() }))])
-    .describe("The payouts made, or with `dry_run` what they would be; the first 500."),
-  skipped: z
-    .array(shows<Generation["skipped"][number]>()({ ...sum, reason: z.enum(SKIP_REASONS) }))
-    .describe("What is carried forward, and why; the first 500."),
-  totals: z.array(
-    shows<Generation["totals"][number]>()({
-      currency: currencyCode,
-      payouts: z.int(),
-      amount_cents: cents,
-      skipped: z.int(),
-      skipped_cents: cents,
-    }),
-  ),
-});
+const generation = once(() =>
+  shows<Omit<Generation, "chunks" | "payouts"> & { payouts: unknown }>()({
+    dry_run: z.boolean(),
+    period_start: timestamp.nullable(),
+    period_end: timestamp,
+    due_at: timestamp,
+    payouts: z
+      .union([z.array(payout()), z.array(z.strictObject({ ...sum(), method: z.enum(PAYOUT_METHODS).nullable() }))])
+      .describe("The payouts made, or with `dry_run` what they would be; the first 500."),
+    skipped: z
+      .array(shows<Generation["skipped"][number]>()({ ...sum(), reason: z.enum(SKIP_REASONS) }))
+      .describe("What is carried forward, and why; the first 500."),
+    totals: z.array(
+      shows<Generation["totals"][number]>()({
+        currency: currencyCode,
+        payouts: z.int(),
+        amount_cents: cents,
+        skipped: z.int(),
+        skipped_cents: cents,
+      }),
+    ),
+  }),
+);
 
-const simulation = shows<Simulation>()({
-  payments: z.array(
-    shows<SimulatedPayment>()({
-      payment_id: idOf("payment"),
-      outcome: z.enum(OUTCOMES).nullable(),
-      partner_id: idOf("partner").nullable(),
-      currency: currencyCode,
-      txn_amount_cents: cents,
-      adjusted_cents: cents,
-      old_amount_cents: cents,
-      new_amount_cents: cents,
-      old_flow_id: z.string().nullable(),
-      new_flow_id: z.string().nullable().describe("`new` for a flow that does not exist yet."),
-    }),
-  ),
-  sums: z.array(
-    shows<Simulation["sums"][number]>()({
-      currency: currencyCode,
-      payments: z.int(),
-      old_amount_cents: cents,
-      new_amount_cents: cents,
-    }),
-  ),
-});
+const simulation = once(() =>
+  shows<Simulation>()({
+    payments: z.array(
+      shows<SimulatedPayment>()({
+        payment_id: idOf("payment"),
+        outcome: z.enum(OUTCOMES).nullable(),
+        partner_id: idOf("partner").nullable(),
+        currency: currencyCode,
+        txn_amount_cents: cents,
+        adjusted_cents: cents,
+        old_amount_cents: cents,
+        new_amount_cents: cents,
+        old_flow_id: z.string().nullable(),
+        new_flow_id: z.string().nullable().describe("`new` for a flow that does not exist yet."),
+      }),
+    ),
+    sums: z.array(
+      shows<Simulation["sums"][number]>()({
+        currency: currencyCode,
+        payments: z.int(),
+        old_amount_cents: cents,
+        new_amount_cents: cents,
+      }),
+    ),
+  }),
+);
 
 /** What the routes of commissions, payments and payouts answer with, by the names the document gives them. */
-export const MONEY_REPLIES = {
-  Commission: commission,
-  CommissionData: commissionData,
-  CommissionList: listOf(commission),
-  BulkResults: z.strictObject({ data: z.array(bulkResult) }),
-  Payment: payment,
-  PaymentList: listOf(payment),
-  PaymentWithTrace: paymentWithTrace,
-  Payout: payout,
-  PayoutList: listOf(payout),
-  PayoutWithCommissions: z.strictObject({ ...payoutFields, commissions: z.array(commission) }),
-  PayoutGeneration: generation,
-  Simulation: simulation,
-} as const;
+export const moneyReplies = once(() => ({
+  Commission: commission(),
+  CommissionData: commissionData(),
+  CommissionList: listOf(commission()),
+  BulkResults: z.strictObject({ data: z.array(bulkResult()) }),
+  Payment: payment(),
+  PaymentList: listOf(payment()),
+  PaymentWithTrace: paymentWithTrace(),
+  Payout: payout(),
+  PayoutList: listOf(payout()),
+  PayoutWithCommissions: z.strictObject({ ...payoutFields(), commissions: z.array(commission()) }),
+  PayoutGeneration: generation(),
+  Simulation: simulation(),
+}));

@@ -15,47 +15,51 @@ import { OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
-import { allOf, bag, cents, currencyCode, idOf, listOf, prefixed, shows, timestamp } from "./fields.ts";
-import { MONEY_REPLIES } from "./money-replies.ts";
+import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
+import { moneyReplies } from "./money-replies.ts";
 
-const error = z.strictObject({
-  error: z.strictObject({
-    code: z.enum(ERROR_CODES),
-    message: z.string().describe("For people; it may change."),
-    details: z
-      .array(
-        shows<ErrorDetail>()({
-          path: z.string().describe("Where in the input: `conditions.0.value`."),
-          message: z.string(),
-        }),
-      )
-      .optional(),
-    request_id: idOf("request").describe("The same as in the header `X-Request-Id`."),
+const error = once(() =>
+  z.strictObject({
+    error: z.strictObject({
+      code: z.enum(ERROR_CODES),
+      message: z.string().describe("For people; it may change."),
+      details: z
+        .array(
+          shows<ErrorDetail>()({
+            path: z.string().describe("Where in the input: `conditions.0.value`."),
+            message: z.string(),
+          }),
+        )
+        .optional(),
+      request_id: idOf("request").describe("The same as in the header `X-Request-Id`."),
+    }),
   }),
-});
+);
 
-const program = shows<ReturnType<typeof viewProgram>>()({
-  id: idOf("program"),
-  name: z.string(),
-  owner_email: z.string(),
-  domain: z.string().nullable(),
-  currency: currencyCode,
-  default_commission_pct: z.number(),
-  payout_term: z.string(),
-  min_payout_cents: cents,
-  cookie_days: z.int(),
-  attribution: z.enum(ATTRIBUTIONS),
-  auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
-  provider_a_webhook_secret_set: z.boolean(),
-  provider_b_webhook_secret_set: z.boolean(),
-  provider_a_api_key_set: z.boolean(),
-  api_key_last4: z.string(),
-  api_key_last_used_at: timestamp.nullable(),
-  created_at: timestamp,
-  updated_at: timestamp,
-});
+const program = once(() =>
+  shows<ReturnType<typeof viewProgram>>()({
+    id: idOf("program"),
+    name: z.string(),
+    owner_email: z.string(),
+    domain: z.string().nullable(),
+    currency: currencyCode,
+    default_commission_pct: z.number(),
+    payout_term: z.string(),
+    min_payout_cents: cents,
+    cookie_days: z.int(),
+    attribution: z.enum(ATTRIBUTIONS),
+    auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
+    provider_a_webhook_secret_set: z.boolean(),
+    provider_b_webhook_secret_set: z.boolean(),
+    provider_a_api_key_set: z.boolean(),
+    api_key_last4: z.string(),
+    api_key_last_used_at: timestamp.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+);
 
-const partnerFields = {
+const partnerFields = once(() => ({
   id: idOf("partner"),
   program_id: idOf("program"),
   email: z.string(),
@@ -70,66 +74,76 @@ const partnerFields = {
   metadata: bag.nullable(),
   created_at: timestamp,
   updated_at: timestamp,
-};
+}));
 
-const partner = shows<ReturnType<typeof viewPartner>>()(partnerFields);
+const partner = once(() => shows<ReturnType<typeof viewPartner>>()(partnerFields()));
 
-const sums = {
+const sums = once(() => ({
   total_commissions: z.int(),
   total_earned_cents: cents,
   pending_cents: cents,
   approved_cents: cents,
   paid_cents: cents,
-};
+}));
 
-const stats = shows<ReturnType<typeof viewStats>>()({
-  ...sums,
-  clicks: z.int(),
-  other_currencies: z.array(shows<CurrencyStats>()({ currency: currencyCode, ...sums })),
-});
+const stats = once(() =>
+  shows<ReturnType<typeof viewStats>>()({
+    ...sums(),
+    clicks: z.int(),
+    other_currencies: z.array(shows<CurrencyStats>()({ currency: currencyCode, ...sums() })),
+  }),
+);
 
-const flow = shows<ReturnType<typeof viewFlow>>()({
-  id: idOf("flow"),
-  program_id: idOf("program"),
-  name: z.string(),
-  event: z.enum(FLOW_EVENTS),
-  action_type: z.enum(FLOW_ACTION_TYPES),
-  action_value: z.number().describe("A percentage, or for `flat` an amount in smallest units."),
-  conditions: z.array(
-    shows<Condition>()({
-      field: z.enum(CONDITION_FIELDS),
-      op: z.enum(CONDITION_OPS),
-      value: z.union([z.number(), z.string()]),
-    }),
-  ),
-  priority: z.number().describe("The highest is tried first."),
-  active: z.boolean(),
-  created_at: timestamp,
-  updated_at: timestamp,
-});
+const flow = once(() =>
+  shows<ReturnType<typeof viewFlow>>()({
+    id: idOf("flow"),
+    program_id: idOf("program"),
+    name: z.string(),
+    event: z.enum(FLOW_EVENTS),
+    action_type: z.enum(FLOW_ACTION_TYPES),
+    action_value: z.number().describe("A percentage, or for `flat` an amount in smallest units."),
+    conditions: z.array(
+      shows<Condition>()({
+        field: z.enum(CONDITION_FIELDS),
+        op: z.enum(CONDITION_OPS),
+        value: z.union([z.number(), z.string()]),
+      }),
+    ),
+    priority: z.number().describe("The highest is tried first."),
+    active: z.boolean(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+);
 
-const event = shows<ReturnType<typeof viewEvent>>()({
-  id: idOf("event"),
-  program_id: idOf("program"),
-  type: z.enum(AUDIT_EVENT_TYPES),
-  payload: bag.describe("Its fields depend on the type."),
-  created_at: timestamp,
-});
+const event = once(() =>
+  shows<ReturnType<typeof viewEvent>>()({
+    id: idOf("event"),
+    program_id: idOf("program"),
+    type: z.enum(AUDIT_EVENT_TYPES),
+    payload: bag.describe("Its fields depend on the type."),
+    created_at: timestamp,
+  }),
+);
 
-const dropped = shows<Dropped>()({
-  bot: z.int(),
-  duplicate: z.int(),
-  unknown_ref: z.int(),
-  partner_deactivated: z.int(),
-}).exactOptional();
+const dropped = once(() =>
+  shows<Dropped>()({
+    bot: z.int(),
+    duplicate: z.int(),
+    unknown_ref: z.int(),
+    partner_deactivated: z.int(),
+  }).exactOptional(),
+);
 
-const clickSummary = shows<ClickSummary>()({
-  data: z.array(shows<ClickSummary["data"][number]>()({ day: z.iso.date(), recorded: z.int(), dropped })),
-  recorded: z.int(),
-  dropped,
-});
+const clickSummary = once(() =>
+  shows<ClickSummary>()({
+    data: z.array(shows<ClickSummary["data"][number]>()({ day: z.iso.date(), recorded: z.int(), dropped: dropped() })),
+    recorded: z.int(),
+    dropped: dropped(),
+  }),
+);
 
-const endpointFields = {
+const endpointFields = once(() => ({
   id: idOf("endpoint"),
   program_id: idOf("program"),
   url: z.string(),
@@ -139,39 +153,43 @@ const endpointFields = {
   disabled_at: timestamp.nullable().describe("When it was switched off because nothing arrived any more."),
   created_at: timestamp,
   updated_at: timestamp,
-};
+}));
 
-const endpoint = shows<ReturnType<typeof viewEndpoint>>()(endpointFields);
+const endpoint = once(() => shows<ReturnType<typeof viewEndpoint>>()(endpointFields()));
 
-const secret = prefixed("whsec_").describe("The signing secret; no other reply shows it.");
+const secret = once(() => prefixed("whsec_").describe("The signing secret; no other reply shows it."));
 
-const delivery = shows<DeliveryRecord>()({
-  id: idOf("delivery"),
-  event_id: idOf("event"),
-  event: z.enum([...OUTBOUND_EVENT_TYPES, "ping"]),
-  status: z.enum(DELIVERY_STATUSES),
-  attempt_count: z.int(),
-  next_attempt_at: timestamp.nullable(),
-  created_at: timestamp,
-  completed_at: timestamp.nullable(),
-  payload: bag.nullable().describe("What was signed and sent; null once it is no longer kept."),
-  attempts: z.array(
-    shows<AttemptRecord>()({
-      number: z.int(),
-      started_at: timestamp,
-      duration_ms: z.int(),
-      status_code: z.int().nullable(),
-      error: z.enum(ATTEMPT_ERRORS).nullable(),
-      response_excerpt: z.string().nullable(),
-    }),
-  ),
-});
+const delivery = once(() =>
+  shows<DeliveryRecord>()({
+    id: idOf("delivery"),
+    event_id: idOf("event"),
+    event: z.enum([...OUTBOUND_EVENT_TYPES, "ping"]),
+    status: z.enum(DELIVERY_STATUSES),
+    attempt_count: z.int(),
+    next_attempt_at: timestamp.nullable(),
+    created_at: timestamp,
+    completed_at: timestamp.nullable(),
+    payload: bag.nullable().describe("What was signed and sent; null once it is no longer kept."),
+    attempts: z.array(
+      shows<AttemptRecord>()({
+        number: z.int(),
+        started_at: timestamp,
+        duration_ms: z.int(),
+        status_code: z.int().nullable(),
+        error: z.enum(ATTEMPT_ERRORS).nullable(),
+        response_excerpt: z.string().nullable(),
+      }),
+    ),
+  }),
+);
 
-const provider = shows<ProviderStatus>()({
-  configured: z.boolean().describe("A secret is set and a verified event has arrived."),
-  webhook_secret_set: z.boolean(),
-  last_event_at: timestamp.nullable(),
-});
+const provider = once(() =>
+  shows<ProviderStatus>()({
+    configured: z.boolean().describe("A secret is set and a verified event has arrived."),
+    webhook_secret_set: z.boolean(),
+    last_event_at: timestamp.nullable(),
+  }),
+);
 
 const EVENT_OUTCOMES = [
   ...OUTCOMES,
@@ -184,46 +202,46 @@ const EVENT_OUTCOMES = [
 ] as const satisfies EventOutcome[];
 
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
-export const REPLIES = {
-  Error: error,
+export const replies = once(() => ({
+  Error: error(),
   Health: z.strictObject({ status: z.literal("ok") }),
-  Program: program,
-  ProgramList: listOf(program),
+  Program: program(),
+  ProgramList: listOf(program()),
   ProgramWithKey: z.strictObject({
-    program,
+    program: program(),
     api_key: prefixed("sk_").describe("Shown only here."),
   }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Integrations: z.strictObject({
-    provider_a: provider,
-    provider_b: provider,
+    provider_a: provider(),
+    provider_b: provider(),
     email: z.strictObject({ configured: z.boolean() }),
   }),
-  Partner: partner,
-  PartnerList: listOf(partner),
-  PartnerWithStats: z.strictObject({ ...partnerFields, stats }),
+  Partner: partner(),
+  PartnerList: listOf(partner()),
+  PartnerWithStats: z.strictObject({ ...partnerFields(), stats: stats() }),
   Onboarding: z.strictObject({
     partner_id: idOf("partner"),
     provider_a_account_id: z.string().nullable(),
     url: z.string().describe("The vendor's hosted page, for this partner alone."),
     expires_at: timestamp,
   }),
-  Flow: flow,
-  FlowList: allOf(flow),
-  ClickSummary: clickSummary,
-  Event: event,
-  EventList: listOf(event),
-  Endpoint: endpoint,
-  EndpointList: allOf(endpoint),
-  EndpointWithSecret: z.strictObject({ ...endpointFields, secret }),
+  Flow: flow(),
+  FlowList: allOf(flow()),
+  ClickSummary: clickSummary(),
+  Event: event(),
+  EventList: listOf(event()),
+  Endpoint: endpoint(),
+  EndpointList: allOf(endpoint()),
+  EndpointWithSecret: z.strictObject({ ...endpointFields(), secret: secret() }),
   EndpointWithNewSecret: z.strictObject({
-    ...endpointFields,
-    secret,
+    ...endpointFields(),
+    secret: secret(),
     previous_secret_valid_until: timestamp.nullable(),
   }),
-  EndpointWithDeliveries: z.strictObject({ ...endpointFields, deliveries: z.array(delivery) }),
-  Delivery: delivery,
-  DeliveryList: listOf(delivery),
+  EndpointWithDeliveries: z.strictObject({ ...endpointFields(), deliveries: z.array(delivery()) }),
+  Delivery: delivery(),
+  DeliveryList: listOf(delivery()),
   Recovered: shows<Recovered>()({ recovered: z.int(), has_more: z.boolean() }),
   Deleted: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
   Erased: z.strictObject({
@@ -234,7 +252,7 @@ export const REPLIES = {
     outcome: z.enum(EVENT_OUTCOMES),
     reason: z.string().optional().describe("Why the event was deliberately not used."),
   }),
-  ...MONEY_REPLIES,
-} as const;
+  ...moneyReplies(),
+}));
 
-export type ReplyName = keyof typeof REPLIES;
+export type ReplyName = keyof ReturnType<typeof replies>;

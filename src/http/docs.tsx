@@ -8,6 +8,7 @@ import { ERROR_MEANINGS } from "./openapi/errors.ts";
 import { Mark, PageHead } from "./pages/layout.tsx";
 import { page } from "./pages/page.tsx";
 import { CopyBlock } from "./pages/parts/copy.tsx";
+import { Table } from "./pages/parts/table.tsx";
 import type { PageEnv } from "./session.ts";
 
 /** `GET /docs`: the document of `openapi.ts` for people to read (contract §2). Whole without a script and offline. */
@@ -115,7 +116,7 @@ function ErrorTable() {
   return (
     <section class="card flush" id="errors">
       <h2>Errors</h2>
-      <Table
+      <TextTable
         label="Error codes"
         head={["Status", "Code", "Meaning"]}
         rows={ERROR_CODES.map((code) => [
@@ -152,13 +153,12 @@ function OperationCard({ document, method, path, operation }: OperationProps) {
       )}
       <p class="muted small">{accessOf(security)}</p>
       {parameters.length > 0 ? (
-        <Table
+        <TextTable
           label={`Parameters of ${method} ${path}`}
-          head={["Parameter", "In", "Type", "What it is"]}
+          head={["Parameter", "Type", "What it is"]}
           rows={parameters.map((parameter) => [
             <Name name={parameter.name} required={parameter.required} />,
-            parameter.in,
-            typeOf(parameter.schema),
+            `${typeOf(parameter.schema)} in the ${parameter.in}`,
             <Marked text={textOf({ description: parameter.description ?? "", ...parameter.schema })} />,
           ])}
         />
@@ -176,7 +176,7 @@ function OperationCard({ document, method, path, operation }: OperationProps) {
           </CopyBlock>
         </>
       ) : null}
-      <Table
+      <TextTable
         label={`Answers of ${method} ${path}`}
         head={["Status", "Answer"]}
         rows={answers.map(({ status, answer }) => [
@@ -234,7 +234,7 @@ function Fields({ document, schema, label, optional }: FieldsProps) {
   return (
     <>
       {optional ? <p class="muted small">The body may be left out.</p> : null}
-      <Table
+      <TextTable
         label={label}
         head={["Field", "Type", "What it is"]}
         rows={fields.map(([name, field]) => [
@@ -263,7 +263,7 @@ function Outbound({ document }: { document: OpenApiDocument }) {
         ))}
         . Each is a POST to your endpoint with these headers:
       </p>
-      <Table
+      <TextTable
         label="Headers of a delivery"
         head={["Header", "What it is"]}
         rows={parameters.map(({ name, description }) => [<code>{name}</code>, <Marked text={description ?? ""} />])}
@@ -272,27 +272,10 @@ function Outbound({ document }: { document: OpenApiDocument }) {
   );
 }
 
-function Table({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
-  return (
-    <table aria-label={label}>
-      <thead>
-        <tr>
-          {head.map((name) => (
-            <th scope="col">{name}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((cells) => (
-          <tr>
-            {cells.map((cell, i) => (
-              <td data-label={head[i]}>{cell}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+/** The last column holds the text, and takes the room. */
+function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
+  const columns = head.map((name, i) => ({ label: name, grow: i === head.length - 1 }));
+  return <Table label={label} columns={columns} rows={rows} />;
 }
 
 function Name({ name, required }: { name: string; required: boolean }) {
@@ -350,7 +333,7 @@ function typeOf({ $ref, type, anyOf, oneOf, items, format }: JsonSchema): string
 
 /** What a schema says beyond its type: its description, the values it allows, its bounds. */
 function textOf(schema: JsonSchema): string {
-  const { description = "", minimum, maximum, maxLength, default: preset } = schema;
+  const { description = "", minimum, maximum, maxLength, pattern, format, default: preset } = schema;
   const values = valuesOf(schema);
   const from = minimum === undefined ? "" : ` from ${minimum}`;
   const to = maximum === undefined ? "" : ` to ${maximum}`;
@@ -359,6 +342,7 @@ function textOf(schema: JsonSchema): string {
     values.length > 0 ? `One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "",
     from || to ? `A number${from}${to}.` : "",
     maxLength === undefined ? "" : `At most ${maxLength} characters.`,
+    pattern === undefined || format !== undefined ? "" : `Fits \`${pattern}\`.`,
     preset === undefined ? "" : `Default \`${preset}\`.`,
   ];
   return texts.filter(Boolean).join(" ");

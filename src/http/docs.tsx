@@ -272,10 +272,10 @@ function Outbound({ document }: { document: OpenApiDocument }) {
   );
 }
 
-/** The last column holds the text, and takes the room. */
+/** Of three columns the last holds the text, and takes the room. */
 function TextTable({ label, head, rows }: { label: string; head: string[]; rows: Child[][] }) {
-  const columns = head.map((name, i) => ({ label: name, grow: i === head.length - 1 }));
-  return <Table label={label} columns={columns} rows={rows} />;
+  const columns = head.map((name, i) => ({ label: name, grow: i === 2 }));
+  return <Table label={label} columns={columns} rows={rows.map((cells) => cells.map((cell) => <div>{cell}</div>))} />;
 }
 
 function Name({ name, required }: { name: string; required: boolean }) {
@@ -333,7 +333,15 @@ function typeOf({ $ref, type, anyOf, oneOf, items, format }: JsonSchema): string
 
 /** What a schema says beyond its type: its description, the values it allows, its bounds. */
 function textOf(schema: JsonSchema): string {
-  const { description = "", minimum, maximum, maxLength, pattern, format, default: preset } = schema;
+  const {
+    description = "",
+    minimum,
+    maximum,
+    maxLength,
+    pattern,
+    format,
+    default: preset,
+  } = { ...notNull(schema), ...schema };
   const values = valuesOf(schema);
   const from = minimum === undefined ? "" : ` from ${minimum}`;
   const to = maximum === undefined ? "" : ` to ${maximum}`;
@@ -346,6 +354,12 @@ function textOf(schema: JsonSchema): string {
     preset === undefined ? "" : `Default \`${preset}\`.`,
   ];
   return texts.filter(Boolean).join(" ");
+}
+
+/** What a schema of a value or null says of the value. */
+function notNull({ anyOf = [] }: JsonSchema): JsonSchema {
+  const [only, ...others] = anyOf.filter(({ type }) => type !== "null");
+  return only && others.length === 0 ? only : {};
 }
 
 function valuesOf({ enum: values, anyOf, items }: JsonSchema): string[] {

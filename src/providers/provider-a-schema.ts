@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { amount, bag, currency, expandableId, id, optionalText, signedAmount } from "./wire.ts";
 
 export const checkoutSession = z.object({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorDetail } from "../lib/errors.ts";
 import type { Fact, ParseResult } from "./provider.ts";
 

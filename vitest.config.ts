@@ -27,6 +27,11 @@ const packages = [
   ...["drizzle-orm", "drizzle-orm/d1", "drizzle-orm/sqlite-core"],
   ...["fast-check", "stripe", "@paddle/paddle-node-sdk", "standardwebhooks"],
 ];
+// What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
+const DEPLOYMENT_WIDE = [
+  "test/integration/{click-flush,commissions-approve,endpoint-health,erasure,retention,schema,worker-handlers}.test.ts",
+  "test/integration/{outbound,payouts,sweep}-*.test.ts",
+];
 const setupFiles = ["./test/support/setup.ts"];
 
 export default defineConfig({
@@ -42,17 +47,22 @@ export default defineConfig({
         plugins: [workers],
         test: { name: "unit", include: ["test/unit/**/*.test.ts"], isolate: false },
       },
-      // Each file has a runtime and a migrated database of its own.
+      // Each test in a program of its own: they share a runtime and its database, as programs share a deployment.
       {
         extends: true,
         plugins: [workers],
-        test: { name: "service", include: ["test/integration/**/*.test.ts"], setupFiles },
+        test: {
+          name: "programs",
+          include: ["test/{integration,conformance}/**/*.test.ts"],
+          exclude: DEPLOYMENT_WIDE,
+          setupFiles,
+          isolate: false,
+        },
       },
-      // Over HTTP alone, each test in a program of its own: they share a runtime as programs share a deployment.
       {
         extends: true,
         plugins: [workers],
-        test: { name: "conformance", include: ["test/conformance/**/*.test.ts"], setupFiles, isolate: false },
+        test: { name: "deployment", include: DEPLOYMENT_WIDE, setupFiles },
       },
       // Here the queue runs by itself.
       {

@@ -7,7 +7,7 @@ import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
-import { untilWon } from "./races.ts";
+import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { endpointOccurrence, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
 
@@ -135,7 +135,15 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
     const made = rows.slice(0, MAX_RECOVERED).map((row) => ({ id: newId("delivery", ctx.now), ...row }));
     if (made.length === 0) return result;
     await commit(ctx, {
-      writes: [{ statement: insertDeliveries(ctx, id, made), expect: made.length }],
+      writes: [
+        // Of two recoveries at once the second finds these sent by the first, and reads again.
+        refuseWhere(
+          ctx,
+          sql`exists (select 1 from deliveries s where s.endpoint_id = ${id} and ${SENT_OR_OPEN}
+            and s.event_id in (select m.value ->> 'event_id' from json_each(${JSON.stringify(made)}) m))`,
+        ),
+        { statement: insertDeliveries(ctx, id, made), expect: made.length },
+      ],
       occurrences: [],
       result,
     });
@@ -144,6 +152,9 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
     return result;
   });
 }
+
+/** A delivery `s` that makes another of its event needless. */
+const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
 
 /** Oldest first, one more than one call takes. */
 function unsent(ctx: ProgramCtx, endpoint_id: string, since: number): SQL {
@@ -156,7 +167,7 @@ function unsent(ctx: ProgramCtx, endpoint_id: string, since: number): SQL {
       where x.endpoint_id = ${endpoint_id} and x.event_id >= ${firstIdAt("event", since)}
     ) w cross join messages m on m.event_id = w.event_id and m.program_id = ${ctx.programId}
     where not exists (select 1 from deliveries s where s.event_id = w.event_id and s.endpoint_id = ${endpoint_id}
-      and s.status in ('succeeded', 'pending', 'delivering'))
+      and ${SENT_OR_OPEN})
     order by m.event_id limit ${MAX_RECOVERED + 1}`;
 }
 

@@ -1,7 +1,8 @@
 /**
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
- * which kill and starve the service for minutes. `npm test -- <file or name>` passes its arguments on to vitest alone. The last line sums up all: `N passed, N failed`.
+ * which kill and starve the service for minutes. `npm test -- <file or name>` passes its arguments on to vitest alone.
+ * The last line sums up all: `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";

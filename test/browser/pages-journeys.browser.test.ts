@@ -236,7 +236,8 @@ describe("the keyboard", () => {
     await world.createProgram({ name: "Keys", owner_email });
     const page = await world.visitor({ width: 360 });
     await page.goto(await world.ownerLink(owner_email));
-    // The one button of the page has the focus.
+    // The one button of the page has the focus, once the browser has come to it.
+    await page.waitForFunction(() => document.activeElement?.tagName === "BUTTON");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/dashboard");
     await page.keyboard.press("Tab");

@@ -13,7 +13,7 @@ interface SimulationBody {
   sums: { currency: string; payments: number; old_amount_cents: number; new_amount_cents: number }[];
 }
 
-const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4);
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
 
 describe("flow simulation", () => {
   it("shows old and new amounts per payment and their sums, refunds included, newest first", async () => {

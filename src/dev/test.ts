@@ -24,7 +24,10 @@ try {
   if (first === "browser" || first === "faults") {
     results.push(await runNodeTests([first], rest));
   } else if (first === undefined) {
-    results.push(await runVitest([]), await runNodeTests(["lint", "dev"], []));
+    // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
+    const told = join(reports, "tools.txt");
+    results.push(...(await Promise.all([runVitest([]), runNodeTests(["lint", "dev"], [], told)])));
+    process.stdout.write(await readFile(told, "utf8").catch(() => ""));
   } else {
     results.push(await runVitest([first, ...rest]));
   }
@@ -46,13 +49,14 @@ async function runVitest(args: string[]): Promise<Counts> {
   return counts(code, passed, failed);
 }
 
-async function runNodeTests(folders: string[], args: string[]): Promise<Counts> {
+/** The readable report goes to `told`, a file, or to standard output. */
+async function runNodeTests(folders: string[], args: string[], told = "stdout"): Promise<Counts> {
   const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
   if (files.length === 0) return { passed: 0, failed: 0 };
   const report = join(reports, "node.tap");
   const code = await run([
-    ...["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"],
+    ...["--test", "--test-reporter=spec", `--test-reporter-destination=${told}`],
     ...["--test-reporter=tap", `--test-reporter-destination=${report}`, ...args, ...files],
   ]);
   const tap = await readFile(report, "utf8").catch(() => "");

@@ -43,6 +43,13 @@ describe("an amount that people type", () => {
         expect(parseMoney(formatMoney(cents, currency).replace(` ${currency}`, ""), currency)).toBe(cents);
         expect(currencyExponent(currency)).toBeLessThanOrEqual(3);
       }),
+      // The largest amounts that the API takes, in a currency without decimals.
+      {
+        examples: [
+          [-1_000_000_000_000, "JPY"],
+          [1_000_000_000_000, "JPY"],
+        ],
+      },
     );
   });
 });

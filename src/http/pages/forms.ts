@@ -66,11 +66,12 @@ export class FormFields {
 /** `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. */
 export function parseMoney(text: string, currency: string): number {
   const exponent = currencyExponent(currency);
-  const match = /^(-?)(\d{1,12})(?:\.(\d{1,3}))?$/.exec(text.replaceAll(/[ ,](?=\d{3}(?:\D|$))/g, ""));
+  const match = /^(-?)(\d{1,13})(?:\.(\d{1,3}))?$/.exec(text.replaceAll(/[ ,](?=\d{3}(?:\D|$))/g, ""));
   if (!match) return Number.NaN;
   const [, sign, whole, decimals = ""] = match;
   if (decimals.length > exponent) return Number.NaN;
   const units = Number(`${whole}${decimals.padEnd(exponent, "0")}`);
+  if (!Number.isSafeInteger(units)) return Number.NaN;
   return sign === "-" ? 0 - units : units;
 }
 

@@ -63,6 +63,9 @@ export class FormFields {
   }
 }
 
+/** The largest whole amount read, which with three decimals is still an exact number. */
+const MAX_WHOLE = 1_000_000_000_000;
+
 /** `1234.5` of a two-decimal currency is 123450: exact, and `NaN` where there are more decimals than the currency has. */
 export function parseMoney(text: string, currency: string): number {
   const exponent = currencyExponent(currency);
@@ -71,7 +74,7 @@ export function parseMoney(text: string, currency: string): number {
   const [, sign, whole, decimals = ""] = match;
   if (decimals.length > exponent) return Number.NaN;
   const units = Number(`${whole}${decimals.padEnd(exponent, "0")}`);
-  if (!Number.isSafeInteger(units)) return Number.NaN;
+  if (Number(whole) > MAX_WHOLE) return Number.NaN;
   return sign === "-" ? 0 - units : units;
 }
 

@@ -23,7 +23,7 @@ import { addressOf, baseContext } from "./context.ts";
  */
 export const track = new Hono<AppEnv>()
   .get("/service.js", (c) => serveScript(c))
-  .options("/click", (c) => c.body(null, 204, PREFLIGHT))
+  .options("/click", (c) => c.body(null, 204, { ...PREFLIGHT, "X-Request-Id": identify(c) }))
   .post("/click", (c) => takeClick(c))
   .get("/r/:program_id/:slug", (c) => followLink(c));
 

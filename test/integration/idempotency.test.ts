@@ -11,6 +11,7 @@ interface Body {
 }
 
 const FLOWS = "/api/v1/flows";
+const STAMP = "2026-01-01T00:00:00.000Z";
 const FLOW = { name: "Once", action_type: "flat", action_value: 1 };
 
 function post(program: TestProgram, key: string, body: unknown = FLOW, path = FLOWS): Promise<Reply<Body>> {
@@ -162,7 +163,7 @@ describe("Idempotency-Key", () => {
     const program = await makeProgram();
     await env.DB.prepare(
       `insert into flows (id, program_id, name, action_type, action_value, conditions, created_at, updated_at)
-       select 'flw_' || value || ?1, ?1, 'x', 'flat', 1, '[]', '', '' from json_each(?2)`,
+       select 'flw_' || value || ?1, ?1, 'x', 'flat', 1, '[]', '${STAMP}', '${STAMP}' from json_each(?2)`,
     )
       .bind(program.id, JSON.stringify(Array.from({ length: 99 }, (_, i) => i)))
       .run();
@@ -177,7 +178,7 @@ describe("Idempotency-Key", () => {
           ? env.DB.prepare("delete from flows where id = ?").bind(rival)
           : env.DB.prepare(
               `insert into flows (id, program_id, name, action_type, action_value, conditions, created_at, updated_at)
-               select ?, ?, 'x', 'flat', 1, '[]', '', '' where ? = 1`,
+               select ?, ?, 'x', 'flat', 1, '[]', '${STAMP}', '${STAMP}' where ? = 1`,
             ).bind(rival, program.id, commits);
         await change.run();
       },

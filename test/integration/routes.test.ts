@@ -16,6 +16,8 @@ const ROUTES = [
   ).values(),
 ];
 
+const RATE = { source: "manual", action_type: "flat", action_value: 1 };
+
 const BODIES: Record<string, unknown> = {
   "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
   "POST /api/v1/flows": { name: "x", action_type: "flat", action_value: 1 },
@@ -42,8 +44,8 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
     ).bind(`pmt_${rest}`, program.id, stamp, stamp),
     env.DB.prepare(
       `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency,
-         rate, created_at, updated_at) values (?, ?, ?, 'manual', 'pending', 1, 1, 'USD', '{}', ?, ?)`,
-    ).bind(`com_${rest}`, program.id, partner, stamp, stamp),
+         rate, created_at, updated_at) values (?, ?, ?, 'manual', 'pending', 1, 1, 'USD', ?, ?, ?)`,
+    ).bind(`com_${rest}`, program.id, partner, JSON.stringify(RATE), stamp, stamp),
     env.DB.prepare(
       `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, period_end, due_at,
          commission_count, created_at, updated_at) values (?, ?, ?, 1, 'USD', 'pending', ?, ?, 0, ?, ?)`,

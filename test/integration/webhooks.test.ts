@@ -300,9 +300,9 @@ describe("the delivery history", () => {
     }));
     await env.DB.prepare(
       `insert into deliveries (id, program_id, endpoint_id, event_id, event, status, attempt_count, created_at)
-       select value ->> 'id', ?, ?, 'evt_forgotten', 'payout.paid', value ->> 'status', 1, '' from json_each(?)`,
+       select value ->> 'id', ?, ?, 'evt_forgotten', 'payout.paid', value ->> 'status', 1, ? from json_each(?)`,
     )
-      .bind(program.id, id, JSON.stringify(rows))
+      .bind(program.id, id, "2026-01-01T00:00:00.000Z", JSON.stringify(rows))
       .run();
     const newest = rows.map((row) => row.id).toReversed();
     const shown = (await program.api<EndpointBody>("GET", `${AT}/${id}`)).body.deliveries ?? [];

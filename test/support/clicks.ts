@@ -12,7 +12,7 @@ import { clickObject, hintOf } from "../../src/clicks/region.ts";
 import type { AppEnv, Bindings } from "../../src/env.ts";
 import { renderError } from "../../src/http/errors.ts";
 import { track } from "../../src/http/track.ts";
-import type { Reply } from "./program.ts";
+import { replyTo, type Reply } from "./program.ts";
 
 export const VISITOR =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
@@ -37,10 +37,9 @@ export async function visit<T = string>(
   if (!headers.has("user-agent")) headers.set("user-agent", VISITOR);
   const request = new Request(`https://service.example${path}`, { redirect: "manual", ...init, headers });
   const response = await app.fetch(request, { ...env, RATE_LIMIT_CLICK: undefined, ...bindings }, context);
-  const text = await response.text();
+  const reply = await replyTo<T>(request, response);
   await waitOnExecutionContext(context);
-  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
-  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+  return reply;
 }
 
 export function click(

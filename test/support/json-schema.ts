@@ -1,22 +1,21 @@
 /** Judges values by JSON Schema (2020-12), as far as the service's own document uses it. */
 export type Schema = object;
 
-type Check = (value: unknown, argument: unknown, schema: Schema, at: Place) => string[];
+/** Adds what is wrong with a value at a path to the list. */
+type Judge = (value: unknown, path: string, problems: string[]) => void;
 
-interface Place {
-  path: string;
-  /** The document in which a `$ref` is looked up. */
-  root: unknown;
-}
+/** Makes the judge of one keyword of a schema; `compile` gives that of a schema inside it. */
+type Keyword = (argument: unknown, schema: Schema, compile: Compile) => Judge;
+type Compile = (schema: Schema) => Judge;
 
-/** Everything that is wrong with a value, each with its path; an unknown keyword is an error of the schema. */
-export function schemaProblems(schema: Schema, value: unknown, root: unknown, path = "$"): string[] {
-  return Object.entries(schema).flatMap(([keyword, argument]) => {
-    if (ANNOTATIONS.has(keyword)) return [];
-    const check = KEYWORDS[keyword];
-    if (!check) throw new Error(`the schema of ${path} has an unknown keyword: ${keyword}`);
-    return check(value, argument, schema, { path, root });
-  });
+/**
+ * Everything that is wrong with a value, each with its path; an unknown keyword is an error of the schema. `root` is the
+ * document in which a `$ref` is looked up. Each schema of a document is read once.
+ */
+export function schemaProblems(schema: Schema, value: unknown, root: object, path = "$"): string[] {
+  const problems: string[] = [];
+  judgeOf(schema, root)(value, path, problems);
+  return problems;
 }
 
 /** What a `#/…` reference leads to. */
@@ -25,64 +24,103 @@ export function lookUp(root: unknown, ref: string): unknown {
   return steps.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root);
 }
 
+const judges = new WeakMap<object, WeakMap<Schema, Judge>>();
+
+function judgeOf(schema: Schema, root: object): Judge {
+  const known = judges.get(root) ?? new WeakMap<Schema, Judge>();
+  judges.set(root, known);
+  const compile: Compile = (one) => {
+    const made = known.get(one);
+    if (made) return made;
+    // A schema that holds itself finds this one; its keywords are there when the first value comes.
+    const keywords: Judge[] = [];
+    const judge: Judge = (value, path, problems) => keywords.forEach((check) => check(value, path, problems));
+    known.set(one, judge);
+    for (const [name, argument] of Object.entries(one)) {
+      if (ANNOTATIONS.has(name)) continue;
+      if (name === "$ref") keywords.push(compile(targetOf(root, argument as string)));
+      else if (KEYWORDS[name]) keywords.push(KEYWORDS[name](argument, one, compile));
+      else throw new Error(`a schema has an unknown keyword: ${name} in ${JSON.stringify(one)}`);
+    }
+    return judge;
+  };
+  return compile(schema);
+}
+
+function targetOf(root: object, ref: string): Schema {
+  const target = lookUp(root, ref);
+  if (typeof target !== "object" || target === null) throw new Error(`${ref} leads nowhere`);
+  return target;
+}
+
 const ANNOTATIONS = new Set(["description", "default", "examples", "title"]);
 
-const KEYWORDS: Record<string, Check> = {
-  $ref: (value, ref, _, { path, root }) => {
-    const target = lookUp(root, ref as string);
-    if (target === undefined) throw new Error(`${String(ref)} leads nowhere`);
-    return schemaProblems(target as Schema, value, root, path);
+const KEYWORDS: Record<string, Keyword> = {
+  type: (type) => {
+    const types = [type].flat() as string[];
+    return judged((value) => types.some((one) => isOfType(value, one)), `is no ${types.join(" or ")}`);
   },
-  type: (value, type, _, { path }) =>
-    [type].flat().some((one) => isOfType(value, one as string))
-      ? []
-      : [`${path}: ${JSON.stringify(value)} is no ${String(type)}`],
-  const: (value, wanted, _, { path }) => (value === wanted ? [] : [`${path}: is not ${String(wanted)}`]),
-  enum: (value, values, _, { path }) =>
-    (values as unknown[]).includes(value) ? [] : [`${path}: ${JSON.stringify(value)} is not one of ${String(values)}`],
-  allOf: (value, all, _, { path, root }) => (all as Schema[]).flatMap((one) => schemaProblems(one, value, root, path)),
-  anyOf: (value, any, _, at) => (matches(any, value, at) > 0 ? [] : [`${at.path}: fits none of its choices`]),
-  oneOf: (value, any, _, at) => (matches(any, value, at) === 1 ? [] : [`${at.path}: does not fit exactly one choice`]),
-  properties: (value, properties, _, { path, root }) =>
-    isObject(value)
-      ? Object.entries(properties as Record<string, Schema>).flatMap(([name, schema]) =>
-          Object.hasOwn(value, name) ? schemaProblems(schema, value[name], root, `${path}.${name}`) : [],
-        )
-      : [],
-  required: (value, names, _, { path }) =>
-    isObject(value)
-      ? (names as string[]).filter((name) => !(name in value)).map((name) => `${path}.${name}: is missing`)
-      : [],
-  additionalProperties: (value, allowed, schema, { path, root }) => {
-    if (!isObject(value)) return [];
-    const known = "properties" in schema ? (schema.properties as object) : {};
-    const others = Object.keys(value).filter((name) => !Object.hasOwn(known, name));
-    if (allowed === false) return others.map((name) => `${path}.${name}: is not documented`);
-    return others.flatMap((name) => schemaProblems(allowed as Schema, value[name], root, `${path}.${name}`));
+  const: (wanted) => judged((value) => value === wanted, `is not ${String(wanted)}`),
+  enum: (values) => {
+    const allowed = new Set(values as unknown[]);
+    return judged((value) => allowed.has(value), `is not one of ${String(values)}`);
   },
-  items: (value, schema, _, { path, root }) =>
-    Array.isArray(value) ? value.flatMap((one, i) => schemaProblems(schema as Schema, one, root, `${path}.${i}`)) : [],
-  minItems: (value, min, _, { path }) =>
-    !Array.isArray(value) || value.length >= (min as number) ? [] : [`${path}: has too few items`],
-  maxItems: (value, max, _, { path }) =>
-    !Array.isArray(value) || value.length <= (max as number) ? [] : [`${path}: has too many items`],
-  minLength: (value, min, _, { path }) =>
-    typeof value !== "string" || value.length >= (min as number) ? [] : [`${path}: is too short`],
-  maxLength: (value, max, _, { path }) =>
-    typeof value !== "string" || value.length <= (max as number) ? [] : [`${path}: is too long`],
-  pattern: (value, pattern, _, { path }) =>
-    typeof value !== "string" || new RegExp(pattern as string, "u").test(value)
-      ? []
-      : [`${path}: does not fit ${String(pattern)}`],
-  format: (value, format, _, { path }) => {
+  allOf: (all, _, compile) => {
+    const parts = (all as Schema[]).map(compile);
+    return (value, path, problems) => parts.forEach((judge) => judge(value, path, problems));
+  },
+  anyOf: (any, _, compile) => chosen(any, compile, (n) => n > 0, "fits none of its choices"),
+  oneOf: (any, _, compile) => chosen(any, compile, (n) => n === 1, "does not fit exactly one choice"),
+  properties: (properties, _, compile) => {
+    const fields = Object.entries(properties as Record<string, Schema>).map(
+      ([name, one]) => [name, compile(one)] as const,
+    );
+    return (value, path, problems) => {
+      if (!isObject(value)) return;
+      for (const [name, judge] of fields) {
+        if (Object.hasOwn(value, name)) judge(value[name], `${path}.${name}`, problems);
+      }
+    };
+  },
+  required: (names) => (value, path, problems) => {
+    if (!isObject(value)) return;
+    for (const name of names as string[]) {
+      if (!Object.hasOwn(value, name)) problems.push(`${path}.${name}: is missing`);
+    }
+  },
+  additionalProperties: (allowed, schema, compile) => {
+    const known = new Set("properties" in schema ? Object.keys(schema.properties as object) : []);
+    const judge = typeof allowed === "boolean" ? null : compile(allowed as Schema);
+    return (value, path, problems) => {
+      if (allowed === true || !isObject(value)) return;
+      for (const name of Object.keys(value)) {
+        if (known.has(name)) continue;
+        if (judge) judge(value[name], `${path}.${name}`, problems);
+        else problems.push(`${path}.${name}: is not documented`);
+      }
+    };
+  },
+  items: (item, _, compile) => {
+    const judge = compile(item as Schema);
+    return (value, path, problems) => {
+      if (Array.isArray(value)) value.forEach((one, i) => judge(one, `${path}.${i}`, problems));
+    };
+  },
+  minItems: (min) => judged((value) => !Array.isArray(value) || value.length >= (min as number), "has too few items"),
+  maxItems: (max) => judged((value) => !Array.isArray(value) || value.length <= (max as number), "has too many items"),
+  minLength: (min) => judgedText((text) => lengthOf(text) >= (min as number), "is too short"),
+  maxLength: (max) => judgedText((text) => lengthOf(text) <= (max as number), "is too long"),
+  pattern: (pattern) => {
+    const expression = new RegExp(pattern as string, "u");
+    return judgedText((text) => expression.test(text), `does not fit ${String(pattern)}`);
+  },
+  format: (format) => {
     const fits = FORMATS[format as string];
-    if (!fits) throw new Error(`the schema of ${path} has an unknown format: ${String(format)}`);
-    return typeof value !== "string" || fits(value) ? [] : [`${path}: ${value} is no ${String(format)}`];
+    if (!fits) throw new Error(`a schema has an unknown format: ${String(format)}`);
+    return judgedText(fits, `is no ${String(format)}`);
   },
-  minimum: (value, min, _, { path }) =>
-    typeof value !== "number" || value >= (min as number) ? [] : [`${path}: is below ${String(min)}`],
-  maximum: (value, max, _, { path }) =>
-    typeof value !== "number" || value <= (max as number) ? [] : [`${path}: is above ${String(max)}`],
+  minimum: (min) => judged((value) => typeof value !== "number" || value >= (min as number), `is below ${String(min)}`),
+  maximum: (max) => judged((value) => typeof value !== "number" || value <= (max as number), `is above ${String(max)}`),
 };
 
 const FORMATS: Record<string, (text: string) => boolean> = {
@@ -92,8 +130,29 @@ const FORMATS: Record<string, (text: string) => boolean> = {
   uri: (text) => URL.canParse(text),
 };
 
-function matches(choices: unknown, value: unknown, { path, root }: Place): number {
-  return (choices as Schema[]).filter((one) => schemaProblems(one, value, root, path).length === 0).length;
+function judged(fits: (value: unknown) => boolean, complaint: string): Judge {
+  return (value, path, problems) => {
+    if (!fits(value)) problems.push(`${path}: ${JSON.stringify(value)?.slice(0, 200)} ${complaint}`);
+  };
+}
+
+function judgedText(fits: (text: string) => boolean, complaint: string): Judge {
+  return judged((value) => typeof value !== "string" || fits(value), complaint);
+}
+
+function chosen(choices: unknown, compile: Compile, fits: (matching: number) => boolean, complaint: string): Judge {
+  const parts = (choices as Schema[]).map(compile);
+  const matches = (judge: Judge, value: unknown) => {
+    const problems: string[] = [];
+    judge(value, "", problems);
+    return problems.length === 0;
+  };
+  return judged((value) => fits(parts.filter((judge) => matches(judge, value)).length), complaint);
+}
+
+/** JSON Schema counts characters, not halves of them. */
+function lengthOf(text: string): number {
+  return [...text].length;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

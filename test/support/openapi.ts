@@ -10,16 +10,32 @@ export function servedDocument(): OpenApiDocument {
   return served;
 }
 
-/** The operation an address belongs to; of two patterns the one with fewer parameters, as the router chooses. */
+interface Documented {
+  method: string;
+  path: string;
+  pattern: RegExp;
+  operation: Operation;
+}
+
+let documented: Documented[] | undefined;
+
+/** Every operation; of two patterns that fit an address, the one with fewer parameters first, as the router chooses. */
+export function operations(): readonly Documented[] {
+  documented ??= Object.entries(servedDocument().paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const pattern = new RegExp(`^${escaped(path).replaceAll(/\\\{[a-z_]+\\\}/g, "[^/]+")}$`);
+        return { method: method.toUpperCase(), path, pattern, operation };
+      }),
+    )
+    .toSorted((a, b) => a.path.split("{").length - b.path.split("{").length);
+  return documented;
+}
+
+/** The operation an address belongs to. */
 export function operationAt(method: string, path: string): { path: string; operation: Operation } | null {
-  const { paths } = servedDocument();
-  const [pathname = ""] = path.split("?", 1);
-  const [found] = Object.keys(paths)
-    .filter((pattern) => paths[pattern]?.[method.toLowerCase()])
-    .filter((pattern) => new RegExp(`^${escaped(pattern).replaceAll(/\\\{[a-z_]+\\\}/g, "[^/]+")}$`).test(pathname))
-    .toSorted((a, b) => a.split("{").length - b.split("{").length);
-  const operation = found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
-  return found === undefined || !operation ? null : { path: found, operation };
+  const pathname = path.split(/[?#]/, 1)[0] ?? "";
+  return operations().find((one) => one.method === method.toUpperCase() && one.pattern.test(pathname)) ?? null;
 }
 
 /** What the document says of an answer; null where it says nothing. */
@@ -30,29 +46,65 @@ export function documentedAnswer(method: string, path: string, status: number): 
 }
 
 /**
- * Throws unless the document tells of this answer of this route: its status, and its body field by field, none missing
- * and none more. `path` is an address with or without a query. An address that is none of the document's may only be
- * refused as such.
+ * Throws unless the document tells of this answer of this route: its status, its body field by field, none missing and
+ * none more, and where they are given, its headers. `path` is an address with or without a query. An address that is
+ * none of the document's may only be refused as such.
  */
-export function assertDocumented(method: string, path: string, status: number, body: unknown): void {
-  const problems = documentationProblems(method, path, status, body);
-  if (problems.length > 0) throw new Error(`${method} ${path} ${status} is not as documented:\n${problems.join("\n")}`);
+export function assertDocumented(method: string, path: string, status: number, body: unknown, headers?: Headers): void {
+  const told = method === "HEAD" ? "GET" : method.toUpperCase();
+  const problems = [
+    ...documentationProblems(told, path, status, method === "HEAD" ? null : body, headers),
+    ...(headers ? headerProblems(told, path, status, headers) : []),
+  ];
+  if (problems.length === 0) return;
+  throw new Error(`${method} ${path} ${status} is not as documented:\n${problems.join("\n")}`);
 }
 
-function documentationProblems(method: string, path: string, status: number, body: unknown): string[] {
+const ERROR = { $ref: "#/components/schemas/Error" };
+
+/** What an address may answer that is none of the document's: one under a bearer may be judged before it is looked for. */
+const ELSEWHERE = new Set([401, 404, 405, 429]);
+
+/** A body of null is that of a HEAD request. */
+function documentationProblems(
+  method: string,
+  path: string,
+  status: number,
+  body: unknown,
+  headers: Headers | undefined,
+): string[] {
   const document = servedDocument();
-  const error = { $ref: "#/components/schemas/Error" };
   if (!operationAt(method, path)) {
-    return [401, 404, 405, 429].includes(status) ? schemaProblems(error, body, document) : ["no such route"];
+    if (!ELSEWHERE.has(status)) return ["no such route"];
+    return body === null ? [] : schemaProblems(ERROR, body, document);
   }
   const answer = documentedAnswer(method, path, status);
   if (!answer) return [`no such status: ${JSON.stringify(body)}`];
-  const content = Object.entries(answer.content ?? {});
-  if (content.length === 0) return body === "" ? [] : ["a body where there is none"];
-  const [[type, { schema }] = ["", {}]] = content;
+  if (body === null) return [];
+  const [content] = Object.entries(answer.content ?? {});
+  if (!content) return body === "" ? [] : ["a body where there is none"];
+  const [type, { schema }] = content;
+  const sent = headers?.get("content-type") ?? type;
+  if (sent.split(";")[0] !== type) return [`${sent} in place of ${type}`];
   if (!schema) return (typeof body === "string") === (type !== "application/json") ? [] : [`no ${type}`];
   return schemaProblems(schema, body, document);
 }
+
+/** "also header `X-Request-Id` on every response", "429 `rate_limited` with `Retry-After` in seconds" (contract §2). */
+function headerProblems(method: string, path: string, status: number, headers: Headers): string[] {
+  const isSecond = (value: string | null) => /^[1-9]\d*$/.test(value ?? "");
+  const named = Object.keys(documentedAnswer(method, path, status)?.headers ?? {});
+  const missing = named.filter((name) => !SOMETIMES.has(name) && !headers.has(name));
+  return [
+    ...missing.map((name) => `the header ${name} is missing`),
+    ...(/^req_/.test(headers.get("x-request-id") ?? "") ? [] : ["no request id"]),
+    ...([429, 503].includes(status) && !isSecond(headers.get("retry-after")) ? ["no Retry-After in seconds"] : []),
+    ...(status === 405 && !headers.has("allow") ? ["405 without Allow"] : []),
+  ];
+}
+
+/** Documented headers that not every such answer carries. */
+const SOMETIMES = new Set(["Retry-After", "Idempotent-Replayed"]);
 
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);

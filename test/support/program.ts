@@ -6,6 +6,7 @@ import { programs } from "../../src/db/schema.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import { assertDocumented } from "./openapi.ts";
 
 export const BASE_URL = "https://service.example";
 
@@ -98,10 +99,22 @@ export async function callApi<T>(
 
 /** Calls the Worker as the network would. The body comes back parsed where it is JSON. */
 export async function call<T>(path: string, init: RequestInit = {}): Promise<Reply<T>> {
-  const response = await exports.default.fetch(new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init }));
+  const request = new Request(`${BASE_URL}${path}`, { redirect: "manual", ...init });
+  return replyTo<T>(request, await exports.default.fetch(request));
+}
+
+/** Pages for people are not part of the API. */
+const PAGES = /^\/($|sign-in|sign-out|switch|dashboard|portal|assets)/;
+
+/** A reply read to its end, and held to the OpenAPI document: every answer of the API that any test sees. */
+export async function replyTo<T>({ method, url }: Request, response: Response): Promise<Reply<T>> {
+  const { status, headers } = response;
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
-  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+  const isJson = headers.get("content-type")?.includes("json") ?? false;
+  const body: unknown = isJson && text !== "" ? JSON.parse(text) : text;
+  const { pathname } = new URL(url);
+  if (!PAGES.test(pathname)) assertDocumented(method, pathname, status, body, headers);
+  return { status, headers, body: body as T };
 }
 
 let counter = 0;

@@ -2,7 +2,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
 import { app } from "../../src/app.ts";
 import type { Bindings } from "../../src/env.ts";
-import { BASE_URL, type Reply } from "./program.ts";
+import { BASE_URL, replyTo, type Reply } from "./program.ts";
 
 export interface SentStatement {
   sql: string;
@@ -79,13 +79,13 @@ export async function callWith<T = Record<string, unknown>>(
   init: RequestInit = {},
 ): Promise<Reply<T>> {
   const context = createExecutionContext();
+  const request = new Request(`${BASE_URL}${path}`, init);
   const response = await app.fetch(
-    new Request(`${BASE_URL}${path}`, init),
+    request,
     { ...(env as unknown as Bindings), DELIVERIES: SILENT_QUEUE, ...bindings },
     context,
   );
-  const text = await response.text();
+  const reply = await replyTo<T>(request, response);
   await waitOnExecutionContext(context);
-  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
-  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+  return reply;
 }

@@ -39,7 +39,10 @@ const commission = once(() =>
     source_commission_id: idOf("commission").nullable(),
     status: z.enum(COMMISSION_STATUSES),
     flagged: z.boolean().describe("Flagged commissions never approve by themselves."),
-    review_reason: z.enum(REVIEW_REASONS).nullable(),
+    review_reason: z
+      .enum([...REVIEW_REASONS, "manual"])
+      .nullable()
+      .describe("Why a person should look; `manual` where one said so."),
     rejected_reason: z.string().nullable(),
     amount_cents: cents,
     txn_amount_cents: cents,

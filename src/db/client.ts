@@ -1,5 +1,6 @@
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
+import { boundedDatabase } from "./bounded.ts";
 import * as schema from "./schema.ts";
 
 /** The bindings that hold databases: one today; a program's `shard` chooses among them. */
@@ -9,9 +10,9 @@ export interface DatabaseBindings {
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** The drizzle client over one D1 binding. */
+/** The drizzle client over one D1 binding, none of whose calls waits for ever. */
 export function openDatabase(binding: D1Database) {
-  return drizzle(binding, { schema });
+  return drizzle(boundedDatabase(binding), { schema });
 }
 
 /** The database that holds a program's rows: the one seam through which a second database comes in. */

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { CommitConflict } from "../core/commit.ts";
 import type { AppEnv } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
-import { AppError, type ErrorCode } from "../lib/errors.ts";
+import { AppError, StorageUnavailable, type ErrorCode } from "../lib/errors.ts";
 
 const STATUS = {
   invalid_json: 400,
@@ -28,6 +28,8 @@ const STATUS = {
 
 export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[];
 
+export type ErrorStatus = (typeof STATUS)[ErrorCode];
+
 export function statusOf(code: ErrorCode): ContentfulStatusCode {
   return STATUS[code];
 }
@@ -41,7 +43,8 @@ export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<
 
 /** The error body of contract §2, with the headers that belong to it. */
 export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
-  if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
   if (error.code === "unauthorized") c.header("WWW-Authenticate", "Bearer");
   return c.json(
     {
@@ -56,12 +59,22 @@ export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
   );
 }
 
+/** Seconds for the `Retry-After` header; null where trying again is no use. */
+export function retryAfterOf(error: AppError): number | null {
+  return error.retryAfter ?? (STATUS[error.code] === 503 ? RETRY_AFTER_SECONDS : null);
+}
+
+/** Where nobody knows better. */
+const RETRY_AFTER_SECONDS = 5;
+
 /**
  * A caller without a valid key learns nothing but that: whatever else is wrong with the request, an unknown key is
  * told first. (The key is looked up together with the first read, which a refused request may never reach.)
  */
 async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<AppError> {
   if (error.code === "unauthorized" || error.code === "rate_limited") return error;
+  // Where the storage is away the key cannot be looked up either.
+  if (error.code === "storage_unavailable") return error;
   const ctx = c.get("ctx") as AppEnv["Variables"]["ctx"] | undefined;
   if (!ctx) return error;
   try {
@@ -82,11 +95,21 @@ export function toAppError(thrown: unknown): AppError {
       cause: thrown,
     });
   }
+  if (isStorageFailure(thrown)) {
+    return new AppError("storage_unavailable", "The storage does not answer at the moment; try again.", {
+      cause: thrown,
+    });
+  }
   if (thrown instanceof HTTPException) {
     if (thrown.status === 400) return new AppError("invalid_json", "The body is not valid JSON.");
     if (thrown.status === 413) return new AppError("payload_too_large", "The body is too large.");
   }
   return new AppError("internal_error", "Something went wrong on our side.");
+}
+
+function isStorageFailure(thrown: unknown): boolean {
+  for (let at: unknown = thrown; at instanceof Error; at = at.cause) if (at instanceof StorageUnavailable) return true;
+  return false;
 }
 
 /** Writes the log line of a failure that is ours, without what a query's message would tell of its values. */

@@ -4,6 +4,7 @@ import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/idempo
 import type { AppEnv } from "../env.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { invalidField } from "../lib/errors.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
@@ -44,7 +45,14 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     await next();
     if (isStored && c.res.ok) return;
     const reply = REPEATABLE.has(c.res.status) ? { status_code: c.res.status, body: await c.res.clone().text() } : null;
-    await endClaim(ctx, claim, reply);
+    const ended = endClaim(ctx, claim, reply);
+    if (c.res.status < 500) return ended;
+    // What kept the request from its reply may keep the key as well: it comes free later, or by its age.
+    c.executionCtx.waitUntil(
+      ended.catch((error: unknown) =>
+        logLine("error", { what: "idempotency key not given back", request_id, reason: reasonOf(error) }),
+      ),
+    );
   };
 }
 

@@ -9,6 +9,7 @@ import { linkTarget } from "../domain/link.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
 import type { AppEnv } from "../env.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
+import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { AppError, notFound, type ErrorCode, type ErrorDetail } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { readBody } from "../lib/request-body.ts";
@@ -180,20 +181,27 @@ function parseJson(text: string): { value: unknown } | null {
 /** Domains by program, for a minute: a link in a newsletter is followed by thousands at once. Null is kept too. */
 const domains = new Map<string, { domain: string | null; until: number }>();
 const KEPT_DOMAINS = 1_000;
+/** So long a visitor waits for the look-up. */
+const LOOK_UP_MS = 3 * SECOND;
 
 async function domainOf(c: Context<AppEnv>, program_id: string): Promise<string | null> {
   const { now } = c.var;
   const known = domains.get(program_id);
   if (known && known.until > now) return known.domain;
   const { db } = baseContext(c.env, now, () => {});
+  const deadline = startDeadline(LOOK_UP_MS);
   let domain: string | null;
   try {
-    domain = await findProgramDomain(db, program_id);
+    const found = await deadline.race(findProgramDomain(db, program_id));
+    if (found === EXPIRED) throw new Error("the database took too long");
+    domain = found;
   } catch {
     if (known) return known.domain;
     throw new AppError("storage_unavailable", "This link cannot be followed right now.", {
       retryAfter: RETRY_AFTER.busy,
     });
+  } finally {
+    deadline.clear();
   }
   if (domains.size >= KEPT_DOMAINS) domains.clear();
   domains.set(program_id, { domain, until: now + MINUTE });

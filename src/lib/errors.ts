@@ -44,6 +44,14 @@ export class AppError extends Error {
   }
 }
 
+/** The storage was away, overloaded or too slow: trying again is right. Whether a write was carried out is not known. */
+export class StorageUnavailable extends Error {
+  constructor(cause: unknown) {
+    super("the storage did not answer", { cause });
+    this.name = "StorageUnavailable";
+  }
+}
+
 /** Another program's object is not found too: the answer never tells whether it exists. */
 export function notFound(noun: string): AppError {
   return new AppError("not_found", `No such ${noun}.`);

@@ -106,7 +106,7 @@ describe("HTTP conventions", () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const { binding } = watchDatabase(env.DB, {
       before() {
-        throw new Error("the secret name of a table");
+        throw new Error("D1_ERROR: no such table: the secret name of a table: SQLITE_ERROR");
       },
     });
     const reply = await callWith<ErrorBody>({ DB: binding }, "/api/v1/flows", {

@@ -19,7 +19,8 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   validation_failed: "Something in the request is not valid: `details` names each field.",
   rate_limited: "Too many requests: try again after `Retry-After` seconds.",
   internal_error: "Something went wrong on the service's side.",
-  storage_unavailable: "Nothing was changed; try again.",
+  storage_unavailable:
+    "The storage did not answer. Try again after `Retry-After` seconds, a POST under the same `Idempotency-Key`.",
   provider_unavailable: "The provider did not answer as it should; try again.",
 };
 

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { ErrorCode } from "../../lib/errors.ts";
-import { logFailure, statusOf, toAppError } from "../errors.ts";
+import { logFailure, retryAfterOf, statusOf, toAppError } from "../errors.ts";
 import type { PageEnv } from "../session.ts";
 import { Plain } from "./layout.tsx";
 import { page } from "./page.tsx";
@@ -18,7 +18,8 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Promise<Response> {
   const error = toAppError(thrown);
   if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, c);
-  if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
   const title = TITLES[error.code] ?? "That did not work";
   return page(
     c,

@@ -1,0 +1,55 @@
+import { StorageUnavailable } from "../lib/errors.ts";
+import { SECOND } from "../lib/time.ts";
+
+/** "30 s" is the longest that the platform lets a query run: what takes longer never answers. */
+export const ANSWER_WITHIN = 30 * SECOND;
+
+/**
+ * The database as the service may rely on it: every call ends within `limit` ms. One that fails for another reason than
+ * its own SQL (the database is away, overloaded, full, locked, too slow) rejects with `StorageUnavailable`; whether a
+ * write was carried out is then not known.
+ */
+export function boundedDatabase(binding: D1Database, limit: number = ANSWER_WITHIN): D1Database {
+  const bounded: Pick<D1Database, "prepare" | "batch"> = {
+    prepare: (query) => statement(binding.prepare(query), limit),
+    batch: (statements) => answered(limit, () => binding.batch(statements.map((one) => (one as Statement).inner))),
+  };
+  return bounded as D1Database;
+}
+
+interface Statement extends D1PreparedStatement {
+  readonly inner: D1PreparedStatement;
+}
+
+function statement(inner: D1PreparedStatement, limit: number): Statement {
+  const bounded = {
+    inner,
+    bind: (...values: unknown[]) => statement(inner.bind(...values), limit),
+    all: () => answered(limit, () => inner.all()),
+    run: () => answered(limit, () => inner.run()),
+    raw: (options?: { columnNames?: false }) => answered(limit, () => inner.raw(options)),
+    first: (column?: string) => answered(limit, () => (column === undefined ? inner.first() : inner.first(column))),
+  };
+  return bounded as unknown as Statement;
+}
+
+async function answered<T>(limit: number, ask: () => Promise<T>): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(() => over.reject(new Error("the database took too long")), limit);
+  try {
+    return await Promise.race([ask(), over.promise]);
+  } catch (error) {
+    throw isOfTheQuery(error) ? error : new StorageUnavailable(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** D1 tells its errors apart only in their texts: SQLite's code stands at the end of what a statement did wrong. */
+const OF_THE_QUERY =
+  /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE|AUTH)|constraint failed|D1_(?:TYPE|COLUMN_NOTFOUND|EXEC)/;
+
+function isOfTheQuery(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) if (OF_THE_QUERY.test(at.message)) return true;
+  return false;
+}

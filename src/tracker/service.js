@@ -5,7 +5,8 @@
  * A plain script for every browser that has `fetch`. It never breaks the page: whatever fails, fails silently.
  *
  * Attributes: data-program, data-cookie-days (60), data-attribution ("last", "first"), data-consent ("required"),
- * data-param (instead of ref and via). What is to be called once it is loaded can be queued before that:
+ * data-param (instead of ref and via; several are joined by |). What is to be called once it is loaded can be queued
+ * before that:
  * `(window.Service = window.Service || []).push(function (service) { … })`.
  */
 (() => {
@@ -32,8 +33,8 @@
     return document.cookie;
   });
 
-  /** A value of the slug alphabet in a cookie header or a query. */
-  const find = (text, name) => (RegExp("(^|[?&; ])" + name + "=([\\w-]{1,64})([&;]|$)").exec(text) || [])[2];
+  /** A value of the slug alphabet in a cookie header or a query; of several names, joined by |, the first in the text. */
+  const find = (text, name) => (RegExp("[?&; ](" + name + ")=([\\w-]{1,64})[&;]").exec(" " + text + ";") || [])[2];
 
   const getRef = () => find(cookies(), "service_ref") || kept;
 

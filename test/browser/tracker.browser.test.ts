@@ -151,6 +151,29 @@ describe("an arrival with a reference (contract §10)", () => {
     assert.equal(await visitor.getRef(), null);
   });
 
+  // What the products an owner may come from put into their links, as the import page tells it for each.
+  for (const [data_param, query] of [
+    ["via", "?via=joe"],
+    ["fpr|ref", "?fpr=joe"],
+    ["fpr|ref", "?utm_source=x&ref=joe&service_click=k1"],
+    ["a_aid|ref", "?a_aid=joe&a_bid=9f2c"],
+    ["afmc|ref", "?afmc=joe"],
+    ["_from|ref", "?_from=joe"],
+  ] as const) {
+    it(`keeps links with ${query} working by data-param="${data_param}"`, async () => {
+      await newVisit(`/${query}`, scriptTag(`data-param="${data_param}"`));
+      await expectClicks(1);
+      assert.equal(world.clicks[0]?.ref, "joe");
+      assert.equal(await visitor.getRef(), "joe");
+    });
+  }
+
+  it("finds none of the names of data-param within a longer one", async () => {
+    await newVisit("/?xfpr=jane&refs=jane&my-ref=jane", scriptTag('data-param="fpr|ref"'));
+    await expectClicks(0);
+    assert.equal(await visitor.getRef(), null);
+  });
+
   it("lasts for data-cookie-days", async () => {
     await newVisit("/?ref=jane", scriptTag('data-cookie-days="7"'));
     const { service_ref } = await visitor.cookies();

@@ -11,7 +11,8 @@ export default {
   fetch: app.fetch,
 
   async queue(batch, env, execution) {
-    const consume = batch.queue === "deliveries-dead" ? consumeDeadLetters : consumeDeliveries;
+    // `deliveries-dead`, with the environment's name before it in all environments but production (wrangler.toml).
+    const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
     await consume(batch, outboundDeps(env, execution));
   },
 

@@ -17,6 +17,19 @@ declare namespace Cloudflare {
 		mainModule: typeof import("./index");
 		durableNamespaces: "ClickCounter";
 	}
+	interface StagingEnv {
+		DB: D1Database;
+		DELIVERIES: Queue;
+		DELIVERIES_DEAD: Queue;
+		RATE_LIMIT_API: RateLimit;
+		RATE_LIMIT_FAILED_AUTH: RateLimit;
+		RATE_LIMIT_CLICK: RateLimit;
+		RATE_LIMIT_SIGN_IN: RateLimit;
+		ENVIRONMENT: string;
+		DNS_RESOLVER_URL: string;
+		PROVIDER_A_API_URL: string;
+		CLICKS: DurableObjectNamespace<import("./index").ClickCounter>;
+	}
 	interface Env extends __BaseEnv_Env {}
 }
 interface Env extends __BaseEnv_Env {}
@@ -29,4 +42,4 @@ declare namespace NodeJS {
 declare module "*.css" {
 	const value: string;
 	export default value;
-}
+	}

@@ -3,18 +3,21 @@ import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 import { WRANGLER } from "./local-service.ts";
 
-/** Runs a wrangler command as in a terminal. Gives its exit code and what it printed, which is also shown. */
-export async function runWrangler(args: string[]): Promise<{ code: number; output: string }> {
+/** Runs a wrangler command as in a terminal. Gives its exit code and what it printed, which is also shown unless quiet. */
+export async function runWrangler(
+  args: string[],
+  shown: "shown" | "quiet" = "shown",
+): Promise<{ code: number; output: string }> {
   quietWrangler();
   const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: ["inherit", "pipe", "pipe"] });
   let output = "";
-  for (const [stream, shown] of [
+  for (const [stream, terminal] of [
     [child.stdout, process.stdout],
     [child.stderr, process.stderr],
   ] as const) {
     stream.on("data", (data: Buffer) => {
       output += data.toString();
-      shown.write(data);
+      if (shown === "shown") terminal.write(data);
     });
   }
   const code = await new Promise<number>((resolve, reject) => {

@@ -59,7 +59,9 @@ describe("the queue handler", () => {
     expect(queued[0]!.delaySeconds).toBeLessThanOrEqual(300);
   });
 
-  it("of dead letters says where the rows stand, changes nothing, and sends nothing", async () => {
+  const DEAD = ["deliveries-dead", "staging-deliveries-dead"];
+
+  it.each(DEAD)("of dead letters (%s) says where the rows stand, changes nothing, and sends nothing", async (queue) => {
     const program = await makeProgram();
     await makeEndpoint(program, "https://hooks.example/");
     await makePartner(program, {}, "invited");
@@ -69,7 +71,7 @@ describe("the queue handler", () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const bodies: unknown[] = [{ delivery_id: before[0]!.id }, { delivery_id: "dlv_unknown" }, "nonsense", null];
     const batch = createMessageBatch(
-      "deliveries-dead",
+      queue,
       bodies.map((body, i) => ({ id: `d${i}`, timestamp: new Date(), attempts: 11, body })),
     );
     const context = createExecutionContext();

@@ -1,0 +1,71 @@
+/**
+ * "A second environment (staging) in wrangler.toml": wrangler does not pass bindings and variables on to it, so both are
+ * declared twice, and must say the same over resources that are not the same.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { ROOT } from "./process.ts";
+
+type Config = ReturnType<typeof readConfig>;
+
+const of = (env?: string): Config => readConfig({ config: join(ROOT, "wrangler.toml"), ...(env ? { env } : {}) });
+const production = of();
+const staging = of("staging");
+
+/** What names a resource of the account: no two environments may share one. */
+const RESOURCE = new Set(["database_name", "database_id", "queue", "dead_letter_queue", "bucket_name", "namespace_id"]);
+/** What is of the environment itself. */
+const OWN = new Set(["name", "topLevelName", "targetEnvironment", "definedEnvironments", "env", "vars"]);
+
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, RESOURCE.has(key) ? "a resource" : shapeOf(inner)]),
+  );
+}
+
+function resourcesOf(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    RESOURCE.has(key) && typeof inner === "string" ? [inner] : resourcesOf(inner),
+  );
+}
+
+describe("the environments of wrangler.toml", () => {
+  it("are production and staging", () => {
+    assert.deepEqual(
+      [production.name, staging.name],
+      ["affiliate-program-service", "affiliate-program-service-staging"],
+    );
+  });
+
+  it("declare the same bindings, crons and flags, with the same settings, and the same variables", () => {
+    const keys = Object.keys(production).filter((key) => !OWN.has(key)) as (keyof Config)[];
+    const declared = keys.filter((key) => Array.isArray(production[key]) && production[key].length > 0);
+    for (const key of ["d1_databases", "ratelimits", "compatibility_flags"] as const) assert.ok(declared.includes(key));
+    for (const key of keys) assert.deepEqual(shapeOf(staging[key]), shapeOf(production[key]), String(key));
+    assert.deepEqual(Object.keys(staging.vars), Object.keys(production.vars));
+    assert.deepEqual([staging.triggers.crons?.length, staging.durable_objects.bindings.length], [3, 1]);
+  });
+
+  it("share no database, queue, bucket or rate limit", () => {
+    const shared = resourcesOf(staging).filter((name) => resourcesOf(production).includes(name));
+    assert.ok(resourcesOf(staging).length >= 9);
+    assert.deepEqual(shared, []);
+  });
+
+  it("keep logs: observability is on", () => {
+    assert.equal(production.observability?.enabled, true);
+  });
+
+  it("have a dead letter queue that the Worker tells by its name", () => {
+    for (const { queues } of [production, staging]) {
+      const [live, dead] = queues.consumers ?? [];
+      assert.equal(live?.dead_letter_queue, dead?.queue);
+      assert.ok(dead?.queue.endsWith("deliveries-dead") && !live?.queue.endsWith("deliveries-dead"));
+    }
+  });
+});

@@ -4,6 +4,7 @@ import type { Arrival, ClickDropReason } from "../domain/click.ts";
 import { slugKey } from "../domain/partner.ts";
 import { iso } from "../lib/time.ts";
 import { conflictIn } from "./commit.ts";
+import { addToCounts } from "./event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
 export interface ClickFlush {
@@ -77,7 +78,8 @@ export async function listClickObjects(bindings: DatabaseBindings): Promise<stri
 interface Group {
   program_id: string;
   ref_key: string;
-  day: string;
+  /** The minute, as the first 16 characters of a timestamp. */
+  at: string;
   clicks: { id: string; created_at: string; landing: string; referrer: string }[];
 }
 
@@ -88,14 +90,14 @@ interface Drop {
   count: number;
 }
 
-/** By program, reference and day, so that the database looks each partner up once and not once per click. */
+/** By program, reference and minute, so that the database looks each partner up once and not once per click. */
 function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[] } {
   const groups = new Map<string, Group>();
   const drops = new Map<string, Drop>();
   for (const arrival of arrivals) {
     const { program_id, created_at } = arrival;
-    const day = created_at.slice(0, 10);
     if ("dropped" in arrival) {
+      const day = created_at.slice(0, 10);
       const key = `${program_id} ${day} ${arrival.dropped}`;
       const drop = drops.get(key);
       if (drop) drop.count++;
@@ -104,9 +106,10 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
     }
     const { id, landing, referrer } = arrival;
     const ref_key = slugKey(arrival.ref);
-    const key = `${program_id} ${day} ${ref_key}`;
+    const at = created_at.slice(0, 16);
+    const key = `${program_id} ${at} ${ref_key}`;
     let group = groups.get(key);
-    if (!group) groups.set(key, (group = { program_id, ref_key, day, clicks: [] }));
+    if (!group) groups.set(key, (group = { program_id, ref_key, at, clicks: [] }));
     group.clicks.push({ id, created_at, landing, referrer });
   }
   return { groups: [...groups.values()], drops: [...drops.values()] };
@@ -141,25 +144,22 @@ const NEW_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where
 
 function countByPartner(counted: string): SQL {
   return sql`insert into click_counts (program_id, partner_id, day, count)
-    select s.program_id, s.partner_id, g.value ->> 'day', sum(${NEW_CLICKS}) as new
+    select s.program_id, s.partner_id, substr(g.value ->> 'at', 1, 10), sum(${NEW_CLICKS}) as new
     from json_each(${counted}) g ${RESOLVED}
     group by 1, 2, 3 having new > 0
     on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
 }
 
 function countEvents(counted: string): SQL {
-  return sql`insert into event_counts (program_id, type, day, count)
-    select s.program_id, 'click', g.value ->> 'day', sum(${NEW_CLICKS}) as new
-    from json_each(${counted}) g ${RESOLVED}
-    group by 1, 2, 3 having new > 0
-    on conflict (program_id, type, day) do update set count = count + excluded.count`;
+  return addToCounts(sql`select s.program_id as program_id, 'click' as type, g.value ->> 'at' as at, ${NEW_CLICKS} as n
+    from json_each(${counted}) g ${RESOLVED}`);
 }
 
 /** Drops of programs that do not exist are nobody's: they leave no row, whatever a stranger sends. */
 function countDrops(counted: string, drops: string): SQL {
   return sql`insert into click_drops (program_id, day, reason, count)
     select program_id, day, reason, sum(count) from (
-      select g.value ->> 'program_id' as program_id, g.value ->> 'day' as day,
+      select g.value ->> 'program_id' as program_id, substr(g.value ->> 'at', 1, 10) as day,
         case when p.id is null then 'unknown_ref' else 'partner_deactivated' end as reason,
         json_array_length(g.value, '$.ids') as count
       from json_each(${counted}) g

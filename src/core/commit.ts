@@ -1,10 +1,11 @@
 import { sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { utcDay, iso } from "../lib/time.ts";
+import { iso } from "../lib/time.ts";
 import { newId } from "../lib/id.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
+import { addToCounts } from "./event-counts.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 
 /** A change of state, and how many rows it must touch for the whole commit to stand. */
@@ -82,7 +83,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   for (const source of sources) {
     statements.push(
       db.run(insertEvents(program_id, created_at, source.events)),
-      db.run(countEvents(program_id, utcDay(ctx.now), source.events)),
+      db.run(countEvents(program_id, created_at, source.events)),
     );
     if (!source.messages) continue;
     statements.push(
@@ -178,10 +179,9 @@ function insertEvents(program_id: string, created_at: string, source: SQL): SQL 
     select ${program_id}, m.value ->> 'id', m.value ->> 'type', m.value -> 'payload', ${created_at} from ${source}`;
 }
 
-function countEvents(program_id: string, day: string, source: SQL): SQL {
-  return sql`insert into event_counts (program_id, type, day, count)
-    select ${program_id}, m.value ->> 'type', ${day}, count(*) from ${source} where true group by m.value ->> 'type'
-    on conflict (program_id, type, day) do update set count = count + excluded.count`;
+function countEvents(program_id: string, created_at: string, source: SQL): SQL {
+  return addToCounts(sql`select ${program_id} as program_id, m.value ->> 'type' as type,
+    ${created_at.slice(0, 16)} as at, 1 as n from ${source}`);
 }
 
 /** Endpoints that are subscribed to the event of the JSON row `m`, active or not. */

@@ -8,6 +8,7 @@ import { iso } from "../lib/time.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
+import { countedTotal } from "./list-total.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewPartner } from "./views.ts";
@@ -96,6 +97,13 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
   );
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
+  const narrowed = filter.search;
+  const total = narrowed
+    ? ctx.db
+        .select({ total: sql<number>`count(*)` })
+        .from(partners)
+        .where(conditions)
+    : countedTotal(ctx, "partners", filter.status);
   const [rows, [counted]] = await ctx.read(
     ctx.db
       .select()
@@ -104,10 +112,7 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
       .orderBy(desc(partners.id))
       .limit(limit)
       .offset(offset),
-    ctx.db
-      .select({ total: sql<number>`count(*)` })
-      .from(partners)
-      .where(conditions),
+    total,
   );
   return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
 }

@@ -135,7 +135,7 @@ export const facts = sqliteTable(
   {
     program_id: text().notNull(),
     provider: text().$type<ProviderName>().notNull(),
-    /** `<vendor event id>#<position>`. */
+    /** `<vendor event id>#<position>`; of an imported one what it binds, so that there is one for each customer. */
     fact_id: text().notNull(),
     kind: text().notNull(),
     occurred_at: text().notNull(),
@@ -152,7 +152,7 @@ export const factSubjects = sqliteTable(
   {
     program_id: text().notNull(),
     provider: text().$type<ProviderName>().notNull(),
-    scope: text().$type<"payment" | "subscription" | "customer">().notNull(),
+    scope: text().$type<"payment" | "subscription" | "customer" | "email">().notNull(),
     subject: text().notNull(),
     fact_id: text().notNull(),
   },
@@ -193,6 +193,7 @@ export const payments = sqliteTable(
   (t) => [
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
     index("payments_list").on(t.program_id, t.id),
+    index("payments_outcome").on(t.program_id, t.outcome, t.id),
     index("payments_subscription")
       .on(t.program_id, t.subscription_id)
       .where(sql`subscription_id is not null`),
@@ -307,4 +308,19 @@ export const payoutRuns = sqliteTable(
     finished_at: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
+);
+
+/**
+ * How many rows a program has in each of its lists by `state`, which is the status or, of payments, the outcome; empty
+ * where there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
+ */
+export const listCounts = sqliteTable(
+  "list_counts",
+  {
+    program_id: text().notNull(),
+    list: text().$type<"partners" | "payments" | "commissions" | "payouts">().notNull(),
+    state: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.list, t.state] })],
 );

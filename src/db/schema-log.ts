@@ -34,6 +34,22 @@ export const eventCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
 );
 
+/**
+ * The same by UTC hour (`YYYY-MM-DDTHH`), `minutes` telling which of it: `{"05": 3}`. Whoever writes an event adds to
+ * this; triggers bring it to `event_counts`. WITHOUT ROWID.
+ */
+export const eventHours = sqliteTable(
+  "event_hours",
+  {
+    program_id: text().notNull(),
+    hour: text().notNull(),
+    type: text().notNull(),
+    count: integer().notNull(),
+    minutes: text({ mode: "json" }).$type<Record<string, number>>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.hour, t.type] })],
+);
+
 /** Recorded clicks by partner and UTC day. WITHOUT ROWID. */
 export const clickCounts = sqliteTable(
   "click_counts",

@@ -12,6 +12,8 @@ const TABLES = [
   "webhook_endpoints",
   "events",
   "event_counts",
+  "event_hours",
+  "list_counts",
   "messages",
   "deliveries",
 ];
@@ -105,6 +107,8 @@ describe("a commit that fails in the middle", () => {
       partner_slugs: 1,
       events: 2,
       event_counts: 2,
+      event_hours: 2,
+      list_counts: 1,
       messages: 1,
       deliveries: 1,
     });

@@ -34,7 +34,7 @@ function list(program: TestProgram, query: Record<string, string> = {}) {
   return program.api<EventPage>("GET", `/api/v1/events?${new URLSearchParams(query).toString()}`);
 }
 
-/** Events as commits and click flushes write them: the row, and its count for the day. */
+/** Events as commits and click flushes write them: the row, and its count for the hour, which makes the day's. */
 async function store(program: TestProgram, made: { type: string; ms: number }[]): Promise<Stored[]> {
   const rows = made.map(({ type, ms }) => ({ id: newId("event", ms), type, ms, created_at: iso(ms) }));
   const json = JSON.stringify(rows);
@@ -44,8 +44,10 @@ async function store(program: TestProgram, made: { type: string; ms: number }[])
          json_object('n', key), value ->> 'created_at' from json_each(?)`,
     ).bind(program.id, json),
     env.DB.prepare(
-      `insert into event_counts (program_id, type, day, count)
-       select ?, value ->> 'type', substr(value ->> 'created_at', 1, 10), count(*) from json_each(?) group by 2, 3`,
+      `insert into event_hours (program_id, hour, type, count, minutes)
+       select p, substr(at, 1, 13), type, sum(n), json_group_object(substr(at, 15, 2), n)
+       from (select ? as p, value ->> 'type' as type, substr(value ->> 'created_at', 1, 16) as at, count(*) as n
+         from json_each(?) group by 2, 3) group by 1, 2, 3`,
     ).bind(program.id, json),
   ]);
   return rows;
@@ -97,6 +99,7 @@ describe("the audit log", () => {
       fc.constantFrom(...stored.map(({ ms }) => ms)),
       fc.integer({ min: -1, max: 6 }).map((day) => START + day * DAY),
       fc.integer({ min: 0, max: 5 * 24 * 60 }).map((minute) => START + minute * MINUTE),
+      fc.integer({ min: 0, max: 5 * 24 }).map((hour) => START + hour * HOUR),
     );
     const bound = fc.option(
       fc.record({ ms: instant, bareDate: fc.boolean() }).map(({ ms, bareDate }) => {

@@ -4,7 +4,8 @@ import { iso } from "../../src/lib/time.ts";
 import { makeProgram } from "../support/program.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
-const AT = "2026-03-01T12:00:00Z";
+/** Within a minute, so that every kind of count is asked for. */
+const AT = "2026-03-01T12:34:56Z";
 const CURSOR = "ZXZ0XzAxamFiY2RlZmdoamttbnBxcnN0dnd4eXow";
 const ENDPOINT = "whe_00000000000000000000000000";
 
@@ -37,20 +38,25 @@ describe("the plans of lists", () => {
     `/api/v1/webhooks/${ENDPOINT}/deliveries`,
     "/api/v1/webhooks",
     "/api/v1/payments",
+    "/api/v1/payments?outcome=no_ref",
+    "/api/v1/commissions",
+    "/api/v1/commissions?status=pending",
+    "/api/v1/payouts",
+    "/api/v1/payouts?status=paid",
   ];
 
   it("find their rows by a key and take them in its order", { timeout: 30_000 }, async () => {
     for (const path of paths) {
       const lines = await plansOf(path);
       expect(lines.length).toBeGreaterThan(1);
-      const slow = lines.filter((line) => /^SCAN (?!CONSTANT)|TEMP B-TREE FOR ORDER BY/.test(line));
+      const slow = lines.filter((line) => /^SCAN (?!CONSTANT|\w+ VIRTUAL)|TEMP B-TREE FOR ORDER BY/.test(line));
       expect([path, slow]).toEqual([path, []]);
     }
   });
 
   it("read events of one type through the index that leaves clicks out", async () => {
     const lines = await plansOf(`/api/v1/events?type=partner.created&from=${AT}`);
-    const ofEvents = lines.filter((line) => /events\b(?!_)/.test(line) && !line.includes("event_counts"));
+    const ofEvents = lines.filter((line) => /events\b(?!_)/.test(line) && !/event_(counts|hours)/.test(line));
     expect(ofEvents).toHaveLength(2);
     for (const line of ofEvents) expect(line).toContain("INDEX events_type (program_id=? AND type=? AND id>?");
   });

@@ -1,0 +1,145 @@
+import fc from "fast-check";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
+import { PARTNER_STATUSES } from "../../src/domain/partner.ts";
+import { OUTCOMES } from "../../src/domain/payment.ts";
+import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
+import { makeProgram } from "../support/program.ts";
+import { makeStocked } from "../support/stocked.ts";
+
+const RUNS = Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4));
+
+/** Each list's column of states, and what it may hold. */
+const LISTS = {
+  partners: { column: "status", states: PARTNER_STATUSES },
+  payments: { column: "outcome", states: [...OUTCOMES, null] },
+  commissions: { column: "status", states: COMMISSION_STATUSES },
+  payouts: { column: "status", states: PAYOUT_STATUSES },
+} as const;
+type List = keyof typeof LISTS;
+const NAMES = Object.keys(LISTS) as List[];
+
+async function countsOf(program_id: string): Promise<[Record<string, number>, Record<string, number>]> {
+  const counted = NAMES.map((list) => {
+    const state = list === "payments" ? "ifnull(outcome, '')" : "status";
+    return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
+  });
+  const kept = "select list || ' ' || state as name, count as n from list_counts where program_id = ? and count <> 0";
+  const results = await env.DB.batch<{ name: string; n: number }>(
+    [kept, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
+  );
+  const [first, ...rest] = results.map(({ results: rows }) => rows.map(({ name, n }) => [name, n] as const));
+  return [Object.fromEntries(first ?? []), Object.fromEntries(rest.flat())];
+}
+
+const REQUIRED: Record<List, (id: string) => Record<string, string | number | null>> = {
+  partners: (id) => ({ email: id, slug: id, search_text: "" }),
+  payments: (id) => ({
+    provider: "provider_a",
+    provider_transaction_id: id,
+    currency: "USD",
+    txn_amount_cents: 1,
+    gross_cents: 1,
+  }),
+  commissions: () => ({ kind: "manual", amount_cents: 1, txn_amount_cents: 1, currency: "USD", rate: "{}" }),
+  payouts: () => ({ amount_cents: 1, currency: "USD", period_end: "2026", due_at: "2026", commission_count: 1 }),
+};
+
+const list = fc.constantFrom(...NAMES);
+const state = fc.nat();
+const some = fc.integer({ min: 1, max: 4 });
+/** One statement each; `kept` may hit rows that are not there, `upsert` and `insert` ids that are. */
+const operation = fc.oneof(
+  fc.record({ kind: fc.constantFrom("insert", "upsert", "ignore"), list, state, id: fc.nat({ max: 9 }) }),
+  fc.record({ kind: fc.constantFrom("move", "delete", "touch"), list, state, id: some }),
+);
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+
+function statementOf(operation_: Operation, program_id: string, partner_id: string): D1PreparedStatement {
+  const { kind, list: table, id } = operation_;
+  const { column, states } = LISTS[table];
+  const value = states[operation_.state % states.length] ?? null;
+  if (kind === "move") {
+    const sql = `update ${table} set ${column} = ?, updated_at = 'x' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
+    return env.DB.prepare(sql).bind(value, program_id, id);
+  }
+  if (kind === "touch")
+    return env.DB.prepare(`update ${table} set updated_at = 'y' where program_id = ?`).bind(program_id);
+  if (kind === "delete") {
+    const own = table === "partners" ? " and id <> (select min(id) from partners where program_id = ?2)" : "";
+    const sql = `delete from ${table} where unicode(substr(id, -1)) % ?1 = 0 and program_id = ?2${own}`;
+    return env.DB.prepare(sql).bind(id, program_id);
+  }
+  const key = `${table}-${program_id}-${id}`;
+  const row: Record<string, string | number | null> = {
+    id: key,
+    program_id,
+    ...REQUIRED[table](key),
+    ...(table === "commissions" || table === "payouts" ? { partner_id } : {}),
+    [column]: value,
+    created_at: "2026",
+    updated_at: "2026",
+  };
+  const names = Object.keys(row);
+  const conflict = {
+    insert: "",
+    ignore: "on conflict do nothing",
+    upsert: `on conflict (id) do update set ${column} = excluded.${column}`,
+  }[kind];
+  const sql = `insert into ${table} (${names.join()}) values (${names.map(() => "?").join()}) ${conflict}`;
+  return env.DB.prepare(sql).bind(...Object.values(row));
+}
+
+describe("the kept counts of lists", () => {
+  it("equal count(*) after any writes, batches that fail half-way among them", { timeout: 60_000 }, async () => {
+    const batch = fc.record({ operations: fc.array(operation, { minLength: 1, maxLength: 5 }), fails: fc.boolean() });
+    let failed = 0;
+    let written = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
+        const program = await makeProgram();
+        const partner_id = `!${program.id}`;
+        const first = `insert into partners (id, program_id, email, slug, search_text, created_at, updated_at)
+          values (?, ?, 'first', 'first', '', '', '')`;
+        await env.DB.prepare(first).bind(partner_id, program.id).run();
+        for (const { operations, fails } of batches) {
+          const statements = operations.map((one) => statementOf(one, program.id, partner_id));
+          if (fails) statements.push(env.DB.prepare("insert into commit_guards (lost_race) values (1)"));
+          const before = await countsOf(program.id);
+          try {
+            const results = await env.DB.batch(statements);
+            written += results.reduce((sum, { meta }) => sum + meta.changes, 0);
+          } catch {
+            failed++;
+            expect(await countsOf(program.id)).toEqual(before);
+          }
+          const [kept, counted] = await countsOf(program.id);
+          expect(kept).toEqual(counted);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+    expect(failed).toBeGreaterThan(RUNS / 4);
+    expect(written).toBeGreaterThan(RUNS);
+  });
+
+  it("equal count(*) after the main journey, and give the lists their totals", async () => {
+    const { program } = await makeStocked();
+    const [kept, counted] = await countsOf(program.id);
+    expect(kept).toEqual(counted);
+    expect(Object.keys(kept).length).toBeGreaterThan(4);
+    for (const name of NAMES) {
+      const sumOf = (prefix: string) =>
+        Object.entries(counted).reduce((sum, [key, n]) => sum + (key.startsWith(prefix) ? n : 0), 0);
+      const all = await program.api<{ total: number }>("GET", `/api/v1/${name}`);
+      expect([name, all.body.total]).toEqual([name, sumOf(`${name} `)]);
+      const { column, states } = LISTS[name];
+      for (const value of states) {
+        if (value === null) continue;
+        const { body } = await program.api<{ total: number }>("GET", `/api/v1/${name}?${column}=${value}`);
+        expect([name, value, body.total]).toEqual([name, value, counted[`${name} ${value}`] ?? 0]);
+      }
+    }
+  });
+});

@@ -1,19 +1,20 @@
 /** Clicks on the real runtime while it is killed and clients hang up (issue 5, "Exactly once"). */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { connect } from "node:net";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { call, makeBenchWorld, VISITOR, type BenchWorld } from "../bench/cases.ts";
-import { rawRequest } from "../bench/load.ts";
+import { call, makeBenchWorld, type BenchWorld } from "../bench/cases.ts";
 import { buildWorker, startRawService, type RawService } from "../bench/raw-service.ts";
+import { lockDatabase } from "./database.ts";
+import { Visitors } from "./visitors.ts";
 
 const KILLS = Number(process.env["FAULT_ROUNDS"] ?? 20);
-/** Seconds; 600 shows what the issue asks, the memory is level long before. */
+/** Seconds; 600 is what the issue asks. */
 const AWAY = Number(process.env["FAULT_SECONDS"] ?? 20);
+/** Clicks per second while the database is away; as many as the clients can send unless given. */
+const RATE = Number(process.env["FAULT_RATE"] ?? Number.POSITIVE_INFINITY);
 const CLIENTS = 48;
 
 let build: string;
@@ -36,63 +37,6 @@ afterEach(async () => {
   await service.stop();
   await rm(state, { recursive: true, force: true });
 });
-
-/** Every click has a landing of its own, by which it is found in the log. */
-class Visitors {
-  readonly sent = new Set<string>();
-  readonly accepted = new Set<string>();
-  readonly statuses: Record<string, number> = {};
-  #over = false;
-  #made = 0;
-
-  stop(): void {
-    this.#over = true;
-  }
-
-  /** Reports clicks one after another until it is stopped or the service is gone. */
-  async browse(): Promise<void> {
-    while (!this.#over) {
-      const { landing, body } = this.next();
-      try {
-        const response = await fetch(`${service.url}/click`, {
-          method: "POST",
-          headers: { "user-agent": VISITOR, "content-type": "text/plain" },
-          body,
-        });
-        await response.arrayBuffer();
-        this.statuses[response.status] = (this.statuses[response.status] ?? 0) + 1;
-        if (response.status === 202) this.accepted.add(landing);
-      } catch {
-        return;
-      }
-    }
-  }
-
-  /** Sends a whole click and is gone before, while or after it is answered. */
-  async hangUp(): Promise<void> {
-    while (!this.#over) {
-      const { body } = this.next();
-      const socket = connect(service.port, "127.0.0.1");
-      await new Promise<void>((resolve) => {
-        socket.on("error", () => resolve());
-        socket.on("connect", () => {
-          socket.write(rawRequest("POST", "/click", { "User-Agent": VISITOR, "Content-Type": "text/plain" }, body));
-          setTimeout(() => {
-            socket.resetAndDestroy();
-            resolve();
-          }, Math.random() * 4);
-        });
-      });
-    }
-  }
-
-  next(): { landing: string; body: string } {
-    const landing = `/c/${this.#made++}`;
-    this.sent.add(landing);
-    const { program_id, ref } = world;
-    return { landing, body: JSON.stringify({ program_id, ref, landing, referrer: "", id: `c${this.#made}` }) };
-  }
-}
 
 interface Log {
   landings: string[];
@@ -158,7 +102,7 @@ async function expectExactlyOnce(visitors: Visitors): Promise<void> {
 
 describe("clicks exactly once", () => {
   it(`the process killed (SIGKILL) under load at random, ${KILLS} times`, { timeout: 600_000 }, async () => {
-    const visitors = new Visitors();
+    const visitors = new Visitors(() => service, world);
     for (let i = 0; i < KILLS; i++) {
       const before = visitors.accepted.size;
       const clients = Array.from({ length: CLIENTS }, () => visitors.browse());
@@ -173,7 +117,7 @@ describe("clicks exactly once", () => {
   });
 
   it("clients that hang up in mid-request hold nobody up", { timeout: 120_000 }, async () => {
-    const visitors = new Visitors();
+    const visitors = new Visitors(() => service, world);
     const rude = Array.from({ length: CLIENTS }, () => visitors.hangUp());
     const clients = Array.from({ length: 16 }, () => visitors.browse());
     await sleep(8_000);
@@ -190,40 +134,36 @@ describe("clicks exactly once", () => {
     {
       timeout: (AWAY + 300) * 1000,
     },
-    async () => {
-      const visitors = new Visitors();
-      const unlock = await lockDatabase();
+    async (test) => {
+      const visitors = new Visitors(() => service, world, RATE);
+      const unlock = await lockDatabase(state);
       const clients = Array.from({ length: CLIENTS }, () => visitors.browse());
       await sleep(5_000);
-      const early = await residentMegabytes(service.runtime);
-      let highest = early;
+      const resident = [await residentMegabytes(service.runtime)];
       for (let i = 0; i < AWAY; i++) {
         await sleep(1_000);
-        highest = Math.max(highest, await residentMegabytes(service.runtime));
+        resident.push(await residentMegabytes(service.runtime));
       }
       visitors.stop();
       await Promise.all(clients);
-      await assert.rejects(readLog, /GET .*: 500/, "the database was away");
-      assert.deepEqual(Object.keys(visitors.statuses), ["202"]);
-      assert.ok(highest < early + 200, `${early} MB grew to ${highest} MB`);
+      await assert.rejects(readLog, /GET .*: 50[03]/, "the database was away");
+      const { 202: kept = 0, 503: refused = 0, ...others } = visitors.statuses;
+      assert.deepEqual(others, {}, "kept, or refused with 503");
+      assert.equal(kept, visitors.accepted.size);
+      const [early, middle, late] = [0, 0.5, 1].map((share) => resident[Math.floor((resident.length - 1) * share)]!);
+      const highest = Math.max(...resident);
+      test.diagnostic(`${kept} kept and ${refused} refused in ${AWAY + 5} s`);
+      test.diagnostic(
+        `resident MB: ${[early, middle, late].map((mb) => mb?.toFixed(0)).join(", ")}, at most ${highest.toFixed(0)}`,
+      );
+      assert.ok(highest < early! + 200, `${early} MB grew to ${highest} MB`);
+      const back = performance.now();
       unlock();
       await expectExactlyOnce(visitors);
+      test.diagnostic(`all arrived and were read back within ${((performance.now() - back) / 1000).toFixed(0)} s`);
     },
   );
 });
-
-/** Takes the write lock of the database file: every write of the Worker fails until it is given back. */
-async function lockDatabase(): Promise<() => void> {
-  const folder = join(state, "d1", "miniflare-D1DatabaseObject");
-  const file = (await readdir(folder)).find((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
-  assert.ok(file, "the database's file");
-  const database = new DatabaseSync(join(folder, file));
-  database.exec("begin immediate");
-  return () => {
-    database.exec("rollback");
-    database.close();
-  };
-}
 
 async function residentMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { OUTBOUND_CALL } from "../bench/raw-service.ts";
 
 export interface Call {
+  method: string;
   url: URL;
   headers: Headers;
   body: string;
@@ -11,6 +12,8 @@ export interface Call {
 
 export interface Answer {
   status: number;
+  headers?: Headers;
+  body?: string;
   /** Called once the answer is on its way. */
   onSent?: () => void;
 }
@@ -18,7 +21,7 @@ export interface Answer {
 export interface World {
   /** For `startRawService`. */
   outbound: string;
-  /** Calls to receivers, by what they answered; look-ups are not among them. */
+  /** Every call but the look-ups. */
   calls: Call[];
   /** Told of every look-up. */
   onLookUp: () => void;
@@ -45,9 +48,11 @@ export async function openWorld(): Promise<World> {
   };
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const described = JSON.parse(decodeURIComponent(String(request.headers[OUTBOUND_CALL]))) as {
+      method: string;
       url: string;
       headers: [string, string][];
     };
+    const { method } = described;
     const url = new URL(described.url);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -59,12 +64,13 @@ export async function openWorld(): Promise<World> {
       response.end(JSON.stringify({ Status: 0, TC: false, Answer: answers }));
       return;
     }
-    const call = { url, headers: new Headers(described.headers), body: Buffer.concat(chunks).toString() };
+    const call = { method, url, headers: new Headers(described.headers), body: Buffer.concat(chunks).toString() };
     world.calls.push(call);
     const answer: Answer | null = await world.answer(call);
     if (answer === null) return;
     response.statusCode = answer.status;
-    response.end(answer.onSent);
+    if (answer.headers) response.setHeaders(answer.headers);
+    response.end(answer.body ?? "", answer.onSent);
   }
   return world;
 }

@@ -1,0 +1,301 @@
+/** What must hold of the database, the receivers and the vendor, given the books of the load. */
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { Webhook } from "standardwebhooks";
+import type { Books, Creation } from "./mixed-load.ts";
+import { earned, FAILING, SOUND, type MixedWorld } from "./mixed-world.ts";
+import type { Call } from "./outside-world.ts";
+import type { Visitors } from "./visitors.ts";
+
+type Row = Record<string, string | number | null>;
+
+export interface Scene {
+  database: DatabaseSync;
+  world: MixedWorld;
+  books: Books;
+  visitors: Visitors;
+  calls: Call[];
+}
+
+function rows(database: DatabaseSync, sql: string): Row[] {
+  return database.prepare(sql).all() as Row[];
+}
+
+/** `sql` selects what is wrong. */
+function none(database: DatabaseSync, what: string, sql: string): void {
+  assert.deepEqual(
+    rows(database, sql).map((row) => ({ ...row })),
+    [],
+    what,
+  );
+}
+
+/** Rows by the values of a column. */
+function by(all: Row[], column: string): Map<string, Row[]> {
+  return Map.groupBy(all, (row) => String(row[column]));
+}
+
+export function checkClicks({ database, visitors }: Scene): void {
+  const landings = rows(database, "select payload ->> 'landing' as at from events where type = 'click'").map(({ at }) =>
+    String(at),
+  );
+  const found = new Set(landings);
+  assert.equal(landings.length, found.size, "no click twice");
+  assert.deepEqual(
+    [...visitors.accepted].filter((landing) => !found.has(landing)),
+    [],
+    "every 202 is in the log",
+  );
+  assert.deepEqual(
+    landings.filter((landing) => !visitors.sent.has(landing)),
+    [],
+    "nothing else is",
+  );
+}
+
+/** Purchases: each acknowledged one earned once what the rules say, each other one that or nothing. */
+export function checkPurchases({ database, books }: Scene): void {
+  const all = rows(
+    database,
+    `select c.*, coalesce(p.customer_email, p.provider_transaction_id) as key from commissions c
+      join payments p on p.id = c.payment_id where c.status <> 'rejected'`,
+  );
+  const commissions = by(all, "key");
+  const payments = by(
+    rows(
+      database,
+      "select coalesce(customer_email, provider_transaction_id) as key, * from payments where outcome is not 'merged'",
+    ),
+    "key",
+  );
+  for (const { provider, partner, key, base_cents, told, refund } of books.purchases) {
+    const isSure = told.some(({ acknowledged }) => acknowledged);
+    const made = payments.get(key) ?? [];
+    assert.ok(made.length <= 1 && (!isSure || made.length === 1), `payments of ${key}: ${made.length}`);
+    if (made.length === 0) continue;
+    const own = commissions.get(key) ?? [];
+    assert.equal(own.filter(({ kind }) => kind === "sale").length, 1, `one sale of ${key}`);
+    assert.ok(own.every(({ partner_id }) => partner_id === partner.id));
+    const sum = own.reduce((total, { amount_cents }) => total + Number(amount_cents), 0);
+    const possible = refund?.event.acknowledged ? [] : [earned(partner, provider, base_cents, 0)];
+    if (refund) possible.push(earned(partner, provider, base_cents, refund.cents));
+    assert.ok(possible.includes(sum), `${key} of ${partner.slug} earned ${sum}, not ${possible.join(" or ")}`);
+  }
+  assert.ok(payments.size <= books.purchases.length, "no payment that nobody made");
+}
+
+/** What the API was asked to make: acknowledged once, otherwise at most once; and never anything else. */
+export function checkCreations({ database, books, world }: Scene): void {
+  const made = {
+    partner: by(rows(database, "select slug, id from partners"), "slug"),
+    commission: by(rows(database, "select note, id from commissions where kind = 'manual'"), "note"),
+  };
+  const wanted = { partner: new Set(world.partners.map(({ slug }) => slug)), commission: new Set<string>() };
+  for (const { kind, mark, answer } of books.creations) {
+    if (kind !== "partner" && kind !== "commission") continue;
+    wanted[kind].add(mark);
+    const found = made[kind].get(mark) ?? [];
+    assert.ok(found.length <= 1 && (answer === null || found.length === 1), `${kind} ${mark}: ${found.length}`);
+    if (answer) assert.equal((JSON.parse(answer.body) as { id: string }).id, found[0]!["id"], "the one that was told");
+  }
+  for (const kind of ["partner", "commission"] as const) {
+    assert.deepEqual(
+      [...made[kind].keys()].filter((mark) => !wanted[kind].has(mark)),
+      [],
+      `no ${kind} of nobody`,
+    );
+  }
+  for (const { id } of world.partners) {
+    const own = books.patches.filter(({ partner_id }) => partner_id === id);
+    if (own.length === 0) continue;
+    const value = rows(database, `select first_name as value from partners where id = '${id}'`)[0]!["value"];
+    const last = own.findLastIndex(({ acknowledged }) => acknowledged);
+    const at = own.findLastIndex((patch) => patch.value === value);
+    assert.ok(at >= last, `the last acknowledged change of ${id} stands, or one after it`);
+    const told = rows(
+      database,
+      `select 1 from events where type = 'partner.updated' and payload ->> 'partner_id' = '${id}'`,
+    ).length;
+    // Two of the set-up: activated, and given an account.
+    const sure = 2 + own.filter(({ acknowledged }) => acknowledged).length;
+    assert.ok(told >= sure && told <= 2 + own.length, `${told} changes of ${id} told, ${sure} acknowledged`);
+  }
+}
+
+/** Every row has its events, none twice; the states they tell are the row's way. */
+export function checkAuditLog({ database, books }: Scene): void {
+  const events = rows(
+    database,
+    `select id, type, payload ->> 'partner_id' as partner_id, payload ->> 'commission_id' as commission_id,
+      payload ->> 'payout_id' as payout_id, payload ->> 'status' as status, payload ->> 'event_id' as event_id,
+      payload ->> 'amount_cents' as amount_cents from events where type <> 'click' order by id`,
+  );
+  const of = (kind: string, key: string) =>
+    by(
+      events.filter(({ type }) => String(type).startsWith(kind)),
+      key,
+    );
+
+  const partners = of("partner.created", "partner_id");
+  const ids = rows(database, "select id from partners").map(({ id }) => String(id));
+  assert.deepEqual([...partners.keys()].toSorted(), ids.toSorted(), "partner.created of every partner and no other");
+  assert.ok(
+    [...partners.values()].every((told) => told.length === 1),
+    "once each",
+  );
+
+  const WAY = ["pending", "approved", "paid"];
+  const commissions = of("commission.", "commission_id");
+  for (const { id, status, kind, amount_cents } of rows(database, "select * from commissions")) {
+    const told = commissions.get(String(id)) ?? [];
+    commissions.delete(String(id));
+    assert.equal(told.filter(({ type }) => type === "commission.created").length, 1, `${id} is created once`);
+    const way = WAY.slice(kind === "clawback" ? 1 : 0, WAY.indexOf(String(status)) + 1);
+    assert.deepEqual(new Set(told.map((event) => event["status"])), new Set(way), `the states of ${id}`);
+    if (status === "paid")
+      assert.equal(told.filter((event) => event["status"] === "paid").length, 1, `${id} is paid once`);
+    assert.ok(
+      told.some((event) => event["amount_cents"] === amount_cents),
+      `the amount of ${id} is told`,
+    );
+  }
+  assert.deepEqual([...commissions.keys()], [], "no event of a commission that is not there");
+
+  const payouts = of("payout.", "payout_id");
+  for (const { id, status } of rows(database, "select * from payouts")) {
+    const told = (payouts.get(String(id)) ?? []).map((event) => `${event["type"]} ${event["status"]}`);
+    payouts.delete(String(id));
+    const way = ["payout.generated pending", "payout.updated processing", "payout.paid paid"];
+    assert.deepEqual(told, way.slice(0, status === "paid" ? 3 : 1), `the states of ${id}`);
+  }
+  assert.deepEqual([...payouts.keys()], [], "no event of a payout that is not there");
+
+  const received = of("webhook.provider_", "event_id");
+  const sent = new Map(books.events().map((event) => [event.id, event]));
+  for (const event of sent.values()) {
+    const told = received.get(event.id)?.length ?? 0;
+    assert.ok(told <= 1 && (!event.acknowledged || told === 1), `${event.id} is told ${told} times`);
+  }
+  assert.deepEqual(
+    [...received.keys()].filter((id) => !sent.has(id)),
+    [],
+    "no vendor event that nobody sent",
+  );
+}
+
+export function checkCounters({ database }: Scene): void {
+  const differs = (what: string, counted: string, real: string) =>
+    none(
+      database,
+      what,
+      `select * from (select * from (${counted}) except select * from (${real}))
+        union all select * from (select * from (${real}) except select * from (${counted}))`,
+    );
+  differs(
+    "event_counts",
+    "select program_id, type, day, count from event_counts",
+    "select program_id, type, substr(created_at, 1, 10), count(*) from events group by 1, 2, 3",
+  );
+  differs(
+    "event_hours",
+    "select program_id, type, hour, count from event_hours",
+    "select program_id, type, substr(created_at, 1, 13), count(*) from events group by 1, 2, 3",
+  );
+  differs(
+    "click_counts",
+    "select program_id, partner_id, day, count from click_counts",
+    `select program_id, payload ->> 'partner_id', substr(created_at, 1, 10), count(*) from events where type = 'click'
+      group by 1, 2, 3`,
+  );
+  const lists = ["partners", "payments", "commissions", "payouts"].map(
+    (list) => `select program_id, '${list}' as list, ${list === "payments" ? "ifnull(outcome, '')" : "status"} as state,
+      count(*) as count from ${list} group by 1, 2, 3`,
+  );
+  differs(
+    "list_counts",
+    "select program_id, list, state, count from list_counts where count <> 0",
+    lists.join(" union all "),
+  );
+  differs(
+    "commission_count and amount of payouts",
+    "select id, commission_count, amount_cents from payouts",
+    "select payout_id, count(*), sum(amount_cents) from commissions where payout_id is not null group by 1",
+  );
+}
+
+/** Every outbound event reached every endpoint that answers, as it was committed; none that was not committed. */
+export function checkDeliveries({ database, world, calls }: Scene): void {
+  const messages = new Map(rows(database, "select * from messages").map((row) => [row["event_id"], row]));
+  none(
+    database,
+    "every event that is sent has its message",
+    `select id, type from events where type in ('partner.created', 'partner.updated', 'commission.created',
+      'payout.generated', 'payout.paid') and id not in (select event_id from messages)`,
+  );
+  none(
+    database,
+    "and every message its event",
+    "select event_id from messages where event_id not in (select id from events)",
+  );
+  for (const { id, url, secret } of world.endpoints) {
+    const own = rows(database, `select * from deliveries where endpoint_id = '${id}'`);
+    assert.deepEqual(own.map(({ event_id }) => event_id).toSorted(), [...messages.keys()].toSorted(), `once to ${url}`);
+    const got = calls.filter((call) => call.url.href === url);
+    const webhook = new Webhook(secret);
+    for (const { headers, body } of got) {
+      assert.equal(body, messages.get(headers.get("webhook-id")!)?.["body"], "what was committed is what is sent");
+      const timestamp = Number(headers.get("webhook-timestamp")) * 1_000;
+      assert.ok(Math.abs(timestamp - Date.now()) < 3_600_000);
+      assert.equal(
+        headers.get("webhook-signature"),
+        webhook.sign(headers.get("webhook-id")!, new Date(timestamp), body),
+      );
+      const hex = createHmac("sha256", secret).update(body).digest("hex");
+      assert.equal(headers.get("x-service-signature"), hex);
+    }
+    const reached = new Set(got.map(({ headers }) => headers.get("x-service-delivery-id")));
+    for (const row of own) {
+      if (url === SOUND) assert.equal(row["status"], "succeeded", `a delivery is stuck: ${JSON.stringify(row)}`);
+      if (url === FAILING)
+        assert.ok(row["status"] === "pending" && row["next_attempt_at"] !== null, JSON.stringify(row));
+      if (row["status"] === "succeeded") assert.ok(reached.has(String(row["id"])), `${row["id"]} was never sent`);
+    }
+  }
+}
+
+/** No money appears or goes: rows, payouts, the vendor's transfers and what the acknowledged answers said agree. */
+export function checkMoney({ database, world, books }: Scene): void {
+  const transfers = Map.groupBy(world.vendor.transfers, ({ transfer_group }) => transfer_group);
+  const payouts = rows(database, "select * from payouts");
+  for (const { id, status, amount_cents, reference } of payouts) {
+    const made = transfers.get(String(id)) ?? [];
+    transfers.delete(String(id));
+    assert.ok(status === "pending" || status === "paid", `${id} is ${status}`);
+    assert.deepEqual(
+      made.map(({ id: transfer, amount }) => [transfer, amount]),
+      status === "paid" ? [[reference, amount_cents]] : [],
+      `the transfer of ${id}`,
+    );
+  }
+  assert.deepEqual([...transfers.keys()], [], "no transfer of nothing");
+  none(
+    database,
+    "a commission is paid with its payout",
+    `select c.id, c.status, p.status from commissions c left join payouts p on p.id = c.payout_id
+      where (c.status = 'paid') <> (ifnull(p.status, '') = 'paid')`,
+  );
+  const status = new Map(rows(database, "select id, status from commissions").map((row) => [row["id"], row["status"]]));
+  const undone = [...books.approved].filter((id) => !["approved", "paid"].includes(String(status.get(id))));
+  assert.deepEqual(undone, [], "what was approved stays so");
+  const paid = new Map(payouts.map((row) => [row["id"], row["status"]]));
+  for (const { kind, mark, answer } of books.creations) {
+    if (kind === "pay" && answer?.status === 200) assert.equal(paid.get(mark), "paid", `${mark} was acknowledged`);
+    for (const { id } of kind === "payouts" ? generatedIn(answer) : [])
+      assert.ok(paid.has(id), `${id} was acknowledged`);
+  }
+}
+
+function generatedIn(answer: Creation["answer"]): { id: string }[] {
+  return answer ? (JSON.parse(answer.body) as { payouts: { id: string }[] }).payouts : [];
+}

@@ -1,0 +1,314 @@
+/** The mixed load, and the books on it: what was asked for, and what was acknowledged. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RawService } from "../bench/raw-service.ts";
+import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, signA } from "../support/provider-a.ts";
+import { adjustmentUpdated, bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { SECRET_A, SECRET_B, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
+import type { Chance } from "./random.ts";
+
+/** One purchase of one customer, and what the provider told of it. */
+export interface Purchase {
+  provider: "a" | "b";
+  partner: MixedPartner;
+  /** Provider A's customer e-mail, provider B's transaction: by which the service's rows are found. */
+  key: string;
+  base_cents: number;
+  /** Each of them tells the whole purchase. */
+  told: VendorEvent[];
+  refund: { event: VendorEvent; cents: number } | null;
+  refundEvent: (cents: number) => Omit<VendorEvent, "acknowledged" | "patient">;
+}
+
+export interface VendorEvent {
+  provider: "a" | "b";
+  id: string;
+  body: string;
+  acknowledged: boolean;
+  /** Whether the provider sends it again until it is acknowledged. */
+  patient: boolean;
+}
+
+/** A POST with an Idempotency-Key. */
+export interface Creation {
+  kind: "partner" | "commission" | "payouts" | "pay" | "approve";
+  path: string;
+  key: string;
+  body: string;
+  /** Slug, note or payout: by which what it made is found. */
+  mark: string;
+  patient: boolean;
+  answer: { status: number; body: string } | null;
+}
+
+export interface Patch {
+  partner_id: string;
+  value: string;
+  acknowledged: boolean;
+}
+
+export class Books {
+  readonly purchases: Purchase[] = [];
+  readonly creations: Creation[] = [];
+  readonly patches: Patch[] = [];
+  /** Ids of commissions whose approval was acknowledged. */
+  readonly approved = new Set<string>();
+  /** Answers that no kill explains. */
+  readonly unexpected: string[] = [];
+
+  events(): VendorEvent[] {
+    return this.purchases.flatMap(({ told, refund }) => [...told, ...(refund ? [refund.event] : [])]);
+  }
+}
+
+/** The process is gone, as the load sees it. */
+export class Gone extends Error {}
+
+interface Reply {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+export class Load {
+  readonly books = new Books();
+  readonly #world: MixedWorld;
+  readonly #chance: Chance;
+  #service: RawService;
+  #made = 0;
+
+  constructor(world: MixedWorld, chance: Chance, service: RawService) {
+    this.#world = world;
+    this.#chance = chance;
+    this.#service = service;
+  }
+
+  /** After a restart. */
+  moveTo(service: RawService): void {
+    this.#service = service;
+  }
+
+  /** Runs until the service is gone. */
+  async run(): Promise<void> {
+    const [first, second] = this.#world.partners;
+    const turns = [
+      ...Array.from({ length: 4 }, () => () => this.#pay()),
+      ...Array.from({ length: 2 }, () => () => this.#create()),
+      () => this.#patch(first!),
+      () => this.#patch(second!),
+      () => this.#payOut(),
+    ];
+    await Promise.all(turns.map((turn) => this.#untilGone(turn)));
+  }
+
+  async send(event: VendorEvent): Promise<void> {
+    const { provider, body } = event;
+    const signature =
+      provider === "a"
+        ? { "Provider-A-Signature": await signA(body, SECRET_A) }
+        : { "Provider-B-Signature": await signB(body, SECRET_B) };
+    const path = `/webhooks/provider_${provider}?program_id=${this.#world.program_id}`;
+    const { status } = await this.#ask("POST", path, body, signature, [200]);
+    if (status === 200) event.acknowledged = true;
+  }
+
+  /**
+   * Sends a creation, or sends it again: under its key it must give the first answer. Within a minute of the death of
+   * the request that took the key, it may also be told that that one still runs.
+   */
+  async ask(creation: Creation): Promise<void> {
+    const { path, key, body } = creation;
+    const reply = await this.#api("POST", path, body, { "Idempotency-Key": key }, [200, 201, 409]);
+    const { answer } = creation;
+    if (reply.status === 409 && answer === null) {
+      if (!/"(?:idempotency_conflict|invalid_transition)"/.test(reply.body)) this.#unexpected("POST", path, reply);
+      // A refusal that stands: somebody else has moved it.
+      if (reply.body.includes('"invalid_transition"')) creation.answer = { status: 409, body: "" };
+      return;
+    }
+    if (answer === null) creation.answer = { status: reply.status, body: reply.body };
+    else if (answer.status !== 409) {
+      const isSame = reply.status === answer.status && reply.body === answer.body;
+      if (!isSame || reply.headers.get("idempotent-replayed") !== "true") this.#unexpected("POST again", path, reply);
+    }
+  }
+
+  async #untilGone(turn: () => Promise<void>): Promise<void> {
+    try {
+      for (;;) await turn();
+    } catch (error) {
+      if (!(error instanceof Gone)) throw error;
+    }
+  }
+
+  /** A provider's turn: something new, or something again. */
+  async #pay(): Promise<void> {
+    const chance = this.#chance;
+    const { purchases } = this.books;
+    const open = this.books.events().filter(({ acknowledged, patient }) => !acknowledged && patient);
+    if (open.length > 0 && chance.happens(0.5)) return this.send(chance.of(open));
+    if (purchases.length > 0 && chance.happens(0.15)) return this.send(chance.of(chance.of(purchases).told));
+    const whole = purchases
+      .slice(-40)
+      .filter(({ told, refund }) => refund === null && told.every((one) => one.acknowledged));
+    if (whole.length > 0 && chance.happens(0.25)) {
+      const purchase = chance.of(whole);
+      const cents = chance.whole(1, Math.floor(purchase.base_cents / 3));
+      purchase.refund = { cents, event: this.#event(purchase.refundEvent(cents)) };
+      return this.send(purchase.refund.event);
+    }
+    const purchase = this.#purchase();
+    purchases.push(purchase);
+    await Promise.all(purchase.told.map((event) => this.send(event)));
+  }
+
+  #purchase(): Purchase {
+    const chance = this.#chance;
+    const partner = chance.of(this.#world.partners);
+    const amount = chance.whole(300, 99_999);
+    const base = { partner, base_cents: amount, refund: null };
+    if (chance.happens(0.5)) {
+      const transaction = uniqueId("txn_");
+      const event = transactionCompleted({
+        id: transaction,
+        ref: partner.slug,
+        program: this.#world.program_id,
+        amount,
+      });
+      return {
+        ...base,
+        provider: "b",
+        key: transaction,
+        told: [this.#event({ provider: "b", id: event.event_id, body: bodyOfB(event) })],
+        refundEvent: (cents) => {
+          const refund = adjustmentUpdated({ transaction, amount: cents });
+          return { provider: "b", id: refund.event_id, body: bodyOfB(refund) };
+        },
+      };
+    }
+    const email = `buyer${this.#made++}@shop.example`;
+    const payment_intent = uniqueId("pi_");
+    const ids = { ref: partner.slug, amount, email, customer: uniqueId("cus_") };
+    const events = [sessionCompleted({ ...ids, payment_intent })];
+    if (chance.happens(0.3)) {
+      // "A first subscription payment arrives twice at provider A" (contract §5).
+      const twice = { ...ids, subscription: uniqueId("sub_") };
+      const invoice = invoicePaid({ ...twice, billing_reason: "subscription_create", payment_intent });
+      events.splice(0, 1, sessionCompleted({ ...twice, invoice: invoice.data.object.id }), invoice);
+    }
+    return {
+      ...base,
+      provider: "a",
+      key: email,
+      told: events.map((event) => this.#event({ provider: "a", id: event.id, body: bodyOfA(event) })),
+      refundEvent: (cents) => {
+        const refund = chargeRefunded({ payment_intent, amount, refunded: cents });
+        return { provider: "a", id: refund.id, body: bodyOfA(refund) };
+      },
+    };
+  }
+
+  #event(event: Omit<VendorEvent, "acknowledged" | "patient">): VendorEvent {
+    return { ...event, acknowledged: false, patient: this.#chance.happens(0.5) };
+  }
+
+  async #create(): Promise<void> {
+    const chance = this.#chance;
+    const earlier = this.books.creations.filter(({ kind }) => kind === "partner" || kind === "commission");
+    const open = earlier.filter(({ answer, patient }) => answer === null && patient);
+    if (open.length > 0 && chance.happens(0.3)) return this.ask(chance.of(open));
+    const answered = earlier.filter(({ answer }) => answer !== null);
+    if (answered.length > 0 && chance.happens(0.2)) return this.ask(chance.of(answered));
+    const mark = `made${this.#made++}`;
+    const body = chance.happens(0.5)
+      ? { path: "/partners", body: { email: `${mark}@partners.example`, slug: mark } }
+      : {
+          path: "/commissions",
+          body: { partner_id: chance.of(this.#world.partners).id, amount_cents: chance.whole(1, 5_000), note: mark },
+        };
+    await this.ask(this.#creation(body.path === "/partners" ? "partner" : "commission", body.path, body.body, mark));
+  }
+
+  #creation(kind: Creation["kind"], path: string, body: unknown, mark: string): Creation {
+    const creation: Creation = {
+      kind,
+      path,
+      key: `${kind} ${mark} ${this.#made++}`,
+      body: JSON.stringify(body),
+      mark,
+      patient: this.#chance.happens(0.5),
+      answer: null,
+    };
+    this.books.creations.push(creation);
+    return creation;
+  }
+
+  /** One after another for each partner, so that the last value tells which of them were done. */
+  async #patch(partner: MixedPartner): Promise<void> {
+    const patch: Patch = { partner_id: partner.id, value: `Name ${this.#made++}`, acknowledged: false };
+    this.books.patches.push(patch);
+    await this.#api("PATCH", `/partners/${partner.id}`, JSON.stringify({ first_name: patch.value }), {}, [200]);
+    patch.acknowledged = true;
+    await sleep(this.#chance.whole(0, 30));
+  }
+
+  /** The owner's turn: approves, generates, pays. */
+  async #payOut(): Promise<void> {
+    const chance = this.#chance;
+    const { body } = await this.#api("GET", "/commissions?status=pending&per_page=30", undefined, {}, [200]);
+    const pending = (JSON.parse(body) as { data: { id: string; flagged: boolean }[] }).data;
+    const ids = pending.filter(({ flagged }) => !flagged && chance.happens(0.7)).map(({ id }) => id);
+    const [single, ...others] = ids;
+    if (single !== undefined) {
+      const reply = await this.#api("PATCH", `/commissions/${single}`, '{"status": "approved"}', {}, [200, 409]);
+      if (reply.status === 200) this.books.approved.add(single);
+    }
+    if (others.length > 0) {
+      const bulk = this.#creation("approve", "/commissions/bulk", { ids: others, status: "approved" }, "");
+      await this.ask(bulk);
+      const { data } = JSON.parse(bulk.answer?.body || '{"data": []}') as { data: { id: string; ok: boolean }[] };
+      for (const { id, ok } of data) if (ok) this.books.approved.add(id);
+    }
+    const generation = this.#creation("payouts", "/payouts/generate", {}, "");
+    await this.ask(generation);
+    const { payouts } = JSON.parse(generation.answer?.body || '{"payouts": []}') as { payouts: { id: string }[] };
+    for (const { id } of payouts) {
+      if (chance.happens(0.8)) await this.ask(this.#creation("pay", `/payouts/${id}/pay`, {}, id));
+    }
+    await sleep(chance.whole(0, 100));
+  }
+
+  #api(method: string, path: string, body: string | undefined, headers: Record<string, string>, expected: number[]) {
+    const authorization = `Bearer ${this.#world.api_key}`;
+    return this.#ask(method, `/api/v1${path}`, body, { authorization, ...headers }, expected);
+  }
+
+  async #ask(
+    method: string,
+    path: string,
+    body: string | undefined,
+    headers: Record<string, string>,
+    expected: number[],
+  ): Promise<Reply> {
+    let reply: Reply;
+    try {
+      const response = await fetch(this.#service.url + path, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        ...(body === undefined ? {} : { body }),
+      });
+      reply = { status: response.status, headers: response.headers, body: await response.text() };
+    } catch (error) {
+      throw new Gone("the service is gone", { cause: error });
+    }
+    if (!expected.includes(reply.status)) {
+      this.#unexpected(method, path, reply);
+      throw new Gone("an answer that nobody expected");
+    }
+    return reply;
+  }
+
+  #unexpected(method: string, path: string, reply: Reply): void {
+    this.books.unexpected.push(`${method} ${path}: ${reply.status} ${reply.body.slice(0, 300)}`);
+  }
+}

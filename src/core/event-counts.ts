@@ -30,9 +30,10 @@ export function addToCounts(rows: SQL): SQL {
 
 /**
  * How many events lie in a range, exactly and without counting them all (contract §8: "`total` is exact at any size and
- * cheap"): whole days, the hours and then the minutes beside them from the kept counts. Only what lies in a minute that
- * the range cuts, one at each end, is counted by its rows. So whatever the number of events it reads, of each type, one
- * row for every day, at most 23 for the hours and one for the minutes of each end, and the events of two minutes.
+ * cheap"): whole days, the hours and then the minutes beside them from the kept counts. Only of a minute that the
+ * range cuts, one at each end, the shorter part is counted by its rows. So whatever the number of events it reads, of
+ * each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the events of
+ * half a minute at each end.
  */
 export function totalOf(ctx: ProgramCtx, range: EventRange): SQL {
   const { from = 0, to = Number.POSITIVE_INFINITY } = range;
@@ -55,7 +56,7 @@ function countBetween(
   [unit, ...smaller]: readonly (typeof UNITS)[number][],
 ): SQL[] {
   if (from >= to) return [];
-  if (!unit) return [countRows(ctx, range, from, to)];
+  if (!unit) return countWithinMinute(ctx, range, from, to);
   const firstWhole = Math.ceil(from / unit.length) * unit.length;
   const afterWhole = Math.floor(to / unit.length) * unit.length;
   if (firstWhole > afterWhole) return countBetween(ctx, range, from, to, smaller);
@@ -83,6 +84,17 @@ function countMinutes(ctx: ProgramCtx, { type }: EventRange, from: number, to: n
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
     where h.program_id = ${ctx.programId} and h.hour = ${hour} ${type === undefined ? sql`` : sql`and h.type = ${type}`}
     and m.key >= ${iso(from).slice(14, 16)} ${isHour(to) ? sql`` : sql`and m.key < ${iso(to).slice(14, 16)}`})`;
+}
+
+/** The rows of a part of a minute; where that is the longer part, the rows that it leaves out. */
+function countWithinMinute(ctx: ProgramCtx, range: EventRange, from: number, to: number): SQL[] {
+  const minute = Math.floor(from / MINUTE) * MINUTE;
+  if (to - from <= MINUTE / 2) return [countRows(ctx, range, from, to)];
+  const leftOut = [
+    ...(minute < from ? [countRows(ctx, range, minute, from)] : []),
+    ...(to < minute + MINUTE ? [countRows(ctx, range, to, minute + MINUTE)] : []),
+  ];
+  return [sql`(${sql.join([countMinutes(ctx, range, minute, minute + MINUTE), ...leftOut], sql` - `)})`];
 }
 
 function countRows(ctx: ProgramCtx, { type }: EventRange, from: number, to: number): SQL {

@@ -19,14 +19,14 @@ export interface EventFilter extends PageRequest {
 /** The program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the pages. */
 export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<Page<AuditEvent>> {
   const { from, to } = filter;
-  const after = cursorId(filter);
   const { limit, offset } = window(filter);
+  // One upper bound: of two, the key would be searched by the first and all rows up to the other be read.
+  const before = [cursorId(filter), to === undefined ? null : firstIdAt("event", to)].filter((id) => id !== null);
   const matching = sql.join(
     [
       eventsOf(ctx, filter.type),
       ...(from === undefined ? [] : [sql`id >= ${firstIdAt("event", from)}`]),
-      ...(to === undefined ? [] : [sql`id < ${firstIdAt("event", to)}`]),
-      ...(after === null ? [] : [sql`id < ${after}`]),
+      ...(before.length === 0 ? [] : [sql`id < ${before.toSorted()[0]}`]),
     ],
     sql` and `,
   );

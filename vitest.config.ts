@@ -20,6 +20,9 @@ const bindings = {
 // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
 const queueProducers = { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } };
 const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, bindings } });
+// A second database, as `wrangler.toml` shows it in a comment.
+const d1Databases = { DB_1: "affiliate-program-1" };
+const twoDatabases = cloudflareTest({ wrangler, miniflare: { queueProducers, d1Databases, bindings } });
 // Bundled once, these load as a few modules in every runtime; file by file they are over a thousand.
 const packages = [
   ...["zod", "hono", "hono/body-limit", "hono/cookie", "hono/html", "hono/http-exception", "hono/jsx"],
@@ -32,6 +35,7 @@ const DEPLOYMENT_WIDE = [
   "test/integration/{click-flush,commissions-approve,endpoint-health,erasure,retention,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
 ];
+const SHARDED = "test/integration/shard*.test.ts";
 const setupFiles = ["./test/support/setup.ts"];
 
 export default defineConfig({
@@ -54,7 +58,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/{integration,conformance}/**/*.test.ts"],
-          exclude: DEPLOYMENT_WIDE,
+          exclude: [...DEPLOYMENT_WIDE, SHARDED],
           setupFiles,
           isolate: false,
         },
@@ -63,6 +67,12 @@ export default defineConfig({
         extends: true,
         plugins: [workers],
         test: { name: "deployment", include: DEPLOYMENT_WIDE, setupFiles },
+      },
+      // A deployment of two databases.
+      {
+        extends: true,
+        plugins: [twoDatabases],
+        test: { name: "shards", include: [SHARDED], setupFiles, isolate: false },
       },
       // Here the queue runs by itself.
       {

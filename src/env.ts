@@ -1,8 +1,11 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ProgramCtx, Ctx } from "./core/context.ts";
+import type { FurtherDatabases } from "./core/database.ts";
 
-/** The Worker's bindings: those of `wrangler.toml` and the secrets and options that a deployment sets. */
-export interface Bindings extends Omit<Cloudflare.Env, "ADMIN_TOKEN" | "ENCRYPTION_KEY"> {
+/** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
+export interface Bindings extends Omit<Cloudflare.Env, "ADMIN_TOKEN" | "ENCRYPTION_KEY">, FurtherDatabases {
+  /** The shard that new programs go to; 0 unless set. */
+  NEW_PROGRAM_SHARD?: string | number;
   /** Opens /admin; without it /admin answers 404. */
   ADMIN_TOKEN?: string;
   /** Base64 of 32 bytes; seals the secrets at rest. */
@@ -31,4 +34,6 @@ export interface AppEnv {
 /** A wake-up for one delivery; the row is the truth. */
 export interface DeliveryMessage {
   delivery_id: string;
+  /** The database that holds the row; absent for shard 0. */
+  shard?: number;
 }

@@ -1,8 +1,12 @@
 import { app } from "./app.ts";
+import type { Ctx } from "./core/context.ts";
+import { everyShard, onShard } from "./core/shards.ts";
 import type { Bindings } from "./env.ts";
 import { baseContext } from "./http/context.ts";
 import { runJobs } from "./jobs.ts";
-import { consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
+import { openSlots } from "./lib/slots.ts";
+import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
+import { consumeByShard } from "./outbound/shards.ts";
 import { queueWakeUps } from "./outbound/wake.ts";
 
 export { ClickCounter } from "./clicks/counter.ts";
@@ -13,25 +17,29 @@ export default {
   async queue(batch, env, execution) {
     // `deliveries-dead`, with the environment's name before it in all environments but production (wrangler.toml).
     const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
-    await consume(batch, outboundDeps(env, execution));
+    const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
+    const connections = openSlots(CONNECTIONS);
+    await consumeByShard(batch, (shard) => {
+      const ctx = onShard(base, shard);
+      return ctx && ((messages) => consume(messages, { ...outboundDeps(env, ctx, execution), connections }));
+    });
   },
 
   async scheduled({ cron }, env, execution) {
-    const ctx = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
-    await runJobs(cron, { env, ctx, outbound: outboundDeps(env, execution) });
+    const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
+    const contexts = everyShard(base);
+    await Promise.all(contexts.map((ctx) => runJobs(cron, { env, ctx, outbound: outboundDeps(env, ctx, execution) })));
   },
 } satisfies ExportedHandler<Bindings>;
 
-function outboundDeps(env: Bindings, execution: ExecutionContext): ConsumerDeps {
-  const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
-  const { db, sealer } = baseContext(env, Date.now(), waitUntil);
+function outboundDeps(env: Bindings, { db, shard, sealer }: Ctx, execution: ExecutionContext): ConsumerDeps {
   return {
     db,
     sealer,
     fetch: (url, init) => fetch(url, init),
     resolverUrl: env.DNS_RESOLVER_URL,
     now: Date.now,
-    wake: (wakeUps) => queueWakeUps(env.DELIVERIES, wakeUps),
-    waitUntil,
+    wake: (wakeUps) => queueWakeUps(env.DELIVERIES, wakeUps, shard),
+    waitUntil: (work) => execution.waitUntil(work),
   };
 }

@@ -13,6 +13,7 @@ import type { ConsumerDeps } from "./outbound/consumer.ts";
 import { disableFailingEndpoints } from "./outbound/health.ts";
 import { wakeDue } from "./outbound/sweep.ts";
 
+/** What a job works with: one database, of which there may be several. */
 export interface JobContext {
   env: Bindings;
   ctx: Ctx;
@@ -70,7 +71,10 @@ export function triggerOf(cron: string): keyof typeof JOBS | null {
   return day === "*" ? "daily" : "monthly";
 }
 
-/** Runs a cron's jobs side by side; one that fails stops no other. An unknown cron runs nothing. Both are logged. */
+/**
+ * Runs a cron's jobs for one database side by side; one that fails stops no other. An unknown cron runs nothing. Both
+ * are logged.
+ */
 export async function runJobs(cron: string, context: JobContext): Promise<void> {
   const trigger = triggerOf(cron);
   if (trigger === null) {
@@ -81,6 +85,11 @@ export async function runJobs(cron: string, context: JobContext): Promise<void> 
   const results = await Promise.allSettled(jobs.map(async (job) => job.run(context)));
   for (const [i, result] of results.entries()) {
     if (result.status === "fulfilled") continue;
-    logLine("error", { what: "job failed", job: jobs[i]?.name, reason: reasonOf(result.reason) });
+    logLine("error", {
+      what: "job failed",
+      job: jobs[i]?.name,
+      shard: context.ctx.shard,
+      reason: reasonOf(result.reason),
+    });
   }
 }

@@ -96,7 +96,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   if (statements.length === 0) return [];
   const results: unknown[] = await transact(ctx, statements);
   const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
-  if (wakeUps.length > 0) ctx.wake(wakeUps);
+  if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
   return occurrences.map(({ id }) => id);
 }
 

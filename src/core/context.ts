@@ -1,6 +1,7 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { runBatch, type Database, type Rows, type Statement } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
+import type { Databases } from "../db/shards.ts";
 import { AppError } from "../lib/errors.ts";
 
 export type Program = InferSelectModel<typeof programs>;
@@ -14,13 +15,17 @@ export type Actor = "api" | "operator" | "provider" | "system" | "owner" | "part
  * core reads a clock.
  */
 export interface Ctx {
+  /** The database of `shard`. */
   db: Database;
+  shard: number;
+  /** The deployment's other databases (`core/shards.ts`). */
+  databases: Databases;
   now: number;
   actor: Actor;
   /** Seals and opens secrets at rest. */
   sealer: Sealer;
-  /** Puts wake-ups for these deliveries on the queue; losing them loses nothing, the sweep finds the rows. */
-  wake: (delivery_ids: string[]) => void;
+  /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
+  wake: (delivery_ids: string[], shard: number) => void;
 }
 
 /** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */

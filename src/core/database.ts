@@ -1,2 +1,9 @@
-/** How the layers above core come to a database; which one holds a program is told in one place, `db/client.ts`. */
-export { databaseFor } from "../db/client.ts";
+/** How the layers above core come to a database; which one holds a program is told in one place, `db/shards.ts`. */
+export {
+  boundShards,
+  databaseFor,
+  databasesOf,
+  isBound,
+  type DatabaseBindings,
+  type FurtherDatabases,
+} from "../db/shards.ts";

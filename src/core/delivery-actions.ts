@@ -35,7 +35,12 @@ export async function rotateSecret(
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
     const made = { endpoint: { ...before, ...change }, secret };
-    const unchanged = and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at));
+    // The secret too: it may have been sealed anew under another key meanwhile (`core/reseal.ts`).
+    const unchanged = and(
+      live(ctx, id),
+      eq(webhookEndpoints.updated_at, before.updated_at),
+      eq(webhookEndpoints.secret, before.secret),
+    );
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(webhookEndpoints).set(change).where(unchanged), expect: 1 }],
       occurrences: [endpointOccurrence("webhook_endpoint.updated", made.endpoint, { reason: "secret_rotated" })],
@@ -148,7 +153,8 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
       result,
     });
     // Enough to fill the lane; each attempt that ends takes the next.
-    ctx.wake(made.slice(0, MAX_IN_FLIGHT).map((delivery) => delivery.id));
+    const woken = made.slice(0, MAX_IN_FLIGHT).map((delivery) => delivery.id);
+    ctx.wake(woken, ctx.shard);
     return result;
   });
 }
@@ -196,7 +202,7 @@ async function begin(
     occurrences: [],
     result,
   });
-  ctx.wake([id]);
+  ctx.wake([id], ctx.shard);
   return result;
 }
 

@@ -1,12 +1,18 @@
 import { sql } from "drizzle-orm";
 import type { Ctx } from "./context.ts";
+import { everyShard } from "./shards.ts";
 
-/** True when the database answers a trivial read. */
-export async function isReachable(ctx: Ctx): Promise<boolean> {
-  try {
-    await ctx.db.run(sql`select 1`);
-    return true;
-  } catch {
-    return false;
-  }
+/** The shards whose database does not answer a trivial read; none where all is well. */
+export async function unreachableShards(ctx: Ctx): Promise<number[]> {
+  const checked = await Promise.all(
+    everyShard(ctx).map(async ({ db, shard }) => {
+      try {
+        await db.run(sql`select 1`);
+        return [];
+      } catch {
+        return [shard];
+      }
+    }),
+  );
+  return checked.flat();
 }

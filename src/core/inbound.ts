@@ -1,14 +1,16 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { providerEvents, payments, programs } from "../db/schema.ts";
 import type { Fact } from "../domain/fact.ts";
 import type { Outcome } from "../domain/payment.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import { shardOfProgram } from "../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../providers/provider.ts";
 import { newId } from "../lib/id.ts";
 import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
-import type { Ctx, Program, ProgramCtx } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import { recordFacts, unsettledAmong, type PaymentKey } from "./facts.ts";
 import { settle, type Closing } from "./ledger.ts";
+import { askAll, onShard } from "./shards.ts";
 
 /** What an event came to, besides the outcome of the payment it speaks of. */
 export type EventOutcome = Outcome | "adjusted" | "waiting" | "flagged" | "remembered" | "linked" | "ignored";
@@ -134,27 +136,40 @@ function eventOutcome(event: OpenEvent, outcome: Outcome | null, concerned: numb
 }
 
 /**
- * The program an inbound request belongs to: the claimed one, else the one of the stored payment or subscription that
- * it names. The claim chooses only which secret is tried (contract §5).
+ * The program an inbound request belongs to, bound to its database: the claimed one, else the one of the stored payment
+ * or subscription that it names. The claim chooses only which secret is tried (contract §5).
+ * @throws where the program may be in a database that failed.
  */
 export async function findClaimedProgram(
   ctx: Ctx,
   provider: ProviderName,
   claim: ClaimedOwner,
   fallback: string | null,
-): Promise<Program | null> {
+): Promise<ProgramCtx | null> {
   const { transaction_id, subscription_id } = claim;
   const named = claim.program_id ?? fallback;
-  const id =
-    named !== null
-      ? sql`${named}`
-      : sql`(select program_id from payments where provider = ${provider}
-          and (provider_transaction_id = ${transaction_id} or subscription_id = ${subscription_id}) limit 1)`;
+  if (named !== null) {
+    const on = onShard(ctx, shardOfProgram(named));
+    return on && findProgramBy(on, sql`${named}`);
+  }
+  const { said, failure } = await askAll(ctx, (on) =>
+    findProgramBy(
+      on,
+      sql`(select program_id from payments where provider = ${provider}
+        and (provider_transaction_id = ${transaction_id} or subscription_id = ${subscription_id}) limit 1)`,
+    ),
+  );
+  const found = said.find(({ answer }) => answer !== null);
+  if (!found && failure) throw failure.reason;
+  return found?.answer ?? null;
+}
+
+async function findProgramBy(ctx: Ctx, id: SQL): Promise<ProgramCtx | null> {
   const [program] = await ctx.db
     .select()
     .from(programs)
     .where(sql`${programs.id} = ${id}`);
-  return program ?? null;
+  return program ? forProgram(ctx, program) : null;
 }
 
 /** Finishes events and payments that a crash left open; run by the sweep. Returns how many it touched. */

@@ -1,8 +1,8 @@
-import { and, desc, eq, lt, sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { programs, sessions } from "../db/schema.ts";
 import type { Attribution } from "../domain/program.ts";
+import { keyOn, programIdOn, shardOfProgram } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
@@ -11,6 +11,7 @@ import { commit, type Write } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
 import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
+import { onShard } from "./shards.ts";
 import { nextStamp } from "./stamps.ts";
 
 export interface ProgramInput {
@@ -39,12 +40,15 @@ export interface ProgramWithKey {
   api_key: string;
 }
 
-/** Creates a program with its first API key; the settings not given take the interface's defaults. */
+/**
+ * Creates a program with its first API key, in the database of the context; the settings not given take the interface's
+ * defaults.
+ */
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const stamp = iso(ctx.now);
   const program: Program = {
-    id: newId("program", ctx.now),
+    id: programIdOn(ctx.shard, newId("program", ctx.now)),
     name: input.name,
     owner_email: input.owner_email,
     domain: input.domain ?? null,
@@ -55,7 +59,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     cookie_days: 60,
     attribution: "last",
     auto_approve_days: null,
-    shard: 0,
+    shard: ctx.shard,
     ...columns,
     provider_a_webhook_secret: null,
     provider_a_webhook_secret_previous: null,
@@ -76,28 +80,13 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
   return { program, api_key };
 }
 
-/** All programs of the deployment, newest first; for its operator. */
-export async function listPrograms(ctx: Ctx, request: PageRequest): Promise<Page<Program>> {
-  const after = cursorId(request);
-  const { limit, offset } = window(request);
-  const [rows, [counted]] = await runBatch(ctx.db, [
-    ctx.db
-      .select()
-      .from(programs)
-      .where(after ? lt(programs.id, after) : undefined)
-      .orderBy(desc(programs.id))
-      .limit(limit)
-      .offset(offset),
-    ctx.db.select({ total: sql<number>`count(*)` }).from(programs),
-  ]);
-  return pageOf(request, rows, counted?.total ?? 0, (row) => row);
-}
-
-/** The program with this id; for its operator. */
-export async function findProgram(ctx: Ctx, id: string): Promise<Program> {
-  const [[program]] = await runBatch(ctx.db, [ctx.db.select().from(programs).where(eq(programs.id, id))]);
+/** The program with this id, bound to its database; for its operator. */
+export async function findProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
+  const on = onShard(ctx, shardOfProgram(id));
+  if (!on) throw notFound("program");
+  const [[program]] = await runBatch(on.db, [on.db.select().from(programs).where(eq(programs.id, id))]);
   if (!program) throw notFound("program");
-  return program;
+  return forProgram(on, program);
 }
 
 export async function getProgram(ctx: ProgramCtx): Promise<Program> {
@@ -187,9 +176,9 @@ export function touchApiKey(ctx: Ctx, program: Program): Promise<unknown> | null
 
 const KEY_BYTES = 32;
 
-/** `sk_` + 43 url-safe characters; only its hash is kept, and four characters to tell it by (contract §3). */
-async function newApiKey(ctx: Ctx) {
-  const api_key = `sk_${randomToken(KEY_BYTES)}`;
+/** `sk_` + 43 url-safe characters, before them the shard where it is not 0; only its hash is kept, and four characters to tell it by (contract §3). */
+async function newApiKey(ctx: Pick<Ctx, "now" | "shard">) {
+  const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));
   const columns = {
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),

@@ -1,12 +1,14 @@
 import { and, eq, sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { partners, programs, sessions } from "../db/schema.ts";
+import { shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { DAY, HOUR, iso } from "../lib/time.ts";
 import { commit, type Occurrence, type Write } from "./commit.ts";
 import { forProgram, type Ctx, type Program } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
 import { partnerOccurrence, wakeWaitingPayments, type Partner } from "./partners.ts";
+import { onShard } from "./shards.ts";
 import type { Audience, Identity } from "./sign-in.ts";
 import { nextStamp } from "./stamps.ts";
 
@@ -24,6 +26,8 @@ export interface OpenedSession {
 
 /** A session in force: the program it acts for, and for a partner's session the partner. */
 export interface Session {
+  /** Over the database of the session, which is that of its program. */
+  ctx: Ctx;
   record: InferSelectModel<typeof sessions>;
   program: Program;
   partner: Partner | null;
@@ -33,17 +37,22 @@ export interface SessionProof {
   email: string;
   /** When the address was proven (ms): a session made by switching lives no longer for it. */
   proven_at: number;
-  /** What the new session replaces or uses up; it stands or falls with it. */
+  /** What the new session replaces or uses up, in the database `shard`; the session stands or falls with it. */
   before: Write;
+  shard: number;
 }
 
 /**
- * Opens a session under a new token. In the same transaction: what it uses up, the partner's `invited` turning `active`,
- * and the audit event `partner.signed_in`.
+ * Opens a session under a new token, in the database of the identity. In the same transaction: what it uses up, the
+ * partner's `invited` turning `active`, and the audit event `partner.signed_in`. Where the proof stands in another
+ * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
  * @throws {CommitConflict} when the proof was used up, or the partner deactivated, at the same moment; nothing is written.
  */
-export async function openSession(ctx: Ctx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
+export async function openSession(base: Ctx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
   const { audience, program_id, partner_id } = identity;
+  const ctx = onShard(base, shardOfProgram(program_id));
+  const proven = onShard(base, proof.shard);
+  if (!ctx || !proven) throw new Error("an identity names a database that is not bound");
   const [[program], [partner]] = await runBatch(ctx.db, [
     ctx.db.select().from(programs).where(eq(programs.id, program_id)),
     ctx.db
@@ -53,14 +62,15 @@ export async function openSession(ctx: Ctx, identity: Identity, proof: SessionPr
   ]);
   if (!program) throw new Error("an identity names a program that is not there");
   const bound = forProgram({ ...ctx, actor: audience }, program);
-  const token = randomToken(TOKEN_BYTES);
+  const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const expires_at = iso(proof.proven_at + SESSION_LIFETIME[audience]);
   const allowed =
     partner_id === null
       ? sql`programs where id = ${program_id} and lower(owner_email) = ${proof.email}`
       : sql`partners where id = ${partner_id} and status <> 'deactivated' and lower(email) = ${proof.email}`;
+  const isHere = proven.shard === ctx.shard;
   const writes: Write[] = [
-    proof.before,
+    ...(isHere ? [proof.before] : []),
     {
       statement: ctx.db.run(sql`insert into sessions
           (token_hash, audience, email, program_id, partner_id, created_at, expires_at)
@@ -89,6 +99,7 @@ export async function openSession(ctx: Ctx, identity: Identity, proof: SessionPr
     );
     occurrences.push(partnerOccurrence("partner.updated", activated));
   }
+  if (!isHere) await commit(forProgram(proven, program), { writes: [proof.before], occurrences: [] });
   await commit(bound, { writes, occurrences });
   if (partner && isFirst) await settleWaiting(bound, partner.id);
   return { token, audience, expires_at };
@@ -98,7 +109,9 @@ export async function openSession(ctx: Ctx, identity: Identity, proof: SessionPr
  * The session of a cookie's token, in one round trip; null when it is unknown, expired or ended. A session whose partner
  * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still stands.
  */
-export async function readSession(ctx: Ctx, token: string): Promise<Session | null> {
+export async function readSession(base: Ctx, token: string): Promise<Session | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
   const token_hash = await sha256Hex(token);
   const live = and(eq(sessions.token_hash, token_hash), sql`${sessions.expires_at} > ${iso(ctx.now)}`);
   const of = (column: "program_id" | "partner_id") =>
@@ -116,14 +129,16 @@ export async function readSession(ctx: Ctx, token: string): Promise<Session | nu
   ]);
   if (!record || !program) return null;
   if (record.audience === "owner") {
-    return program.owner_email.toLowerCase() === record.email ? { record, program, partner: null } : null;
+    return program.owner_email.toLowerCase() === record.email ? { ctx, record, program, partner: null } : null;
   }
   if (!partner || partner.status === "deactivated" || partner.email.toLowerCase() !== record.email) return null;
-  return { record, program, partner };
+  return { ctx, record, program, partner };
 }
 
 /** Ends a session; ending one that is not there is no error. */
-export async function endSession(ctx: Ctx, token: string): Promise<void> {
+export async function endSession(base: Ctx, token: string): Promise<void> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return;
   await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
 }
 
@@ -131,10 +146,11 @@ export async function endSession(ctx: Ctx, token: string): Promise<void> {
  * Acts as another identity of the same address, under a new token; the old session ends. Null when the proof is too old
  * for that identity: then a new link is needed.
  */
-export async function switchSession(ctx: Ctx, session: Session, identity: Identity): Promise<OpenedSession | null> {
-  const { record } = session;
+export async function switchSession(base: Ctx, session: Session, identity: Identity): Promise<OpenedSession | null> {
+  const { ctx, record } = session;
   const proven_at = Date.parse(record.created_at);
-  if (proven_at + SESSION_LIFETIME[identity.audience] <= ctx.now) return null;
+  if (proven_at + SESSION_LIFETIME[identity.audience] <= base.now) return null;
   const end = ctx.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
-  return openSession(ctx, identity, { email: record.email, proven_at, before: { statement: end, expect: 1 } });
+  const { shard } = ctx;
+  return openSession(base, identity, { email: record.email, proven_at, shard, before: { statement: end, expect: 1 } });
 }

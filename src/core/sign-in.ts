@@ -1,12 +1,14 @@
 import { and, desc, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { partners, programs, sessions, signInLinks } from "../db/schema.ts";
+import { ageOfProgramId, shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { iso, MINUTE } from "../lib/time.ts";
 import type { Ctx, Statement } from "./context.ts";
 import { untilWon } from "./races.ts";
 import { openSession, type OpenedSession } from "./sessions.ts";
+import { askAll, onShard } from "./shards.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
 /** "at most 5 per address per 15 minutes" (contract §11). */
@@ -34,14 +36,19 @@ export interface SignInLink {
 /**
  * A one-time link for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an address that
  * nobody here has; its request is counted all the same, so that no answer tells which addresses are known.
+ *
+ * The link stands in the database of the newest program that the address owns, else of the newest partner with it, and
+ * there its requests are counted; those of unknown addresses in the first database that answers.
  * @throws `rate_limited` for the sixth link of an address within 15 minutes (contract §11).
  */
 export async function requestLink(
-  ctx: Ctx,
+  base: Ctx,
   address: string,
 ): Promise<{ link: SignInLink; identities: Identity[] } | null> {
   const email = address.toLowerCase();
-  const identities = await identitiesOf(ctx, email);
+  const { identities, reachable } = await askIdentities(base, email);
+  const home = identities[0] ? shardOfProgram(identities[0].program_id) : reachable[0];
+  const ctx = onShard(base, home ?? 0) ?? base;
   const { link, row } = await newLink(ctx, email, identities[0]);
   const recent = sql`select count(*) from sign_in_links where email = ${email}
     and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
@@ -63,10 +70,13 @@ export async function requestLink(
  * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail (contract
  * §3). @throws `not_found` when no program has this owner.
  */
-export async function createOwnerLink(ctx: Ctx, address: string): Promise<SignInLink> {
+export async function createOwnerLink(base: Ctx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
-  const owned = (await identitiesOf(ctx, email)).find(({ audience }) => audience === "owner");
-  if (!owned) throw notFound("owner");
+  const { identities, failure } = await askIdentities(base, email);
+  const owned = identities.find(({ audience }) => audience === "owner");
+  if (!owned && failure) throw failure.reason;
+  const ctx = owned && onShard(base, shardOfProgram(owned.program_id));
+  if (!ctx) throw notFound("owner");
   const { link, row } = await newLink(ctx, email, owned);
   await runBatch(ctx.db, [ctx.db.insert(signInLinks).values(row)]);
   return link;
@@ -85,7 +95,9 @@ export type Confirmation =
  * Uses a link up, exactly once, and opens a new session for it (contract §11). `as` chooses among several identities by
  * their `identityKey`. A partner's first sign-in turns `invited` into `active`.
  */
-export async function confirmLink(ctx: Ctx, token: string, as: string | null): Promise<Confirmation> {
+export async function confirmLink(base: Ctx, token: string, as: string | null): Promise<Confirmation> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return { outcome: "link_refused" };
   const token_hash = await sha256Hex(token);
   const usable = and(
     eq(signInLinks.token_hash, token_hash),
@@ -101,20 +113,44 @@ export async function confirmLink(ctx: Ctx, token: string, as: string | null): P
   return untilWon(async () => {
     const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(usable)]);
     if (!link) return { outcome: "link_refused" };
-    const identities = await identitiesOf(ctx, link.email);
+    const { identities, failure } = await askIdentities(base, link.email);
     if (identities.length === 0) {
+      // Whoever it is may be in the database that did not answer: the link stays good.
+      if (failure) throw failure.reason;
       await runBatch(ctx.db, [spend()]);
       return { outcome: "nobody" };
     }
     const chosen = as === null && identities.length === 1 ? identities[0] : findIdentity(identities, as);
     if (!chosen) return { outcome: "choose", identities };
-    const proof = { email: link.email, proven_at: ctx.now, before: { statement: spend(), expect: 1 } };
-    return { outcome: "signed_in", session: await openSession(ctx, chosen, proof) };
+    const { shard } = ctx;
+    const proof = { email: link.email, proven_at: ctx.now, shard, before: { statement: spend(), expect: 1 } };
+    return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
   });
 }
 
-/** Everyone an address can sign in as: programs it owns, then partners that are not deactivated; newest first. */
+/**
+ * Everyone an address can sign in as, in any database that answers: programs it owns, then partners that are not
+ * deactivated; newest first.
+ */
 export async function identitiesOf(ctx: Ctx, email: string): Promise<Identity[]> {
+  return (await askIdentities(ctx, email)).identities;
+}
+
+/** `reachable` are the shards that have answered; `failure` tells that others have not. */
+async function askIdentities(ctx: Ctx, email: string) {
+  const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
+  const found = said.flatMap(({ answer }) => answer);
+  const identities = said.length === 1 ? found : found.toSorted(ownersFirst);
+  return { identities, reachable: said.map(({ ctx: on }) => on.shard), failure };
+}
+
+function ownersFirst(a: Identity, b: Identity): number {
+  if (a.audience !== b.audience) return a.audience === "owner" ? -1 : 1;
+  const age = (one: Identity) => one.partner_id ?? ageOfProgramId(one.program_id);
+  return age(a) < age(b) ? 1 : -1;
+}
+
+async function readIdentities(ctx: Ctx, email: string): Promise<Identity[]> {
   const [owned, joined] = await runBatch(ctx.db, [
     ctx.db
       .select({ program_id: programs.id, program_name: programs.name })
@@ -152,7 +188,7 @@ export function forgetSignIns(ctx: Pick<Ctx, "db" | "now">): Statement[] {
 }
 
 async function newLink(ctx: Ctx, email: string, identity: Identity | undefined) {
-  const token = randomToken(TOKEN_BYTES);
+  const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const row = {
     token_hash: await sha256Hex(token),
     audience: identity?.audience ?? ("partner" as const),

@@ -41,3 +41,8 @@ export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedA
   if (attempt_number < 1 || delay === undefined) return { status: "failed", next_attempt_at_ms: null };
   return { status: "pending", next_attempt_at_ms: started_at_ms + delay };
 }
+
+/** What a wake-up for a delivery says on the queue: its id, and the shard that holds it where that is not 0. */
+export function wakeUpMessage(delivery_id: string, shard: number): { delivery_id: string; shard?: number } {
+  return shard === 0 ? { delivery_id } : { delivery_id, shard };
+}

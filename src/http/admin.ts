@@ -1,11 +1,17 @@
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import * as z from "zod";
-import { forProgram } from "../core/context.ts";
-import { createProgram, findProgram, listPrograms, regenerateApiKey, type ProgramWithKey } from "../core/programs.ts";
+import type { Ctx } from "../core/context.ts";
+import { listPrograms } from "../core/program-list.ts";
+import { createProgram, findProgram, regenerateApiKey, type ProgramWithKey } from "../core/programs.ts";
+import { resealAll } from "../core/reseal.ts";
+import { onShard } from "../core/shards.ts";
 import { createOwnerLink } from "../core/sign-in.ts";
 import { viewProgram } from "../core/views.ts";
 import type { AppEnv } from "../env.ts";
+import { AppError } from "../lib/errors.ts";
 import { currency, domain, programName } from "./api/programs.ts";
+import { nothing, optionalJson } from "./optional-json.ts";
+import { newProgramShard } from "./new-program-shard.ts";
 import { email, jsonBody, pageQuery, query, requireJson } from "./validate.ts";
 
 export const programCreate = z.strictObject({
@@ -25,19 +31,27 @@ function viewWithKey({ program, api_key }: ProgramWithKey) {
 /** `/admin`: the operator's endpoints (contract §3). */
 export const admin = new Hono<AppEnv>()
   .post("/programs", requireJson, jsonBody(programCreate), async (c) => {
-    const made = await createProgram(c.var.base, c.req.valid("json"));
+    const made = await createProgram(newProgramContext(c), c.req.valid("json"));
     return c.json(viewWithKey(made), 201);
   })
   .get("/programs", query(pageQuery), async (c) => {
     const page = await listPrograms(c.var.base, c.req.valid("query"));
     return c.json({ ...page, data: page.data.map(viewProgram) });
   })
-  .post("/programs/:id/api-key", async (c) => {
-    const { base } = c.var;
-    const program = await findProgram(base, c.req.param("id"));
-    return c.json(viewWithKey(await regenerateApiKey(forProgram(base, program))), 201);
+  .post("/programs/:id/api-key", optionalJson(nothing), async (c) => {
+    const program = await findProgram(c.var.base, c.req.param("id"));
+    return c.json(viewWithKey(await regenerateApiKey(program)), 201);
   })
   .post("/sign-in-links", requireJson, jsonBody(linkCreate), async (c) => {
     const { token, expires_at } = await createOwnerLink(c.var.base, c.req.valid("json").email);
     return c.json({ url: `${new URL(c.req.url).origin}/sign-in?token=${token}`, expires_at }, 201);
-  });
+  })
+  .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.base)));
+
+/** Over the database that new programs go to; a deployment that names none is told so, for its operator mends it. */
+function newProgramContext(c: Context<AppEnv>): Ctx {
+  const chosen = newProgramShard(c.env);
+  const ctx = "shard" in chosen ? onShard(c.var.base, chosen.shard) : null;
+  if (ctx) return ctx;
+  throw new AppError("storage_unavailable", "problem" in chosen ? chosen.problem : "The database is not bound.");
+}

@@ -1,6 +1,8 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { forApiKey } from "../core/context.ts";
+import { forApiKey, type Program } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
+import { onShard } from "../core/shards.ts";
+import { shardOfKey } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
@@ -10,7 +12,8 @@ const RETRY_AFTER_SECONDS = 60;
 
 /**
  * Binds the request to the program of its API key (interface, "Authentication"). Only the key's hash is compared, in
- * the database, together with the request's first read; so a regenerated key is dead on the very next request.
+ * the database, together with the request's first read; so a regenerated key is dead on the very next request. The key
+ * tells which database that is.
  * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (contract §2).
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {
@@ -23,10 +26,17 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
     if (!(await c.env.RATE_LIMIT_API.limit({ key: hash })).success) {
       throw new AppError("rate_limited", "Too many requests with this key.", { retryAfter: RETRY_AFTER_SECONDS });
     }
-    const ctx = forApiKey({ ...c.var.base, actor: "api" }, hash, (program) => {
-      const touch = touchApiKey(c.var.base, program);
-      if (touch) c.executionCtx.waitUntil(touch);
-    });
+    const on = onShard(c.var.base, shardOfKey(key));
+    if (!on) {
+      await countFailure(c);
+      throw new AppError("unauthorized", "The API key is not valid.");
+    }
+    const onFound = (program: Program) => {
+      const touch = touchApiKey(on, program);
+      // The next request notes it where this one cannot.
+      if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
+    };
+    const ctx = forApiKey({ ...on, actor: "api" }, hash, onFound);
     const read = ctx.read;
     ctx.read = async (...statements) => {
       try {

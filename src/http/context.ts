@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Ctx } from "../core/context.ts";
-import { databaseFor } from "../core/database.ts";
+import { databaseFor, databasesOf } from "../core/database.ts";
+import { wakeUpMessage } from "../domain/delivery.ts";
 import type { AppEnv, Bindings, DeliveryMessage } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { SecretSealer } from "../lib/seal.ts";
@@ -21,24 +22,30 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** A context over the deployment's bindings; `waitUntil` keeps work alive after the reply. */
+/**
+ * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply. It begins at shard 0, from
+ * which `core/shards.ts` leads to the others.
+ */
 export function baseContext(env: Bindings, now: number, waitUntil: (work: Promise<unknown>) => void): Ctx {
   return {
     db: databaseFor(env),
+    shard: 0,
+    databases: databasesOf(env),
     now,
     actor: "system",
     sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
-    wake: (delivery_ids) => waitUntil(wakeDeliveries(env, delivery_ids)),
+    wake: (delivery_ids, shard) => waitUntil(wakeDeliveries(env, delivery_ids, shard)),
   };
 }
 
 const MAX_MESSAGES = 100;
 
 /** A lost wake-up loses nothing: the sweep finds the row. So a failing queue is logged, never an error of the caller. */
-async function wakeDeliveries(env: Bindings, delivery_ids: string[]): Promise<void> {
+async function wakeDeliveries(env: Bindings, delivery_ids: string[], shard: number): Promise<void> {
   try {
     for (let i = 0; i < delivery_ids.length; i += MAX_MESSAGES) {
-      const bodies: DeliveryMessage[] = delivery_ids.slice(i, i + MAX_MESSAGES).map((delivery_id) => ({ delivery_id }));
+      const chunk = delivery_ids.slice(i, i + MAX_MESSAGES);
+      const bodies = chunk.map((delivery_id): DeliveryMessage => wakeUpMessage(delivery_id, shard));
       await env.DELIVERIES.sendBatch(bodies.map((body) => ({ body })));
     }
   } catch (error) {

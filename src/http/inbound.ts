@@ -1,5 +1,5 @@
 import { Hono, type Context } from "hono";
-import { forProgram, type Program, type ProgramCtx } from "../core/context.ts";
+import type { Ctx, Program } from "../core/context.ts";
 import { findClaimedProgram, receiveEvent } from "../core/inbound.ts";
 import { providerSecrets } from "../core/provider-secrets.ts";
 import type { AppEnv } from "../env.ts";
@@ -23,14 +23,14 @@ export const inbound = new Hono<AppEnv>()
 async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response> {
   const body = await readBody(c.req.raw, BODY_LIMIT);
   if (!body) throw new AppError("payload_too_large", "The body is at most 1 MiB.");
-  const { base } = c.var;
+  const base: Ctx = { ...c.var.base, actor: "provider" };
   const json = parseJson(body);
   const claim = provider.claimedOwner(json.ok ? json.value : null);
-  const program = await orUnavailable(() =>
+  const ctx = await orUnavailable(() =>
     findClaimedProgram(base, provider.name, claim, c.req.query("program_id") ?? null),
   );
-  if (!program) throw notFound("program");
-  await verified(c, provider, program, body);
+  if (!ctx) throw notFound("program");
+  await verified(c, provider, ctx.program, body);
   if (!json.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
   const parsed = provider.parse(json.value);
   if (!parsed.ok) {
@@ -38,7 +38,6 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
       details: parsed.details,
     });
   }
-  const ctx: ProgramCtx = forProgram({ ...base, actor: "provider" }, program);
   const { outcome, ignored } = await orUnavailable(() => receiveEvent(ctx, provider.name, parsed.event, json.text));
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
 }

@@ -3,6 +3,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { forProgram } from "../core/context.ts";
 import { endSession, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
 import type { Audience } from "../core/sign-in.ts";
+import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
@@ -20,7 +21,6 @@ export interface PageEnv {
 
 const SESSION = "session";
 const VISIT = "visit";
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
 const CSRF_FIELD = "csrf";
 
@@ -39,7 +39,7 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     const own = session.record.audience;
     if (audience !== undefined && own !== audience) return c.redirect(homeOf(own), 303);
     c.set("session", session);
-    c.set("ctx", forProgram({ ...c.var.base, actor: own }, session.program));
+    c.set("ctx", forProgram({ ...session.ctx, actor: own }, session.program));
     c.set("csrf", await csrfToken(token));
     await refuseForeignPost(c);
     return next();
@@ -50,7 +50,7 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
 export function requireVisit(): MiddlewareHandler<PageEnv> {
   return async function requireVisit(c, next) {
     let visit = getCookie(c, VISIT, "host");
-    if (visit === undefined || !TOKEN.test(visit)) {
+    if (visit === undefined || !TOKEN_PATTERN.test(visit)) {
       visit = randomToken(TOKEN_BYTES);
       setCookie(c, VISIT, visit, COOKIE);
     }
@@ -87,7 +87,7 @@ export function homeOf(audience: Audience): "/dashboard" | "/portal" {
 
 function presentedToken(c: Context<PageEnv>): string | null {
   const token = getCookie(c, SESSION, "host");
-  return token !== undefined && TOKEN.test(token) ? token : null;
+  return token !== undefined && TOKEN_PATTERN.test(token) ? token : null;
 }
 
 /** Only who knows the cookie can make it, and it tells nothing about the cookie. */

@@ -22,10 +22,15 @@ export interface ConsumerDeps extends Pick<Ctx, "db" | "sealer"> {
   wake: Wake;
   /** Keeps work alive after the batch is answered for. */
   waitUntil: (work: Promise<unknown>) => void;
+  /** Shared by the databases of one invocation; its own unless given. */
+  connections?: Slots;
 }
 
+/** Messages of a queue; those of one database where there are several (`shards.ts`). */
+export type WakeUps = Pick<MessageBatch, "messages">;
+
 /** The platform lets six connections of one invocation wait for an answer; a seventh waits unseen. */
-const CONNECTIONS = 6;
+export const CONNECTIONS = 6;
 
 /** Attempts under way in one invocation: when all of them hang, a connection is left for what must be recorded. */
 export const ATTEMPTS_AT_ONCE = 5;
@@ -47,7 +52,7 @@ const RETRY_SECONDS = 30;
  * only thing that knows of a delivery: the claims in the database are. Every attempt that ends makes room for the next
  * of its own lane.
  */
-export async function consumeDeliveries(batch: MessageBatch, deps: ConsumerDeps): Promise<void> {
+export async function consumeDeliveries(batch: WakeUps, deps: ConsumerDeps): Promise<void> {
   const named = [...new Set(batch.messages.flatMap(({ body }) => deliveryIdIn(body)))];
   try {
     const rest = named.slice(ATTEMPTS_AT_ONCE);
@@ -67,7 +72,7 @@ export async function consumeDeliveries(batch: MessageBatch, deps: ConsumerDeps)
  * Answers for wake-ups that failed too often. Nothing is lost with them: the sweep goes by the rows, and what these say
  * goes to the log.
  */
-export async function consumeDeadLetters(batch: MessageBatch, deps: Pick<ConsumerDeps, "db">): Promise<void> {
+export async function consumeDeadLetters(batch: WakeUps, deps: Pick<ConsumerDeps, "db">): Promise<void> {
   const named = batch.messages.flatMap(({ body }) => deliveryIdIn(body));
   let rows: unknown;
   try {
@@ -88,7 +93,7 @@ function deliveryIdIn(body: unknown): string[] {
 
 /** Makes the claimed attempts side by side, and after each what is next in its lane, for as long as there is time. */
 async function serve(claimed: ClaimedDelivery[], deps: ConsumerDeps): Promise<void> {
-  const connections = openSlots(CONNECTIONS);
+  const connections = deps.connections ?? openSlots(CONNECTIONS);
   const record = openRecorder(deps, deps.now() + SERVE_MS);
   await Promise.all(
     claimed.map(async (first) => {

@@ -1,3 +1,4 @@
+import { wakeUpMessage } from "../domain/delivery.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 
@@ -11,7 +12,9 @@ export type Wake = (wakeUps: WakeUp[]) => Promise<void>;
 
 /** What this needs of a queue's producer binding. */
 export interface WakeUpQueue {
-  sendBatch(messages: Iterable<{ body: { delivery_id: string }; delaySeconds?: number }>): Promise<unknown>;
+  sendBatch(
+    messages: Iterable<{ body: { delivery_id: string; shard?: number }; delaySeconds?: number }>,
+  ): Promise<unknown>;
 }
 
 /** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */
@@ -19,12 +22,12 @@ const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
 const MAX_BATCH = 100;
 
-/** Puts wake-ups on the queue. One that is lost loses nothing, the sweep finds the row: so a failure is logged, not thrown. */
-export async function queueWakeUps(queue: WakeUpQueue, wakeUps: WakeUp[]): Promise<void> {
+/** Puts wake-ups of a shard's deliveries on the queue. One that is lost loses nothing, the sweep finds the row: so a failure is logged, not thrown. */
+export async function queueWakeUps(queue: WakeUpQueue, wakeUps: WakeUp[], shard = 0): Promise<void> {
   try {
     for (let i = 0; i < wakeUps.length; i += MAX_BATCH) {
       const messages = wakeUps.slice(i, i + MAX_BATCH).map(({ delivery_id, delay_seconds }) => ({
-        body: { delivery_id },
+        body: wakeUpMessage(delivery_id, shard),
         delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS),
       }));
       await queue.sendBatch(messages);

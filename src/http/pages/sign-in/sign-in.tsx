@@ -10,6 +10,7 @@ import {
   type Identity,
 } from "../../../core/sign-in.ts";
 import { switchSession } from "../../../core/sessions.ts";
+import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { sendMail } from "../../../lib/mail.ts";
 import { addressOf } from "../../context.ts";
@@ -29,7 +30,6 @@ import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { signInMail } from "./mail.tsx";
 
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const RETRY_AFTER_SECONDS = 60;
 
 /** Signing in and out (contract §11). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
@@ -62,7 +62,7 @@ export const signIn = new Hono<PageEnv>()
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
     const token = fields.text("token");
-    const confirmed = TOKEN.test(token)
+    const confirmed = TOKEN_PATTERN.test(token)
       ? await confirmLink(c.var.base, token, fields.textOrNull("as"))
       : ({ outcome: "link_refused" } as const);
     switch (confirmed.outcome) {

@@ -1,0 +1,58 @@
+import { openDatabase, type Database } from "./client.ts";
+
+/** The bindings that hold databases: `DB` is shard 0, `DB_1` to `DB_31` are further ones where they are bound. */
+export interface DatabaseBindings extends FurtherDatabases {
+  DB: D1Database;
+}
+
+export type FurtherDatabases = { [Name in FurtherName]?: D1Database | undefined };
+
+type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+type FurtherName = `DB_${Exclude<Digit, "0"> | `${"1" | "2"}${Digit}` | "30" | "31"}`;
+
+/** The highest number of a database: a program id tells its shard by one digit of base 32. */
+const LAST_SHARD = 31;
+
+/** The database of a shard, or null where it is not bound: the one seam between programs and databases. */
+export function databaseOf(bindings: DatabaseBindings, shard: number): Database | null {
+  const binding = bindingOf(bindings, shard);
+  return binding ? openDatabase(binding) : null;
+}
+
+/** @throws where the shard is not bound. */
+export function databaseFor(bindings: DatabaseBindings, shard = 0): Database {
+  const database = databaseOf(bindings, shard);
+  if (!database) throw new Error(`the database of shard ${shard} is not bound`);
+  return database;
+}
+
+/** The databases of a deployment, each opened when it is asked for. */
+export interface Databases {
+  /** Those that are bound, 0 first. */
+  readonly shards: readonly number[];
+  /** Null where the shard has none. */
+  open(shard: number): Database | null;
+}
+
+export function databasesOf(bindings: DatabaseBindings): Databases {
+  return {
+    get shards() {
+      return boundShards(bindings);
+    },
+    open: (shard) => databaseOf(bindings, shard),
+  };
+}
+
+/** Whether a shard has a database. */
+export function isBound(bindings: DatabaseBindings, shard: number): boolean {
+  return bindingOf(bindings, shard) !== undefined;
+}
+
+/** The shards that have a database, 0 first. */
+export function boundShards(bindings: DatabaseBindings): number[] {
+  return Array.from({ length: LAST_SHARD + 1 }, (_, shard) => shard).filter((shard) => isBound(bindings, shard));
+}
+
+function bindingOf(bindings: DatabaseBindings, shard: number): D1Database | undefined {
+  return shard === 0 ? bindings.DB : bindings[`DB_${shard}` as FurtherName];
+}

@@ -1,0 +1,73 @@
+/**
+ * A program's rows stand in one database, its shard: 0 is the binding `DB`, n the binding `DB_n`. What a caller brings
+ * tells the shard by itself (a program id, an API key, the token of a link or a session), so that nothing is looked up
+ * to find the database. What is not of these forms, and all that was made before there were several, means shard 0.
+ */
+export const MAX_SHARD = 31;
+
+/** As in ids: Crockford's base 32 in lower case. */
+const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+const PROGRAM_PREFIX = "prog_";
+const PROGRAM_ID_LENGTH = 31;
+
+/**
+ * The shard of a program id: the first of its ten characters of time, which is `0` by itself until the year 3084.
+ * Whether there is such a program, or such a database, is not asked.
+ */
+export function shardOfProgram(program_id: string): number {
+  if (program_id.length !== PROGRAM_ID_LENGTH || !program_id.startsWith(PROGRAM_PREFIX)) return 0;
+  return Math.max(0, DIGITS.indexOf(program_id.charAt(PROGRAM_PREFIX.length)));
+}
+
+/** A program id with its shard put in. */
+export function programIdOn(shard: number, program_id: string): string {
+  return `${PROGRAM_PREFIX}${digitOf(shard)}${program_id.slice(PROGRAM_PREFIX.length + 1)}`;
+}
+
+/** What program ids of several shards sort by, oldest first: all but the digit of the shard. */
+export function ageOfProgramId(program_id: string): string {
+  return program_id.slice(PROGRAM_PREFIX.length + 1);
+}
+
+/** 256 random bits as text, after the digit of the shard and `_` where that is not 0. */
+export const TOKEN_PATTERN = /^(?:([1-9a-hjkmnp-tv-z])_)?[A-Za-z0-9_-]{43}$/;
+
+/** The shard of a token of a link or a session. */
+export function shardOfToken(token: string): number {
+  const digit = TOKEN_PATTERN.exec(token)?.[1];
+  return digit === undefined ? 0 : DIGITS.indexOf(digit);
+}
+
+/** A token made of `random`, which tells its shard. */
+export function tokenOn(shard: number, random: string): string {
+  return shard === 0 ? random : `${digitOf(shard)}_${random}`;
+}
+
+const KEY_PREFIX = "sk_";
+
+/** The shard of an API key. */
+export function shardOfKey(api_key: string): number {
+  return api_key.startsWith(KEY_PREFIX) ? shardOfToken(api_key.slice(KEY_PREFIX.length)) : 0;
+}
+
+/** An API key made of `random`, which tells its shard. */
+export function keyOn(shard: number, random: string): string {
+  return `${KEY_PREFIX}${tokenOn(shard, random)}`;
+}
+
+/** The shard of a click object's name: `weur:3` is of shard 0, `weur:3@1` of shard 1. */
+export function shardOfClickObject(name: string): number {
+  const at = name.lastIndexOf("@");
+  return at < 0 ? 0 : Number(name.slice(at + 1));
+}
+
+/** A click object's name for a shard. */
+export function clickObjectOn(shard: number, name: string): string {
+  return shard === 0 ? name : `${name}@${shard}`;
+}
+
+function digitOf(shard: number): string {
+  const digit = DIGITS[shard];
+  if (digit === undefined) throw new RangeError(`a shard is 0 to ${MAX_SHARD}`);
+  return digit;
+}

@@ -1,0 +1,28 @@
+import { logLine } from "../lib/log.ts";
+import type { WakeUps } from "./consumer.ts";
+
+/**
+ * Hands the messages of a batch to the consumer of their database. Each answers for its own, so that a database that
+ * fails holds up no other. Messages of a shard without a database are dropped: the sweep finds the rows when it is
+ * bound again.
+ */
+export async function consumeByShard(
+  batch: WakeUps,
+  consumerOn: (shard: number) => ((batch: WakeUps) => Promise<void>) | null,
+): Promise<void> {
+  const groups = Map.groupBy(batch.messages, ({ body }) => shardIn(body));
+  await Promise.all(
+    [...groups].map(async ([shard, messages]) => {
+      const consume = consumerOn(shard);
+      if (consume) return consume({ messages });
+      logLine("error", { what: "wake-ups for a database that is not bound", shard, messages: messages.length });
+      for (const message of messages) message.ack();
+    }),
+  );
+}
+
+/** Absent in messages of shard 0. */
+function shardIn(body: unknown): number {
+  if (typeof body !== "object" || body === null || !("shard" in body)) return 0;
+  return typeof body.shard === "number" ? body.shard : 0;
+}

@@ -49,19 +49,23 @@ const limitBody = bodyLimit({
 });
 
 app.use("/api/v1/*", authenticate(), limitBody, idempotency());
-app.route("/api/v1/programs", programs);
-app.route("/api/v1/partners", partners);
-app.route("/api/v1/partners", onboarding);
-app.route("/api/v1/flows", flows);
-app.route("/api/v1/payments", payments);
-app.route("/api/v1/commissions", commissions);
-app.route("/api/v1/payouts", payouts);
-app.route("/api/v1/customers", customers);
-app.route("/api/v1/clicks", clicks);
-app.route("/api/v1/events", events);
-app.route("/api/v1/webhooks", webhooks);
-app.route("/api/v1/webhooks", webhookActions);
-app.route("/api/v1/integrations", integrations);
+const api = app
+  .route("/api/v1/programs", programs)
+  .route("/api/v1/partners", partners)
+  .route("/api/v1/partners", onboarding)
+  .route("/api/v1/flows", flows)
+  .route("/api/v1/payments", payments)
+  .route("/api/v1/commissions", commissions)
+  .route("/api/v1/payouts", payouts)
+  .route("/api/v1/customers", customers)
+  .route("/api/v1/clicks", clicks)
+  .route("/api/v1/events", events)
+  .route("/api/v1/webhooks", webhooks)
+  .route("/api/v1/webhooks", webhookActions)
+  .route("/api/v1/integrations", integrations);
+
+/** What every route under /api/v1 takes and answers with; the typed client is made from it (`src/dev/build-client.ts`). */
+export type Api = typeof api;
 
 app.use("/admin/*", authenticateOperator(), limitBody);
 app.route("/admin", admin);

@@ -26,7 +26,7 @@ export interface DeliveryRecord {
   created_at: string;
   completed_at: string | null;
   /** What was signed and sent, parsed. */
-  payload: unknown;
+  payload: Record<string, unknown> | null;
   attempts: AttemptRecord[];
 }
 
@@ -90,7 +90,7 @@ function selectDeliveries(matching: SQL, limit: number, offset: number): SQL {
 function recordOf({ body, attempts, ...row }: DeliveryRow): DeliveryRecord {
   return {
     ...row,
-    payload: body === null ? null : JSON.parse(body),
+    payload: body === null ? null : (JSON.parse(body) as Record<string, unknown>),
     attempts: JSON.parse(attempts) as AttemptRecord[],
   };
 }

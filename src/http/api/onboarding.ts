@@ -25,14 +25,18 @@ function viewOnboarding({ partner, url, expires_at }: Onboarding) {
 }
 
 /** `POST /api/v1/partners/:id/provider-a-account` (contract §7, "Onboarding"): 201 with a new account, else 200. */
-export const onboarding = new Hono<AppEnv>().post("/:id/provider-a-account", async (c) => {
-  const { return_url, refresh_url, country } = await optionalJson(c, onboardingStart);
-  const portal = new URL("/portal", c.req.url).href;
-  const started = await startOnboarding(
-    c.var.ctx,
-    c.req.param("id"),
-    { return_url: return_url ?? portal, refresh_url: refresh_url ?? portal, country },
-    connectOf(c.env),
-  );
-  return c.json(viewOnboarding(started), started.is_new ? 201 : 200);
-});
+export const onboarding = new Hono<AppEnv>().post(
+  "/:id/provider-a-account",
+  optionalJson(onboardingStart),
+  async (c) => {
+    const { return_url, refresh_url, country } = c.req.valid("json");
+    const portal = new URL("/portal", c.req.url).href;
+    const started = await startOnboarding(
+      c.var.ctx,
+      c.req.param("id"),
+      { return_url: return_url ?? portal, refresh_url: refresh_url ?? portal, country },
+      connectOf(c.env),
+    );
+    return c.json(viewOnboarding(started), started.is_new ? 201 : 200);
+  },
+);

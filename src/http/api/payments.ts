@@ -5,6 +5,7 @@ import { viewPayment, viewPaymentWithTrace } from "../../core/views.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
+import { nothing, optionalJson } from "../optional-json.ts";
 import { pageQuery, query, timeRange } from "../validate.ts";
 
 export const paymentQuery = pageQuery.extend({
@@ -24,7 +25,7 @@ export const payments = new Hono<AppEnv>()
     const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
     return c.json(viewPaymentWithTrace(payment, commissions));
   })
-  .post("/:id/reprocess", async (c) => {
+  .post("/:id/reprocess", optionalJson(nothing), async (c) => {
     const { payment, commissions } = await reprocessPayment(c.var.ctx, c.req.param("id"));
     return c.json(viewPaymentWithTrace(payment, commissions));
   });

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { EXPORT_FORMATS, exportPayouts } from "../../core/payout-export.ts";
-import { generatePayouts, type Generation } from "../../core/payout-generate.ts";
+import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payout-generate.ts";
 import { payPayout } from "../../core/payout-pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts.ts";
 import { viewCommission, viewPayout } from "../../core/views.ts";
@@ -9,7 +9,7 @@ import { PAYOUT_STATUSES } from "../../domain/payout.ts";
 import type { AppEnv } from "../../env.ts";
 import { connectOf } from "../connect.ts";
 import { replies } from "../idempotency.ts";
-import { optionalJson } from "../optional-json.ts";
+import { nothing, optionalJson } from "../optional-json.ts";
 import { pageQuery, query, text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
@@ -23,9 +23,6 @@ export const payoutGenerate = z.strictObject({
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
 
-/** An action that takes nothing: "unknown body fields: rejected" (contract §2). */
-export const nothing = z.strictObject({});
-
 const status = z.enum(PAYOUT_STATUSES).optional();
 
 export const payoutQuery = pageQuery.extend({
@@ -37,7 +34,10 @@ export const payoutQuery = pageQuery.extend({
 export const exportQuery = z.object({ status, format: z.enum(EXPORT_FORMATS).default("generic") });
 
 function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
-  return { ...generation, payouts: made.map((payout) => ("id" in payout ? viewPayout(payout) : payout)) };
+  const payouts: (ReturnType<typeof viewPayout> | PlannedPayout)[] = made.map((payout) =>
+    "id" in payout ? viewPayout(payout) : payout,
+  );
+  return { ...generation, payouts };
 }
 
 /** `/api/v1/payouts` (contract §7). */
@@ -46,8 +46,8 @@ export const payouts = new Hono<AppEnv>()
     const page = await listPayouts(c.var.ctx, c.req.valid("query"));
     return c.json({ ...page, data: page.data.map(viewPayout) });
   })
-  .post("/generate", async (c) => {
-    const { period_start, period_end, dry_run } = await optionalJson(c, payoutGenerate);
+  .post("/generate", optionalJson(payoutGenerate), async (c) => {
+    const { period_start, period_end, dry_run } = c.req.valid("json");
     const generation = await generatePayouts(c.var.ctx, {
       period_start: period_start ?? null,
       period_end: period_end ?? c.var.now,
@@ -66,17 +66,15 @@ export const payouts = new Hono<AppEnv>()
     const { payout, commissions } = await getPayout(c.var.ctx, c.req.param("id"));
     return c.json({ ...viewPayout(payout), commissions: commissions.map(viewCommission) });
   })
-  .post("/:id/pay", replies(viewPayout, 200), async (c) => {
-    await optionalJson(c, nothing);
+  .post("/:id/pay", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     const payout = await payPayout(c.var.ctx, c.req.param("id"), connectOf(c.env));
     return c.json(viewPayout(payout));
   })
-  .post("/:id/mark-paid", replies(viewPayout, 200), async (c) => {
-    const { reference } = await optionalJson(c, payoutMarkPaid);
+  .post("/:id/mark-paid", optionalJson(payoutMarkPaid), replies(viewPayout, 200), async (c) => {
+    const { reference } = c.req.valid("json");
     return c.json(viewPayout(await markPayoutPaid(c.var.ctx, c.req.param("id"), reference ?? null)));
   })
-  .post("/:id/cancel", replies(viewPayout, 200), async (c) => {
-    await optionalJson(c, nothing);
+  .post("/:id/cancel", optionalJson(nothing), replies(viewPayout, 200), async (c) => {
     return c.json(viewPayout(await cancelPayout(c.var.ctx, c.req.param("id"))));
   });
 

@@ -1,28 +1,14 @@
-import { Hono, type MiddlewareHandler } from "hono";
+import { Hono } from "hono";
 import * as z from "zod";
 import { recover, redeliver, rotateSecret, sendPing } from "../../core/delivery-actions.ts";
 import { viewEndpoint } from "../../core/views.ts";
 import type { EndpointWithSecret } from "../../core/webhooks.ts";
 import type { AppEnv } from "../../env.ts";
-import { AppError } from "../../lib/errors.ts";
 import { replies } from "../idempotency.ts";
-import { detailsOf, jsonBody, requireJson, timeRange } from "../validate.ts";
+import { nothing, optionalJson } from "../optional-json.ts";
+import { jsonBody, requireJson, timeRange } from "../validate.ts";
 
 export const recoverBody = z.strictObject({ since: timeRange.shape.from.unwrap() });
-
-/** Refuses fields where an action takes none; no body at all, or an empty object, is as it should be. */
-const noFields: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const text = (await c.req.text()).trim();
-  let body: unknown = {};
-  try {
-    if (text !== "") body = JSON.parse(text);
-  } catch {
-    throw new AppError("invalid_json", "The body is not valid JSON.");
-  }
-  const { success, error } = z.strictObject({}).safeParse(body);
-  if (!success) throw new AppError("validation_failed", "The request is not valid.", { details: detailsOf(error) });
-  await next();
-};
 
 /** This reply and that of the creation are the only ones that show a secret (interface; contract §9). */
 function viewRotated({ endpoint, secret }: EndpointWithSecret) {
@@ -35,14 +21,14 @@ function asIs<T>(result: T): T {
 
 /** Actions on `/api/v1/webhooks/:id` (contract §9). */
 export const webhookActions = new Hono<AppEnv>()
-  .post("/:id/rotate-secret", requireJson, noFields, replies(viewRotated, 200), async (c) => {
+  .post("/:id/rotate-secret", optionalJson(nothing), replies(viewRotated, 200), async (c) => {
     const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), (ms) => scheduler.wait(ms));
     return c.json(viewRotated(rotated), 200);
   })
-  .post("/:id/test", requireJson, noFields, replies(asIs, 201), async (c) => {
+  .post("/:id/test", optionalJson(nothing), replies(asIs, 201), async (c) => {
     return c.json(await sendPing(c.var.ctx, c.req.param("id")), 201);
   })
-  .post("/:id/deliveries/:delivery_id/redeliver", requireJson, noFields, replies(asIs, 201), async (c) => {
+  .post("/:id/deliveries/:delivery_id/redeliver", optionalJson(nothing), replies(asIs, 201), async (c) => {
     const { id, delivery_id } = c.req.param();
     return c.json(await redeliver(c.var.ctx, id, delivery_id), 201);
   })

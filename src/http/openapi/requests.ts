@@ -7,10 +7,11 @@ import { erasure } from "../api/customers.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
 import { onboardingStart } from "../api/onboarding.ts";
 import { partnerCreate, partnerPatch } from "../api/partners.ts";
-import { nothing, payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
+import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
 import { programPatch } from "../api/programs.ts";
 import { recoverBody } from "../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../api/webhooks.ts";
+import { nothing } from "../optional-json.ts";
 
 /** What `domain/click.ts` reads by hand, because it runs once per click; a test holds the two together. */
 const click = z.strictObject({

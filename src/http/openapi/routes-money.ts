@@ -28,6 +28,7 @@ export const MONEY_ROUTES: Route[] = [
     tag: "Payments",
     summary: "Decide a payment again",
     description: "After a slug or a partner was set right. The same rules; never a second commission.",
+    body: { schema: "Nothing", optional: true },
     replies: ok("PaymentWithTrace", "The payment as it is decided now."),
     errors: ["not_found"],
   },

@@ -32,6 +32,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     tag: "Operator",
     summary: "Issue a new API key",
     description: "The old one stops working at once.",
+    body: { schema: "Nothing", optional: true },
     replies: created("ProgramWithKey", "The program and its new key, which is shown only here."),
   },
   {

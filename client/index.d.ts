@@ -1,0 +1,1810 @@
+// Made by npm run build:client from the routes of src/app.ts.
+import type { Hono } from "hono";
+import type { ApplyGlobalResponse } from "hono/client";
+import type { BlankEnv } from "hono/types";
+import type { JSONValue } from "hono/utils/types";
+
+/** The body of every refusal. */
+export type ApiError = {
+  error: {
+    code:
+      | "already_exists"
+      | "forbidden"
+      | "idempotency_conflict"
+      | "internal_error"
+      | "invalid_json"
+      | "invalid_signature"
+      | "invalid_transition"
+      | "method_not_allowed"
+      | "not_found"
+      | "payload_too_large"
+      | "provider_not_configured"
+      | "provider_unavailable"
+      | "rate_limited"
+      | "storage_unavailable"
+      | "unauthorized"
+      | "unsupported_media_type"
+      | "validation_failed";
+    message: string;
+    details?:
+      | {
+          path: string;
+          message: string;
+        }[]
+      | undefined;
+    request_id: string;
+  };
+};
+
+/** Any route may refuse; `reply.ok` tells the one from the other. */
+type Refusals = {
+  [Status in 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503]: { json: ApiError };
+};
+
+/** The API as `hc<AffiliateApi>(url)` of `hono/client` calls it: each route with what it takes and answers. */
+export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
+
+type Routes = {
+  "/api/v1/clicks/summary": {
+    $get: {
+      input: {
+        query: {
+          from?: string | undefined;
+          to?: string | undefined;
+          partner_id?: string | undefined;
+        };
+      };
+      output: {
+        data: {
+          day: string;
+          recorded: number;
+          dropped?:
+            | {
+                bot: number;
+                duplicate: number;
+                partner_deactivated: number;
+                unknown_ref: number;
+              }
+            | undefined;
+        }[];
+        recorded: number;
+        dropped?:
+          | {
+              bot: number;
+              duplicate: number;
+              partner_deactivated: number;
+              unknown_ref: number;
+            }
+          | undefined;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/commissions": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+          status?: "approved" | "paid" | "pending" | "rejected" | undefined;
+          partner_id?: string | undefined;
+          payout_id?: string | undefined;
+          provider?: "provider_a" | "provider_b" | undefined;
+          flagged?: "false" | "true" | undefined;
+        };
+      };
+      output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+        data: {
+          id: string;
+          program_id: string;
+          partner_id: string;
+          payment_id: string | null;
+          flow_id: string | null;
+          payout_id: string | null;
+          kind: "clawback" | "manual" | "sale";
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          flagged: boolean;
+          review_reason: string | null;
+          rejected_reason: string | null;
+          amount_cents: number;
+          txn_amount_cents: number;
+          currency: string;
+          provider: "provider_a" | "provider_b" | null;
+          provider_transaction_id: string | null;
+          subscription_id: string | null;
+          customer_email: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          };
+          note: string | null;
+          created_at: string;
+          approved_at: string | null;
+          paid_at: string | null;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          partner_id: string;
+          amount_cents: number;
+          currency?: string | undefined;
+          note: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        payment_id: string | null;
+        flow_id: string | null;
+        payout_id: string | null;
+        kind: "clawback" | "manual" | "sale";
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        flagged: boolean;
+        review_reason: string | null;
+        rejected_reason: string | null;
+        amount_cents: number;
+        txn_amount_cents: number;
+        currency: string;
+        provider: "provider_a" | "provider_b" | null;
+        provider_transaction_id: string | null;
+        subscription_id: string | null;
+        customer_email: string | null;
+        rate: {
+          source: "flow" | "manual" | "partner" | "program";
+          action_type: "flat" | "percentage";
+          action_value: number;
+        };
+        note: string | null;
+        created_at: string;
+        approved_at: string | null;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/commissions/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        payment_id: string | null;
+        flow_id: string | null;
+        payout_id: string | null;
+        kind: "clawback" | "manual" | "sale";
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        flagged: boolean;
+        review_reason: string | null;
+        rejected_reason: string | null;
+        amount_cents: number;
+        txn_amount_cents: number;
+        currency: string;
+        provider: "provider_a" | "provider_b" | null;
+        provider_transaction_id: string | null;
+        subscription_id: string | null;
+        customer_email: string | null;
+        rate: {
+          source: "flow" | "manual" | "partner" | "program";
+          action_type: "flat" | "percentage";
+          action_value: number;
+        };
+        note: string | null;
+        created_at: string;
+        approved_at: string | null;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          status?: "approved" | "paid" | "pending" | "rejected" | undefined;
+          reason?: string | undefined;
+          flagged?: boolean | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        payment_id: string | null;
+        flow_id: string | null;
+        payout_id: string | null;
+        kind: "clawback" | "manual" | "sale";
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        flagged: boolean;
+        review_reason: string | null;
+        rejected_reason: string | null;
+        amount_cents: number;
+        txn_amount_cents: number;
+        currency: string;
+        provider: "provider_a" | "provider_b" | null;
+        provider_transaction_id: string | null;
+        subscription_id: string | null;
+        customer_email: string | null;
+        rate: {
+          source: "flow" | "manual" | "partner" | "program";
+          action_type: "flat" | "percentage";
+          action_value: number;
+        };
+        note: string | null;
+        created_at: string;
+        approved_at: string | null;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/commissions/bulk": {
+    $post: {
+      input: {
+        json: {
+          ids: string[];
+          status: "approved" | "paid" | "pending" | "rejected";
+          reason?: string | undefined;
+        };
+      };
+      output: {
+        data: (
+          | {
+              id: string;
+              ok: true;
+              status: "approved" | "paid" | "pending" | "rejected";
+            }
+          | {
+              id: string;
+              ok: false;
+              error: {
+                code: "invalid_transition" | "not_found";
+                message: string;
+              };
+            }
+        )[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/customers/erase": {
+    $post: {
+      input: {
+        json: {
+          email: string;
+        };
+      };
+      output: {
+        erased: {
+          payments: number;
+          commissions: number;
+          provider_events: number;
+        };
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/events": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+          type?:
+            | "api_key.regenerated"
+            | "click"
+            | "commission.created"
+            | "commission.updated"
+            | "customers.imported"
+            | "flow.created"
+            | "flow.deleted"
+            | "flow.updated"
+            | "partner.created"
+            | "partner.deleted"
+            | "partner.signed_in"
+            | "partner.updated"
+            | "payout.generated"
+            | "payout.paid"
+            | "payout.updated"
+            | "program.updated"
+            | "webhook.provider_a"
+            | "webhook.provider_b"
+            | "webhook_endpoint.created"
+            | "webhook_endpoint.deleted"
+            | "webhook_endpoint.updated"
+            | undefined;
+        };
+      };
+      output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+        data: {
+          id: string;
+          program_id: string;
+          type: string;
+          payload: {
+            [x: string]: JSONValue;
+          };
+          created_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/flows": {
+    $get: {
+      input: {};
+      output: {
+        data: {
+          id: string;
+          program_id: string;
+          name: string;
+          event: "transaction_completed";
+          action_type: "flat" | "percentage";
+          action_value: number;
+          conditions: {
+            field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+            op: "contains" | "eq" | "gt" | "lt" | "neq";
+            value: number | string;
+          }[];
+          priority: number;
+          active: boolean;
+          created_at: string;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          name: string;
+          event?: "transaction_completed" | undefined;
+          action_type: "flat" | "percentage";
+          action_value: number;
+          conditions?:
+            | {
+                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+                op: "contains" | "eq" | "gt" | "lt" | "neq";
+                value: string | number;
+              }[]
+            | undefined;
+          priority?: number | undefined;
+          active?: boolean | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        name: string;
+        event: "transaction_completed";
+        action_type: "flat" | "percentage";
+        action_value: number;
+        conditions: {
+          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+          op: "contains" | "eq" | "gt" | "lt" | "neq";
+          value: number | string;
+        }[];
+        priority: number;
+        active: boolean;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/flows/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        deleted: true;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        name: string;
+        event: "transaction_completed";
+        action_type: "flat" | "percentage";
+        action_value: number;
+        conditions: {
+          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+          op: "contains" | "eq" | "gt" | "lt" | "neq";
+          value: number | string;
+        }[];
+        priority: number;
+        active: boolean;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          name?: string | undefined;
+          event?: "transaction_completed" | undefined;
+          action_type?: "flat" | "percentage" | undefined;
+          action_value?: number | undefined;
+          conditions?:
+            | {
+                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+                op: "contains" | "eq" | "gt" | "lt" | "neq";
+                value: string | number;
+              }[]
+            | undefined;
+          priority?: number | undefined;
+          active?: boolean | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        name: string;
+        event: "transaction_completed";
+        action_type: "flat" | "percentage";
+        action_value: number;
+        conditions: {
+          field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+          op: "contains" | "eq" | "gt" | "lt" | "neq";
+          value: number | string;
+        }[];
+        priority: number;
+        active: boolean;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/flows/simulate": {
+    $post: {
+      input: {
+        json: {
+          flow?:
+            | {
+                name?: string | undefined;
+                event?: "transaction_completed" | undefined;
+                action_type: "flat" | "percentage";
+                action_value: number;
+                conditions?:
+                  | {
+                      field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+                      op: "contains" | "eq" | "gt" | "lt" | "neq";
+                      value: string | number;
+                    }[]
+                  | undefined;
+                priority?: number | undefined;
+                active?: boolean | undefined;
+              }
+            | undefined;
+          flow_id?: string | undefined;
+          last: number;
+        };
+      };
+      output: {
+        payments: {
+          payment_id: string;
+          outcome:
+            | "commission"
+            | "merged"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | null;
+          partner_id: string | null;
+          currency: string;
+          txn_amount_cents: number;
+          adjusted_cents: number;
+          old_amount_cents: number;
+          new_amount_cents: number;
+          old_flow_id: string | null;
+          new_flow_id: string | null;
+        }[];
+        sums: {
+          currency: string;
+          payments: number;
+          old_amount_cents: number;
+          new_amount_cents: number;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/imports": {
+    $post: {
+      input: {
+        query: {
+          kind: "customers" | "partners";
+          product?:
+            | "affonso"
+            | "dub"
+            | "firstpromoter"
+            | "leaddyno"
+            | "other"
+            | "partnerstack"
+            | "post_affiliate_pro"
+            | "refersion"
+            | "rewardful"
+            | "tapfiliate"
+            | "tolt"
+            | undefined;
+          dry_run?: "false" | "true" | undefined;
+          param?: string | undefined;
+          status?: "active" | "invited" | undefined;
+          provider?: "provider_a" | "provider_b" | undefined;
+          columns?: string | undefined;
+        };
+      };
+      output: {
+        kind: "customers" | "partners";
+        product:
+          | "affonso"
+          | "dub"
+          | "firstpromoter"
+          | "leaddyno"
+          | "other"
+          | "partnerstack"
+          | "post_affiliate_pro"
+          | "refersion"
+          | "rewardful"
+          | "tapfiliate"
+          | "tolt";
+        dry_run: boolean;
+        data_param: string | null;
+        lines: number;
+        added: number;
+        completed: number;
+        unchanged: number;
+        left_out: number;
+        refused: number;
+        columns: {
+          column: string;
+          taken_as:
+            | "code"
+            | "commission_pct"
+            | "customer_email"
+            | "customer_id"
+            | "email"
+            | "first_name"
+            | "last_name"
+            | "name"
+            | "partner_email"
+            | "payout_email"
+            | "payout_method"
+            | "status"
+            | null;
+        }[];
+        problems: {
+          line: number;
+          column: string | null;
+          outcome: "added" | "completed" | "left_out" | "refused" | "unchanged";
+          message: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/integrations/status": {
+    $get: {
+      input: {};
+      output: {
+        email: {
+          configured: boolean;
+        };
+        provider_a: {
+          configured: boolean;
+          webhook_secret_set: boolean;
+          last_event_at: string | null;
+        };
+        provider_b: {
+          configured: boolean;
+          webhook_secret_set: boolean;
+          last_event_at: string | null;
+        };
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/partners": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "active" | "deactivated" | "invited" | undefined;
+          search?: string | undefined;
+        };
+      };
+      output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+        data: {
+          id: string;
+          program_id: string;
+          email: string;
+          first_name: string | null;
+          last_name: string | null;
+          slug: string;
+          status: "active" | "deactivated" | "invited";
+          commission_pct: number | null;
+          payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+          payout_email: string | null;
+          provider_a_account_id: string | null;
+          metadata: {
+            [x: string]: JSONValue;
+          } | null;
+          created_at: string;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          first_name?: string | null | undefined;
+          last_name?: string | null | undefined;
+          commission_pct?: number | null | undefined;
+          payout_method?: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null | undefined;
+          payout_email?: string | null | undefined;
+          metadata?:
+            | {
+                [x: string]: unknown;
+              }
+            | null
+            | undefined;
+          email: string;
+          slug: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        email: string;
+        first_name: string | null;
+        last_name: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        commission_pct: number | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        payout_email: string | null;
+        provider_a_account_id: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/partners/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        email: string;
+        first_name: string | null;
+        last_name: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        commission_pct: number | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        payout_email: string | null;
+        provider_a_account_id: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        email: string;
+        first_name: string | null;
+        last_name: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        commission_pct: number | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        payout_email: string | null;
+        provider_a_account_id: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        created_at: string;
+        updated_at: string;
+        stats: {
+          total_commissions: number;
+          total_earned_cents: number;
+          pending_cents: number;
+          approved_cents: number;
+          paid_cents: number;
+          clicks: number;
+          other_currencies: {
+            currency: string;
+            total_commissions: number;
+            total_earned_cents: number;
+            pending_cents: number;
+            approved_cents: number;
+            paid_cents: number;
+          }[];
+        };
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          first_name?: string | null | undefined;
+          last_name?: string | null | undefined;
+          commission_pct?: number | null | undefined;
+          payout_method?: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null | undefined;
+          payout_email?: string | null | undefined;
+          metadata?:
+            | {
+                [x: string]: unknown;
+              }
+            | null
+            | undefined;
+          email?: string | undefined;
+          slug?: string | undefined;
+          status?: "active" | "deactivated" | "invited" | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        email: string;
+        first_name: string | null;
+        last_name: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        commission_pct: number | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        payout_email: string | null;
+        provider_a_account_id: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/partners/:id/provider-a-account": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          return_url?: string | undefined;
+          refresh_url?: string | undefined;
+          country?: string | undefined;
+        };
+      };
+      output: {
+        partner_id: string;
+        provider_a_account_id: string | null;
+        url: string;
+        expires_at: string;
+      };
+      outputFormat: "json";
+      status: 200 | 201;
+    };
+  };
+  "/api/v1/payments": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+          outcome?:
+            | "commission"
+            | "merged"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | undefined;
+          provider?: "provider_a" | "provider_b" | undefined;
+          partner_id?: string | undefined;
+        };
+      };
+      output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+        data: {
+          id: string;
+          program_id: string;
+          provider: "provider_a" | "provider_b";
+          provider_transaction_id: string;
+          outcome:
+            | "commission"
+            | "merged"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | null;
+          partner_id: string | null;
+          ref: string | null;
+          currency: string;
+          txn_amount_cents: number;
+          adjusted_cents: number;
+          customer_email: string | null;
+          customer_id: string | null;
+          subscription_id: string | null;
+          created_at: string;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payments/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_transaction_id: string;
+        outcome:
+          | "commission"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "unknown_ref"
+          | "unpaid"
+          | "zero_amount"
+          | null;
+        partner_id: string | null;
+        ref: string | null;
+        currency: string;
+        txn_amount_cents: number;
+        adjusted_cents: number;
+        customer_email: string | null;
+        customer_id: string | null;
+        subscription_id: string | null;
+        created_at: string;
+        updated_at: string;
+        trace: {
+          outcome:
+            | "commission"
+            | "merged"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | null;
+          ref: string | null;
+          ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          partner_id: string | null;
+          partner_slug: string | null;
+          flows: {
+            flow_id: string;
+            name: string;
+            priority: number;
+            matched: boolean;
+            conditions: {
+              field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+              op: "contains" | "eq" | "gt" | "lt" | "neq";
+              value: number | string;
+              saw: number | string | null;
+              held: boolean;
+            }[];
+          }[];
+          flow_id: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          } | null;
+          txn_amount_cents: number;
+          adjusted_cents: number;
+          amount_cents: number | null;
+          arithmetic: string | null;
+        };
+        commissions: {
+          id: string;
+          program_id: string;
+          partner_id: string;
+          payment_id: string | null;
+          flow_id: string | null;
+          payout_id: string | null;
+          kind: "clawback" | "manual" | "sale";
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          flagged: boolean;
+          review_reason: string | null;
+          rejected_reason: string | null;
+          amount_cents: number;
+          txn_amount_cents: number;
+          currency: string;
+          provider: "provider_a" | "provider_b" | null;
+          provider_transaction_id: string | null;
+          subscription_id: string | null;
+          customer_email: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          };
+          note: string | null;
+          created_at: string;
+          approved_at: string | null;
+          paid_at: string | null;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payments/:id/reprocess": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_transaction_id: string;
+        outcome:
+          | "commission"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "unknown_ref"
+          | "unpaid"
+          | "zero_amount"
+          | null;
+        partner_id: string | null;
+        ref: string | null;
+        currency: string;
+        txn_amount_cents: number;
+        adjusted_cents: number;
+        customer_email: string | null;
+        customer_id: string | null;
+        subscription_id: string | null;
+        created_at: string;
+        updated_at: string;
+        trace: {
+          outcome:
+            | "commission"
+            | "merged"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | null;
+          ref: string | null;
+          ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          partner_id: string | null;
+          partner_slug: string | null;
+          flows: {
+            flow_id: string;
+            name: string;
+            priority: number;
+            matched: boolean;
+            conditions: {
+              field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+              op: "contains" | "eq" | "gt" | "lt" | "neq";
+              value: number | string;
+              saw: number | string | null;
+              held: boolean;
+            }[];
+          }[];
+          flow_id: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          } | null;
+          txn_amount_cents: number;
+          adjusted_cents: number;
+          amount_cents: number | null;
+          arithmetic: string | null;
+        };
+        commissions: {
+          id: string;
+          program_id: string;
+          partner_id: string;
+          payment_id: string | null;
+          flow_id: string | null;
+          payout_id: string | null;
+          kind: "clawback" | "manual" | "sale";
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          flagged: boolean;
+          review_reason: string | null;
+          rejected_reason: string | null;
+          amount_cents: number;
+          txn_amount_cents: number;
+          currency: string;
+          provider: "provider_a" | "provider_b" | null;
+          provider_transaction_id: string | null;
+          subscription_id: string | null;
+          customer_email: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          };
+          note: string | null;
+          created_at: string;
+          approved_at: string | null;
+          paid_at: string | null;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+          status?: "canceled" | "failed" | "paid" | "pending" | "processing" | undefined;
+          partner_id?: string | undefined;
+        };
+      };
+      output: {
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+        data: {
+          id: string;
+          program_id: string;
+          partner_id: string;
+          amount_cents: number;
+          currency: string;
+          status: "canceled" | "failed" | "paid" | "pending" | "processing";
+          method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+          period_start: string | null;
+          period_end: string;
+          due_at: string;
+          commission_count: number;
+          reference: string | null;
+          failure_code: string | null;
+          failure_message: string | null;
+          created_at: string;
+          paid_at: string | null;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        amount_cents: number;
+        currency: string;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        period_start: string | null;
+        period_end: string;
+        due_at: string;
+        commission_count: number;
+        reference: string | null;
+        failure_code: string | null;
+        failure_message: string | null;
+        created_at: string;
+        paid_at: string | null;
+        updated_at: string;
+        commissions: {
+          id: string;
+          program_id: string;
+          partner_id: string;
+          payment_id: string | null;
+          flow_id: string | null;
+          payout_id: string | null;
+          kind: "clawback" | "manual" | "sale";
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          flagged: boolean;
+          review_reason: string | null;
+          rejected_reason: string | null;
+          amount_cents: number;
+          txn_amount_cents: number;
+          currency: string;
+          provider: "provider_a" | "provider_b" | null;
+          provider_transaction_id: string | null;
+          subscription_id: string | null;
+          customer_email: string | null;
+          rate: {
+            source: "flow" | "manual" | "partner" | "program";
+            action_type: "flat" | "percentage";
+            action_value: number;
+          };
+          note: string | null;
+          created_at: string;
+          approved_at: string | null;
+          paid_at: string | null;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/:id/cancel": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        amount_cents: number;
+        currency: string;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        period_start: string | null;
+        period_end: string;
+        due_at: string;
+        commission_count: number;
+        reference: string | null;
+        failure_code: string | null;
+        failure_message: string | null;
+        created_at: string;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/:id/mark-paid": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          reference?: string | null | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        amount_cents: number;
+        currency: string;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        period_start: string | null;
+        period_end: string;
+        due_at: string;
+        commission_count: number;
+        reference: string | null;
+        failure_code: string | null;
+        failure_message: string | null;
+        created_at: string;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/:id/pay": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        partner_id: string;
+        amount_cents: number;
+        currency: string;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        period_start: string | null;
+        period_end: string;
+        due_at: string;
+        commission_count: number;
+        reference: string | null;
+        failure_code: string | null;
+        failure_message: string | null;
+        created_at: string;
+        paid_at: string | null;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/export.csv": {
+    $get: {
+      input: {
+        query: {
+          status?: "canceled" | "failed" | "paid" | "pending" | "processing" | undefined;
+          format?: "generic" | "wallet" | undefined;
+        };
+      };
+      output: string;
+      outputFormat: "body";
+      status: 200;
+    };
+  };
+  "/api/v1/payouts/generate": {
+    $post: {
+      input: {
+        json?: {
+          period_start?: string | undefined;
+          period_end?: string | undefined;
+          dry_run?: boolean | undefined;
+        };
+      };
+      output: {
+        dry_run: boolean;
+        period_start: string | null;
+        period_end: string;
+        due_at: string;
+        skipped: {
+          partner_id: string;
+          currency: string;
+          amount_cents: number;
+          commission_count: number;
+          reason: "below_minimum" | "not_positive" | "partner_invited";
+        }[];
+        totals: {
+          currency: string;
+          payouts: number;
+          amount_cents: number;
+          skipped: number;
+          skipped_cents: number;
+        }[];
+        payouts: (
+          | {
+              partner_id: string;
+              currency: string;
+              amount_cents: number;
+              commission_count: number;
+              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+            }
+          | {
+              id: string;
+              program_id: string;
+              partner_id: string;
+              amount_cents: number;
+              currency: string;
+              status: "canceled" | "failed" | "paid" | "pending" | "processing";
+              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+              period_start: string | null;
+              period_end: string;
+              due_at: string;
+              commission_count: number;
+              reference: string | null;
+              failure_code: string | null;
+              failure_message: string | null;
+              created_at: string;
+              paid_at: string | null;
+              updated_at: string;
+            }
+        )[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/programs/me": {
+    $get: {
+      input: {};
+      output: {
+        id: string;
+        name: string;
+        owner_email: string;
+        domain: string | null;
+        currency: string;
+        default_commission_pct: number;
+        payout_term: string;
+        min_payout_cents: number;
+        cookie_days: number;
+        attribution: "first" | "last";
+        auto_approve_days: number | null;
+        provider_a_webhook_secret_set: boolean;
+        provider_b_webhook_secret_set: boolean;
+        provider_a_api_key_set: boolean;
+        api_key_last4: string;
+        api_key_last_used_at: string | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        json: {
+          name?: string | undefined;
+          domain?: string | null | undefined;
+          currency?: string | undefined;
+          default_commission_pct?: number | undefined;
+          payout_term?: string | undefined;
+          min_payout_cents?: number | undefined;
+          cookie_days?: number | undefined;
+          attribution?: "first" | "last" | undefined;
+          auto_approve_days?: number | null | undefined;
+          provider_a_webhook_secret?: string | null | undefined;
+          provider_b_webhook_secret?: string | null | undefined;
+          provider_a_api_key?: string | null | undefined;
+        };
+      };
+      output: {
+        id: string;
+        name: string;
+        owner_email: string;
+        domain: string | null;
+        currency: string;
+        default_commission_pct: number;
+        payout_term: string;
+        min_payout_cents: number;
+        cookie_days: number;
+        attribution: "first" | "last";
+        auto_approve_days: number | null;
+        provider_a_webhook_secret_set: boolean;
+        provider_b_webhook_secret_set: boolean;
+        provider_a_api_key_set: boolean;
+        api_key_last4: string;
+        api_key_last_used_at: string | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/webhooks": {
+    $get: {
+      input: {};
+      output: {
+        data: {
+          id: string;
+          program_id: string;
+          url: string;
+          events: string[];
+          description: string | null;
+          active: boolean;
+          disabled_at: string | null;
+          created_at: string;
+          updated_at: string;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        json: {
+          url: string;
+          events: (
+            | "*"
+            | "commission.created"
+            | "commission.updated"
+            | "partner.created"
+            | "partner.updated"
+            | "payout.generated"
+            | "payout.paid"
+          )[];
+          description?: string | null | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        url: string;
+        events: string[];
+        description: string | null;
+        active: boolean;
+        disabled_at: string | null;
+        created_at: string;
+        updated_at: string;
+        secret: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/webhooks/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        deleted: true;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        url: string;
+        events: string[];
+        description: string | null;
+        active: boolean;
+        disabled_at: string | null;
+        created_at: string;
+        updated_at: string;
+        deliveries: {
+          id: string;
+          event_id: string;
+          event: string;
+          status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
+          attempt_count: number;
+          next_attempt_at: string | null;
+          created_at: string;
+          completed_at: string | null;
+          payload: {
+            [x: string]: JSONValue;
+          } | null;
+          attempts: {
+            number: number;
+            started_at: string;
+            duration_ms: number;
+            status_code: number | null;
+            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+            response_excerpt: string | null;
+          }[];
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $patch: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          url?: string | undefined;
+          events?:
+            | (
+                | "*"
+                | "commission.created"
+                | "commission.updated"
+                | "partner.created"
+                | "partner.updated"
+                | "payout.generated"
+                | "payout.paid"
+              )[]
+            | undefined;
+          description?: string | null | undefined;
+          active?: boolean | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        url: string;
+        events: string[];
+        description: string | null;
+        active: boolean;
+        disabled_at: string | null;
+        created_at: string;
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/webhooks/:id/deliveries": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "blocked" | "delivering" | "failed" | "pending" | "succeeded" | undefined;
+        };
+      };
+      output: {
+        data: {
+          id: string;
+          event_id: string;
+          event: string;
+          status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
+          attempt_count: number;
+          next_attempt_at: string | null;
+          created_at: string;
+          completed_at: string | null;
+          payload: {
+            [x: string]: JSONValue;
+          } | null;
+          attempts: {
+            number: number;
+            started_at: string;
+            duration_ms: number;
+            status_code: number | null;
+            error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+            response_excerpt: string | null;
+          }[];
+        }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/webhooks/:id/deliveries/:delivery_id/redeliver": {
+    $post: {
+      input: {
+        param: {
+          delivery_id: string;
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        event_id: string;
+        event: string;
+        status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
+        attempt_count: number;
+        next_attempt_at: string | null;
+        created_at: string;
+        completed_at: string | null;
+        payload: {
+          [x: string]: JSONValue;
+        } | null;
+        attempts: {
+          number: number;
+          started_at: string;
+          duration_ms: number;
+          status_code: number | null;
+          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+          response_excerpt: string | null;
+        }[];
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+  "/api/v1/webhooks/:id/recover": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          since: string;
+        };
+      };
+      output: {
+        recovered: number;
+        has_more: boolean;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/webhooks/:id/rotate-secret": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        url: string;
+        events: string[];
+        description: string | null;
+        active: boolean;
+        disabled_at: string | null;
+        created_at: string;
+        updated_at: string;
+        secret: string;
+        previous_secret_valid_until: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/webhooks/:id/test": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        event_id: string;
+        event: string;
+        status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
+        attempt_count: number;
+        next_attempt_at: string | null;
+        created_at: string;
+        completed_at: string | null;
+        payload: {
+          [x: string]: JSONValue;
+        } | null;
+        attempts: {
+          number: number;
+          started_at: string;
+          duration_ms: number;
+          status_code: number | null;
+          error: "blocked" | "connection" | "dns" | "http" | "redirect" | "timeout" | null;
+          response_excerpt: string | null;
+        }[];
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
+};

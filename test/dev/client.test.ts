@@ -1,0 +1,71 @@
+/** The typed client in an owner's project: what arrives there of this repository, compiled as strictly as a project may. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { ROOT } from "./process.ts";
+
+describe("the typed client in a project of its own", () => {
+  let folder: string;
+  let example: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "affiliate-client-"));
+    example = await readFile(join(ROOT, "test", "support", "readme-client.ts"), "utf8");
+    const installed = join(folder, "node_modules", "affiliate-program-service");
+    await mkdir(installed, { recursive: true });
+    for (const name of ["package.json", "client"])
+      await cp(join(ROOT, name), join(installed, name), { recursive: true });
+    await symlink(join(ROOT, "node_modules", "hono"), join(folder, "node_modules", "hono"));
+    const config = {
+      compilerOptions: {
+        ...{ target: "ES2022", module: "NodeNext", lib: ["ES2022", "DOM", "DOM.AsyncIterable"], types: [] },
+        ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true },
+        ...{ preserveSymlinks: true, skipLibCheck: false },
+      },
+      include: ["*.ts"],
+    };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+    await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** What the compiler says of a file there, without the service's source and with the types of the package checked. */
+  async function compile(code: string): Promise<string> {
+    await writeFile(join(folder, "owner.ts"), code);
+    const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder], { encoding: "utf8" });
+    return stdout;
+  }
+
+  it("compiles the README's example, and tells what is wrong with a changed one", async () => {
+    assert.equal(await compile(example), "");
+    for (const [right, wrong, told] of [
+      ["commission_pct: 25", "commission_percent: 25", "commission_percent"],
+      ['status: "active"', 'status: "paid"', '"paid"'],
+      ["{ amount_cents, currency }", "{ amount, currency }", "amount"],
+      ["api.v1.commissions.$get", "api.v1.commission.$get", "commission"],
+      ["  if (!earned.ok) throw", "  if (earned.ok) throw", "data"],
+    ] as const) {
+      assert.ok(example.includes(right));
+      const complaint = await compile(example.replace(right, wrong));
+      assert.match(complaint, /error TS\d+/, wrong);
+      assert.ok(complaint.includes(told), complaint);
+    }
+  });
+
+  it("brings an owner nothing of the service but its types", () => {
+    const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
+    assert.deepEqual(packed?.files.map(({ path }) => path).toSorted(), [
+      "README.md",
+      "client/index.d.ts",
+      "package.json",
+    ]);
+  });
+});

@@ -1,0 +1,97 @@
+import { exports } from "cloudflare:workers";
+import { hc } from "hono/client";
+import { describe, expect, expectTypeOf, it, vi } from "vitest";
+import types from "../../client/index.d.ts?raw";
+import type { AffiliateApi, ApiError } from "../../client/index.d.ts";
+import { ROUTES } from "../../src/http/openapi/document.ts";
+import readme from "../../README.md?raw";
+import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
+import { welcome } from "../support/readme-client.ts";
+import example from "../support/readme-client.ts?raw";
+
+/** As an owner's server makes it, over the Worker in place of the network. */
+function clientOf({ api_key }: { api_key: string }) {
+  return hc<AffiliateApi>(BASE_URL, {
+    headers: { Authorization: `Bearer ${api_key}` },
+    fetch: (input: RequestInfo | URL, init?: RequestInit) => exports.default.fetch(new Request(input, init)),
+  }).api.v1;
+}
+
+describe("the typed client", () => {
+  it("knows every route of the API and its methods, and no other", () => {
+    const typed = [...types.matchAll(/^ {2}"(\/api\/v1\/.*?)": \{\n(.*?)^ {2}\};/gms)].flatMap(([, path, body = ""]) =>
+      [...body.matchAll(/^ {4}\$([a-z]+): /gm)].map(([, method = ""]) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = ROUTES.filter(({ path }) => path.startsWith("/api/v1/")).map(
+      ({ method, path }) => `${method} ${path}`,
+    );
+    expect(typed.toSorted()).toEqual(served.toSorted());
+  });
+
+  it("creates, changes, reads and lists", async () => {
+    const program = await makeProgram();
+    const v1 = clientOf(program);
+    const made = await v1.partners.$post({
+      json: { email: "t@partners.example", slug: "typed", metadata: { a: [1] } },
+    });
+    expect(made.status).toBe(201);
+    if (!made.ok) throw new Error("refused");
+    const partner = await made.json();
+    expectTypeOf(partner.status).toEqualTypeOf<"invited" | "active" | "deactivated">();
+    expectTypeOf(partner.payout_method).toEqualTypeOf<"wallet" | "provider_a" | "bank_transfer" | "crypto" | null>();
+    expect([partner.status, partner.metadata]).toEqual(["invited", { a: [1] }]);
+    const { id } = partner;
+    const patched = await v1.partners[":id"].$patch({ param: { id }, json: { status: "active" } });
+    expect(patched.ok && (await patched.json()).status).toBe("active");
+    const got = await v1.partners[":id"].$get({ param: { id } });
+    expect(got.ok && (await got.json()).stats.total_commissions).toBe(0);
+    const listed = await v1.partners.$get({ query: { per_page: "1", status: "active", search: "typed" } });
+    expect(listed.ok && (await listed.json()).data.map((one) => one.id)).toEqual([id]);
+  });
+
+  it("takes actions without and with a body, and a file", async () => {
+    const program = await makeProgram();
+    const v1 = clientOf(program);
+    const partner = await makePartner(program);
+    const bonus = await v1.commissions.$post({ json: { partner_id: partner.id, amount_cents: 500, note: "bonus" } });
+    if (!bonus.ok) throw new Error("refused");
+    const { id } = await bonus.json();
+    const bulk = await v1.commissions.bulk.$post({ json: { ids: [id], status: "approved" } });
+    const [result] = bulk.ok ? (await bulk.json()).data : [];
+    expect(result?.ok && result.status).toBe("approved");
+    const planned = await v1.payouts.generate.$post({ json: { dry_run: true } });
+    expect(planned.ok && (await planned.json()).totals).toMatchObject([{ amount_cents: 500 }]);
+    const generated = await v1.payouts.generate.$post({});
+    const [payout] = generated.ok ? (await generated.json()).payouts : [];
+    if (!payout || !("id" in payout)) throw new Error("no payout was made");
+    const paid = await v1.payouts[":id"]["mark-paid"].$post({ param: { id: payout.id }, json: { reference: "1" } });
+    expect(paid.ok && (await paid.json()).status).toBe("paid");
+    const file = await v1.payouts["export.csv"].$get({ query: {} });
+    expect(await file.text()).toContain(payout.id);
+  });
+
+  it("tells refusals from answers, each with its own type", async () => {
+    const v1 = clientOf(await makeProgram());
+    const refused = await v1.flows[":id"].$get({ param: { id: "flw_none" } });
+    if (refused.ok) throw new Error("found");
+    const body = await refused.json();
+    expectTypeOf(body).toEqualTypeOf<ApiError>();
+    expect([refused.status, body.error.code]).toEqual([404, "not_found"]);
+    const unauthorized = await clientOf({ api_key: "sk_wrong" }).events.$get({ query: {} });
+    expect(unauthorized.status).toBe(401);
+  });
+
+  it("does as the README's example does", async () => {
+    const program = await makeProgram();
+    expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
+    vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
+      exports.default.fetch(new Request(input, init)),
+    );
+    const ours = [BASE_URL, program.api_key, "readme@partners.example"] as const;
+    expect(await welcome(...ours, "readme")).toEqual([]);
+    await expect(welcome(...ours, "other")).rejects.toThrow(/^already_exists: /);
+    vi.unstubAllGlobals();
+    const { body } = await program.api<{ data: { status: string }[] }>("GET", "/api/v1/partners");
+    expect(body.data.map(({ status }) => status)).toEqual(["active"]);
+  });
+});

@@ -30,6 +30,8 @@ export interface Ctx {
 
 /** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */
 export interface Sealer {
+  /** What a value that the present key sealed begins with, up to its first dot. */
+  keyId(): Promise<string>;
   seal(plain: string): Promise<string>;
   open(sealed: string): Promise<string>;
 }

@@ -9,7 +9,7 @@ import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import { commit, type Write } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
-import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
+import { changedSecrets, movedSecretsAreThere, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { onShard } from "./shards.ts";
 import { nextStamp } from "./stamps.ts";
@@ -124,7 +124,13 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
         statement: ctx.db
           .update(programs)
           .set({ ...changes, updated_at: program.updated_at })
-          .where(and(eq(programs.id, program.id), eq(programs.updated_at, before.updated_at))),
+          .where(
+            and(
+              eq(programs.id, program.id),
+              eq(programs.updated_at, before.updated_at),
+              movedSecretsAreThere(before, changes),
+            ),
+          ),
         expect: 1,
       },
     ];

@@ -1,3 +1,5 @@
+import { and, eq, type SQL } from "drizzle-orm";
+import { programs } from "../db/schema.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../domain/provider-name.ts";
 import type { Ctx, Program } from "./context.ts";
@@ -50,6 +52,18 @@ export async function changedSecrets(
     changes.provider_a_api_key = key === null ? null : await ctx.sealer.seal(key);
   }
   return changes;
+}
+
+/**
+ * True in the database while the secrets that a change moves to `_previous` are the ones it read: sealing anew under
+ * another key (`core/reseal.ts`) must not be undone by a copy of what the earlier key sealed.
+ */
+export function movedSecretsAreThere(before: Program, changes: Partial<Program>): SQL | undefined {
+  const moved = PROVIDER_NAMES.map((provider) => `${provider}_webhook_secret` as const).flatMap((name) => {
+    const sealed = before[name];
+    return sealed !== null && changes[`${name}_previous`] === sealed ? [eq(programs[name], sealed)] : [];
+  });
+  return and(...moved);
 }
 
 /** One that can no longer be opened (its key is gone) equals nothing, so that it can be replaced. */

@@ -15,10 +15,13 @@ export class SecretSealer {
     this.#keys = keys.filter((key) => key !== undefined && key !== "") as string[];
   }
 
+  /** The id of the key that seals: what it sealed begins with this and a dot. */
+  async keyId(): Promise<string> {
+    return (await this.#sealing()).id;
+  }
+
   async seal(plain: string): Promise<string> {
-    const text = this.#keys[0];
-    if (text === undefined) throw new Error("ENCRYPTION_KEY is not set");
-    const { id, key } = await importKey(text);
+    const { id, key } = await this.#sealing();
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
     const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain));
     return [id, toBase64(iv), toBase64(new Uint8Array(sealed))].join(".");
@@ -35,6 +38,12 @@ export class SecretSealer {
       return new TextDecoder().decode(await crypto.subtle.decrypt({ name: "AES-GCM", iv: ivBytes }, key, bytes));
     }
     throw new Error(`no key with id ${wanted} is configured`);
+  }
+
+  #sealing(): Promise<{ id: string; key: CryptoKey }> {
+    const text = this.#keys[0];
+    if (text === undefined) throw new Error("ENCRYPTION_KEY is not set");
+    return importKey(text);
   }
 }
 

@@ -202,6 +202,11 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   ProgramList: listOf(program),
   ProgramWithKey: { program, api_key },
   SignInLink: { url: "https://service.example.com/sign-in?token=…", expires_at: AT },
+  Resealing: {
+    resealed: 42,
+    left: 1,
+    unreadable: [{ program_id: id("prog"), field: "programs.provider_a_api_key", id: id("prog") }],
+  },
   Integrations: {
     provider_a: providerA,
     provider_b: { configured: false, webhook_secret_set: false, last_event_at: null },

@@ -216,6 +216,13 @@ export const replies = once(() => ({
     provider_a: provider(),
     provider_b: provider(),
     email: z.strictObject({ configured: z.boolean() }),
+  Resealing: z.strictObject({
+    resealed: z.int().min(0).describe("Values sealed anew by this call."),
+    left: z.int().min(0).describe("Values not under the present key yet."),
+    unreadable: z
+      .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
+      .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
+  }),
   }),
   Partner: partner(),
   PartnerList: listOf(partner()),

@@ -46,6 +46,16 @@ export const OUTSIDE_ROUTES: Route[] = [
   },
   {
     method: "POST",
+    path: "/admin/secrets/reseal",
+    tag: "Operator",
+    summary: "Seal the stored secrets under the present key",
+    description:
+      "After `ENCRYPTION_KEY` was replaced. Each call seals a bounded number of values anew; call it until `left` is 0, then no earlier key is needed.",
+    body: { schema: "Nothing", optional: true },
+    replies: ok("Resealing", "What was sealed anew, what is left, and what no key opens."),
+  },
+  {
+    method: "POST",
     path: "/webhooks/provider_a",
     tag: "Inbound",
     summary: "An event of provider A",

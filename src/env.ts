@@ -2,10 +2,15 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ProgramCtx, Ctx } from "./core/context.ts";
 import type { FurtherDatabases } from "./core/database.ts";
 
+/** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
+type Optional = "ADMIN_TOKEN" | "ENCRYPTION_KEY" | "NEW_PROGRAM_SHARD" | "READ_REPLICATION" | keyof FurtherDatabases;
+
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
-export interface Bindings extends Omit<Cloudflare.Env, "ADMIN_TOKEN" | "ENCRYPTION_KEY">, FurtherDatabases {
+export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases {
   /** The shard that new programs go to; 0 unless set. */
   NEW_PROGRAM_SHARD?: string | number;
+  /** `on`: lists and gets of the API may be read from a copy of the database near the caller. */
+  READ_REPLICATION?: string;
   /** Opens /admin; without it /admin answers 404. */
   ADMIN_TOKEN?: string;
   /** Base64 of 32 bytes; seals the secrets at rest. */

@@ -4,6 +4,9 @@ export {
   databaseFor,
   databasesOf,
   isBound,
+  openForReads,
+  openForWrites,
+  type Bookmarked,
   type DatabaseBindings,
   type FurtherDatabases,
 } from "../db/shards.ts";

@@ -53,6 +53,42 @@ export function boundShards(bindings: DatabaseBindings): number[] {
   return Array.from({ length: LAST_SHARD + 1 }, (_, shard) => shard).filter((shard) => isBound(bindings, shard));
 }
 
+/** What a session of a database told last: a place in its history. */
+export interface Bookmarked {
+  db: Database;
+  bookmark: () => string | null;
+}
+
+/**
+ * The database of a shard through a session that any copy may serve, however old, but none older than `after`. Its reads
+ * never go back in time.
+ */
+export function openForReads(bindings: DatabaseBindings, shard: number, after: string | null): Bookmarked | null {
+  const session = bindingOf(bindings, shard)?.withSession(after ?? "first-unconstrained");
+  if (!session) return null;
+  return { db: openDatabase(session as unknown as D1Database), bookmark: () => session.getBookmark() };
+}
+
+/**
+ * The primary of a shard's database; each transaction on it tells a bookmark, from which on its writes are seen. A
+ * session per transaction, because a session may go on at a copy, and who changes something must not read there.
+ */
+export function openForWrites(bindings: DatabaseBindings, shard: number): Bookmarked | null {
+  const binding = bindingOf(bindings, shard);
+  if (!binding) return null;
+  let last: string | null = null;
+  const primary: Pick<D1Database, "prepare" | "batch"> = {
+    prepare: (query) => binding.prepare(query),
+    batch: async <T>(statements: D1PreparedStatement[]) => {
+      const session = binding.withSession("first-primary");
+      const results = await session.batch<T>(statements);
+      last = session.getBookmark() ?? last;
+      return results;
+    },
+  };
+  return { db: openDatabase(primary as D1Database), bookmark: () => last };
+}
+
 function bindingOf(bindings: DatabaseBindings, shard: number): D1Database | undefined {
   return shard === 0 ? bindings.DB : bindings[`DB_${shard}` as FurtherName];
 }

@@ -1,11 +1,12 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { forApiKey, type Program } from "../core/context.ts";
+import { forApiKey, type Ctx, type Program } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
 import { onShard } from "../core/shards.ts";
 import { shardOfKey } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
+import { replicationOf, requireBookmarkForm, tellBookmark } from "./bookmark.ts";
 import { addressOf } from "./context.ts";
 
 const RETRY_AFTER_SECONDS = 60;
@@ -26,17 +27,20 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
     if (!(await c.env.RATE_LIMIT_API.limit({ key: hash })).success) {
       throw new AppError("rate_limited", "Too many requests with this key.", { retryAfter: RETRY_AFTER_SECONDS });
     }
-    const on = onShard(c.var.base, shardOfKey(key));
+    const shard = shardOfKey(key);
+    const on = onShard(c.var.base, shard);
     if (!on) {
       await countFailure(c);
       throw new AppError("unauthorized", "The API key is not valid.");
     }
+    const replication = replicationOf(c, shard);
+    const base: Ctx = { ...on, db: replication?.primary?.db ?? on.db, actor: "api" };
     const onFound = (program: Program) => {
       const touch = touchApiKey(on, program);
       // The next request notes it where this one cannot.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    const ctx = forApiKey({ ...on, actor: "api" }, hash, onFound);
+    const ctx = forApiKey(base, hash, onFound, replication?.copy?.db);
     const read = ctx.read;
     ctx.read = async (...statements) => {
       try {
@@ -47,7 +51,9 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       }
     };
     c.set("ctx", ctx);
+    requireBookmarkForm(c);
     await next();
+    if (replication) tellBookmark(c, replication);
   };
 }
 

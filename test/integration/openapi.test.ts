@@ -152,6 +152,7 @@ describe("GET /openapi.json (contract §2: 'OpenAPI 3.1 at `/openapi.json`')", (
       ["cursor", "string"],
       ["status", "string"],
       ["search", "string"],
+      ["X-D1-Bookmark", "string"],
     ]);
     expect(parameters[1]?.schema).toMatchObject({ minimum: 1, maximum: 100, default: 20 });
     const { properties } = servedDocument().components.schemas["PartnerList"] as { properties: object };

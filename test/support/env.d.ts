@@ -4,8 +4,9 @@ declare namespace Cloudflare {
     /** How many runs a property test makes, and its seed; from the environment of the test run. */
     PROPERTY_RUNS?: string;
     PROPERTY_SEED?: string;
-    /** In the project "shards" only. */
-    DB_1?: D1Database | undefined;
+    /** The same of the fuzz. */
+    FUZZ_RUNS: string;
+    FUZZ_SEED?: string;
     ADMIN_TOKEN: string;
     ENCRYPTION_KEY: string;
   }

@@ -104,7 +104,7 @@ function headerProblems(method: string, path: string, status: number, headers: H
 }
 
 /** Documented headers that not every such answer carries. */
-const SOMETIMES = new Set(["Retry-After", "Idempotent-Replayed"]);
+const SOMETIMES = new Set(["Retry-After", "Idempotent-Replayed", "X-D1-Bookmark"]);
 
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);

@@ -1,6 +1,7 @@
 /** A deployment of two databases, and a look into each. */
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/context.ts";
+import type { FurtherDatabases } from "../../src/core/database.ts";
 import { callApi, SECRET_A, SECRET_B, type TestProgram } from "./program.ts";
 import { callWith, watchDatabase } from "./watched-database.ts";
 
@@ -8,7 +9,8 @@ export const ADMIN = { authorization: "Bearer test-admin-token", "content-type":
 
 /** The database of a shard; the project "shards" has two. */
 export function databaseOn(shard: 0 | 1): D1Database {
-  const database = shard === 0 ? env.DB : env.DB_1;
+  const { DB, DB_1 } = env as FurtherDatabases & { DB: D1Database };
+  const database = shard === 0 ? DB : DB_1;
   if (!database) throw new Error("this project has one database");
   return database;
 }

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
-import { ERROR_MEANINGS, errorsOf, securityOf, takesIdempotencyKey } from "./errors.ts";
+import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
+import { ERROR_MEANINGS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
 import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
 import { replies, type ReplyName } from "./replies.ts";
 import { REQUESTS, type RequestName } from "./requests.ts";
@@ -88,6 +89,8 @@ const INTRODUCTION = `All API operations act on the one program that owns the AP
 
 **Errors** are \`{error: {code, message, details?, request_id}}\`. Each answer carries \`X-Request-Id\`. Another program's object is not found, as is an unknown address; a known one under another method is 405 with \`Allow\`.
 
+**Reading what was just written**: where the deployment reads from copies of its database, lists and gets may be some moments old. Each reply then carries \`X-D1-Bookmark\`: sent on with a later request, it shows at least what that reply showed or wrote. Elsewhere every read is of now, and the header is not there.
+
 **Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks, 4 KiB for clicks.
 
 **Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers stand beside it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
@@ -119,6 +122,10 @@ export function buildDocument(): OpenApiDocument {
         "Idempotent-Replayed": {
           description: "On a reply that was stored under the request's `Idempotency-Key`.",
           schema: { type: "string", const: "true" },
+        },
+        [BOOKMARK_HEADER]: {
+          description: "Where the deployment reads from copies: what this reply shows or wrote, for later requests.",
+          schema: { type: "string", pattern: BOOKMARK_PATTERN.source },
         },
       },
       securitySchemes: {
@@ -179,7 +186,19 @@ function parametersOf(route: Route): Parameter[] {
     description: "Makes it safe to repeat the request within 24 hours.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   };
-  return [...inPath, ...inQuery, ...(takesIdempotencyKey(route) ? [key] : [])];
+  const bookmark: Parameter = {
+    name: BOOKMARK_HEADER,
+    in: "header",
+    required: false,
+    description: "That of an earlier reply: what is read is at least as new. Used by lists and gets.",
+    schema: { type: "string", pattern: BOOKMARK_PATTERN.source },
+  };
+  return [
+    ...inPath,
+    ...inQuery,
+    ...(takesIdempotencyKey(route) ? [key] : []),
+    ...(takesBookmark(route) ? [bookmark] : []),
+  ];
 }
 
 function queryParameters(query: z.ZodObject): Parameter[] {
@@ -206,6 +225,7 @@ function answerOf(route: Route, { description, schema, media_type, headers }: Ro
     headers: {
       ...REQUEST_ID,
       ...(takesIdempotencyKey(route) ? headerRef("Idempotent-Replayed") : {}),
+      ...(takesBookmark(route) ? headerRef(BOOKMARK_HEADER) : {}),
       ...(Object.fromEntries(told) as Headers),
     },
     ...(schema ? { content: contentOf(undefined, ref(schema), REPLY_EXAMPLES[schema]) } : {}),

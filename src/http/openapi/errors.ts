@@ -38,7 +38,7 @@ export function errorsOf(route: Route): ErrorCode[] {
     add("invalid_json", "payload_too_large", "validation_failed");
     if (route.tag !== "Inbound") add("unsupported_media_type");
   }
-  if (route.query && security !== null) add("validation_failed");
+  if (takesBookmark(route) || (route.query && security !== null)) add("validation_failed");
   if (security !== null || route.body) add("internal_error", "storage_unavailable");
   return [...codes].toSorted((a, b) => statusOf(a) - statusOf(b) || (a < b ? -1 : 1));
 }
@@ -47,6 +47,11 @@ export function errorsOf(route: Route): ErrorCode[] {
 export function securityOf({ path }: Pick<Route, "path">): "api_key" | "operator_token" | null {
   if (path.startsWith("/api/v1/")) return "api_key";
   return path.startsWith("/admin/") ? "operator_token" : null;
+}
+
+/** Whether it takes `X-D1-Bookmark`, and may answer with one. */
+export function takesBookmark(route: Pick<Route, "path">): boolean {
+  return securityOf(route) === "api_key";
 }
 
 /** "on every POST under /api/v1" (contract §2). */

@@ -91,9 +91,20 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   };
 }
 
-/** Applies the migrations that a state folder has not seen. */
+/** Applies the migrations that a state folder has not seen, to every database that `wrangler.toml` binds. */
 export async function migrate(persistTo: string): Promise<void> {
-  const args = ["d1", "migrations", "apply", "DB", "--local", "--persist-to", persistTo];
+  const [bindings] = await Promise.all([boundDatabases(), migrateOne(persistTo, "DB")]);
+  for (const binding of bindings) if (binding !== "DB") await migrateOne(persistTo, binding);
+}
+
+async function boundDatabases(): Promise<string[]> {
+  const { unstable_readConfig: readConfig } = await import("wrangler");
+  const { d1_databases } = readConfig({ config: join(ROOT, "wrangler.toml") });
+  return d1_databases.map(({ binding }) => binding);
+}
+
+async function migrateOne(persistTo: string, binding: string): Promise<void> {
+  const args = ["d1", "migrations", "apply", binding, "--local", "--persist-to", persistTo];
   try {
     const env = { ...process.env, WRANGLER_LOG: "log" };
     await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env });

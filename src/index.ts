@@ -2,6 +2,7 @@ import { app } from "./app.ts";
 import type { Ctx } from "./core/context.ts";
 import { everyShard, onShard } from "./core/shards.ts";
 import type { Bindings } from "./env.ts";
+import { isClick, takeClick } from "./http/click.ts";
 import { baseContext } from "./http/context.ts";
 import { runJobs } from "./jobs.ts";
 import { openSlots } from "./lib/slots.ts";
@@ -12,7 +13,8 @@ import { queueWakeUps } from "./outbound/wake.ts";
 export { ClickCounter } from "./clicks/counter.ts";
 
 export default {
-  fetch: app.fetch,
+  fetch: (request, env, execution) =>
+    isClick(request) ? takeClick(request, env, execution) : app.fetch(request, env, execution),
 
   async queue(batch, env, execution) {
     // `deliveries-dead`, with the environment's name before it in all environments but production (wrangler.toml).

@@ -32,7 +32,7 @@ export async function accept(arrival: PendingArrival, object: ClickObject, host:
   if (lane.waiting.length >= MAX_WAITING) return "refused";
   const waiter = new Waiter(arrival);
   lane.waiting.push(waiter);
-  if (lane.term === IDLE) host.waitUntil(lead(lane, host));
+  if (lane.term === IDLE || lane.waiting.length >= lane.expected) host.waitUntil(lead(lane, host));
   for (let waited = 0; waited < GIVE_UP_MS; waited += WATCH_MS) {
     const signal = await waiter.signal(WATCH_MS);
     if (waiter.acceptance !== null) return waiter.acceptance;
@@ -52,6 +52,7 @@ const MAX_BATCH_LENGTH = 300_000;
 export const MAX_WAITING = 4_096;
 /** How long one request leads before it offers the lead to the next, so that no request pays for all the others. */
 const LEAD_MS = SECOND;
+const LINGER_MS = 10;
 const WATCH_MS = 3 * SECOND;
 const GIVE_UP_MS = 9 * SECOND;
 const CALL_MS = 5 * SECOND;
@@ -63,6 +64,8 @@ interface Lane {
   /** Which leadership is in force; `IDLE` when nobody leads. */
   term: number;
   movedAt: number;
+  /** How many must wait for the next call to be made at once; beyond reach while a call is in flight. */
+  expected: number;
 }
 
 const IDLE = 0;
@@ -74,7 +77,7 @@ const lanes = new Map<string, Lane>();
 function laneOf(object: ClickObject): Lane {
   let lane = lanes.get(object.name);
   if (lane === undefined) {
-    lane = { object, waiting: [], term: IDLE, movedAt: 0 };
+    lane = { object, waiting: [], term: IDLE, movedAt: 0, expected: Infinity };
     lanes.set(object.name, lane);
   }
   return lane;
@@ -116,6 +119,9 @@ class Waiter {
  * Sends what waits until nothing does. After `LEAD_MS` the lead is offered to the head of the queue at every turn and
  * kept until somebody takes it: a head whose client is gone never answers. A leader that was replaced finishes its call,
  * so at a hand-over two calls may overlap.
+ *
+ * After a call as many are expected as were in it or waited for it: a call that leaves at once goes half empty, and so
+ * does the one after. Who completes their number leads the next call; else it leaves when the time of the last one is over.
  */
 async function lead(lane: Lane, host: Host): Promise<void> {
   const term = ++terms;
@@ -124,18 +130,21 @@ async function lead(lane: Lane, host: Host): Promise<void> {
   lane.movedAt = began;
   while (lane.term === term && lane.waiting.length > 0) {
     const group = takeGroup(lane);
+    lane.expected = Infinity;
+    const called = Date.now();
     const acceptance = await send(lane.object, group, host);
     lane.movedAt = Date.now();
     for (const waiter of group) waiter.settle(acceptance);
-    // One turn of the event loop lets in whom this call kept waiting; without it the next call goes half empty.
-    if (lane.term === term) await turn();
+    if (lane.term !== term) return;
+    lane.expected = Math.min(group.length + lane.waiting.length, MAX_BATCH);
+    if (lane.waiting.length < lane.expected) await sleep(Math.min(lane.movedAt - called, LINGER_MS));
     if (lane.term === term && lane.movedAt - began >= LEAD_MS) lane.waiting[0]?.offerLead();
   }
   if (lane.term === term) lane.term = IDLE;
 }
 
-function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function takeGroup(lane: Lane): Waiter[] {

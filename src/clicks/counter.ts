@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { flushClicks, registerClickObject } from "../core/clicks.ts";
+import type { DatabaseBindings } from "../core/database.ts";
 import type { Arrival } from "../domain/click.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -16,6 +17,11 @@ export const FLUSH_DELAY = SECOND;
 const MAX_BACKOFF = MINUTE;
 /** One alarm works no longer than this before it arms the next. */
 const FLUSH_BUDGET = 20 * SECOND;
+/**
+ * Between two stretches the database is left to others for this many times as long as the last one took: it does one
+ * thing at a time, and many objects may be behind at once. So a burst is taken at full speed and written at leisure.
+ */
+const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
 /** An alarm this late has been forgotten. */
 const OVERDUE = 30 * SECOND;
@@ -26,7 +32,7 @@ const OVERDUE = 30 * SECOND;
  * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
  * stretches (`core/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
  */
-export class ClickCounter extends DurableObject<{ DB: D1Database }> {
+export class ClickCounter extends DurableObject<DatabaseBindings> {
   readonly #store: ClickStore;
   #gathered: { batch: ClickBatch; reply: (reply: CommitReply) => void }[] = [];
   #gatheredLength = 0;
@@ -36,7 +42,7 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
   #failures = 0;
   backlogLimit = MAX_BACKLOG;
 
-  constructor(state: DurableObjectState, env: { DB: D1Database }) {
+  constructor(state: DurableObjectState, env: DatabaseBindings) {
     super(state, env);
     this.#store = new ClickStore(state.storage, Date.now());
     void state.blockConcurrencyWhile(async () => {
@@ -133,8 +139,11 @@ export class ClickCounter extends DurableObject<{ DB: D1Database }> {
 
   async #flush(until: number): Promise<void> {
     for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
+      const began = Date.now();
       this.#store.flushed(await this.#send(stretch), Date.now());
-      if (Date.now() >= until) return;
+      const ended = Date.now();
+      if (ended >= until || this.#store.backlog.clicks === 0) return;
+      await scheduler.wait(Math.min((ended - began) * REST, SECOND));
     }
   }
 

@@ -1,14 +1,16 @@
 import { sql, type SQL } from "drizzle-orm";
-import { databaseFor, runBatch, type Database, type DatabaseBindings } from "../db/client.ts";
+import { runBatch, type Database } from "../db/client.ts";
+import { databaseFor, type DatabaseBindings } from "../db/shards.ts";
 import type { Arrival, ClickDropReason } from "../domain/click.ts";
 import { slugKey } from "../domain/partner.ts";
+import { shardOfClickObject } from "../domain/shard.ts";
 import { iso } from "../lib/time.ts";
 import { conflictIn } from "./commit.ts";
 import { addToCounts } from "./event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
 export interface ClickFlush {
-  /** The object's name, for the cron that looks after forgotten alarms. */
+  /** The object's name, for the cron that looks after forgotten alarms; it tells the database. */
   object: string;
   /** Identity of the object's storage: its cursor in the database belongs to it. */
   epoch: string;
@@ -29,18 +31,32 @@ export interface ClickFlush {
  * @throws when the database fails; whether the stretch was written is then unknown, and trying again finds out.
  */
 export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush): Promise<number> {
-  const db = databaseFor(bindings);
+  const db = databaseFor(bindings, shardOfClickObject(flush.object));
   const { groups, drops } = sortOut(flush.arrivals);
-  const counted = JSON.stringify(groups.map(({ clicks, ...group }) => ({ ...group, ids: clicks.map(({ id }) => id) })));
-  try {
-    await runBatch(db, [
+  const write = (allNew: boolean) => {
+    const counted = JSON.stringify(
+      groups.map(({ clicks, ...group }) => ({
+        ...group,
+        count: clicks.length,
+        ...(allNew ? {} : { ids: clicks.map(({ id }) => id) }),
+      })),
+    );
+    const count = allNew ? sql`g.value ->> 'count'` : UNKNOWN_CLICKS;
+    return runBatch(db, [
       db.run(moveCursor(flush)),
       db.run(sql`insert into commit_guards (lost_race) select 1 where changes() <> 1`),
-      db.run(countByPartner(counted)),
-      db.run(countEvents(counted)),
+      db.run(countByPartner(counted, count)),
+      db.run(countEvents(counted, count)),
       db.run(countDrops(counted, JSON.stringify(drops))),
-      db.run(insertEvents(JSON.stringify(groups))),
+      db.run(insertEvents(JSON.stringify(groups), allNew)),
     ]);
+  };
+  try {
+    // By the cursor all of them are new, and the key of the log holds it to that; where it does not, each is looked up.
+    await write(true).catch((error: unknown) => {
+      if (conflictIn(error)?.kind !== "unique") throw error;
+      return write(false);
+    });
     return flush.to;
   } catch (error) {
     if (conflictIn(error)?.kind !== "lost_race") throw error;
@@ -54,7 +70,7 @@ export async function registerClickObject(
   object: Pick<ClickFlush, "object" | "epoch" | "from" | "now">,
 ): Promise<number> {
   const at = iso(object.now);
-  const db = databaseFor(bindings);
+  const db = databaseFor(bindings, shardOfClickObject(object.object));
   await runBatch(db, [
     db.run(sql`insert into click_objects (name, created_at) values (${object.object}, ${at}) on conflict do nothing`),
     db.run(sql`insert into click_batches (id, flushed_at) select ${cursorId(object.epoch, object.from)}, ${at}
@@ -69,9 +85,10 @@ export async function findProgramDomain(db: Database, program_id: string): Promi
   return row?.domain ?? null;
 }
 
-/** The names of the objects that ever took a click. */
-export async function listClickObjects(bindings: DatabaseBindings): Promise<string[]> {
-  const rows = await databaseFor(bindings).all<{ name: string }>(sql`select name from click_objects order by name`);
+/** The names of the objects of a shard that ever took a click. */
+export async function listClickObjects(bindings: DatabaseBindings, shard = 0): Promise<string[]> {
+  const db = databaseFor(bindings, shard);
+  const rows = await db.all<{ name: string }>(sql`select name from click_objects order by name`);
   return rows.map(({ name }) => name);
 }
 
@@ -139,19 +156,19 @@ const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'p
   cross join partners p on p.id = s.partner_id and p.status <> 'deactivated'`;
 
 /** How many of a group's clicks are not in the log yet: counts rest on rows, even if a cursor were lost. */
-const NEW_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where not exists
+const UNKNOWN_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where not exists
   (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
 
-function countByPartner(counted: string): SQL {
+function countByPartner(counted: string, count: SQL): SQL {
   return sql`insert into click_counts (program_id, partner_id, day, count)
-    select s.program_id, s.partner_id, substr(g.value ->> 'at', 1, 10), sum(${NEW_CLICKS}) as new
+    select s.program_id, s.partner_id, substr(g.value ->> 'at', 1, 10), sum(${count}) as new
     from json_each(${counted}) g ${RESOLVED}
     group by 1, 2, 3 having new > 0
     on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
 }
 
-function countEvents(counted: string): SQL {
-  return addToCounts(sql`select s.program_id as program_id, 'click' as type, g.value ->> 'at' as at, ${NEW_CLICKS} as n
+function countEvents(counted: string, count: SQL): SQL {
+  return addToCounts(sql`select s.program_id as program_id, 'click' as type, g.value ->> 'at' as at, ${count} as n
     from json_each(${counted}) g ${RESOLVED}`);
 }
 
@@ -161,7 +178,7 @@ function countDrops(counted: string, drops: string): SQL {
     select program_id, day, reason, sum(count) from (
       select g.value ->> 'program_id' as program_id, substr(g.value ->> 'at', 1, 10) as day,
         case when p.id is null then 'unknown_ref' else 'partner_deactivated' end as reason,
-        json_array_length(g.value, '$.ids') as count
+        g.value ->> 'count' as count
       from json_each(${counted}) g
       left join partner_slugs s on s.program_id = g.value ->> 'program_id' and s.slug_key = g.value ->> 'ref_key'
       left join partners p on p.id = s.partner_id
@@ -173,10 +190,10 @@ function countDrops(counted: string, drops: string): SQL {
     on conflict (program_id, day, reason) do update set count = count + excluded.count`;
 }
 
-function insertEvents(groups: string): SQL {
+function insertEvents(groups: string, allNew: boolean): SQL {
   return sql`insert into events (program_id, id, type, payload, created_at)
     select s.program_id, c.value ->> 'id', 'click', json_object('ref', p.slug, 'landing', c.value ->> 'landing',
       'referrer', c.value ->> 'referrer', 'partner_id', p.id), c.value ->> 'created_at'
     from json_each(${groups}) g ${RESOLVED} cross join json_each(g.value, '$.clicks') c
-    where true on conflict (program_id, id) do nothing`;
+    where true ${allNew ? sql`` : sql`on conflict (program_id, id) do nothing`}`;
 }

@@ -31,6 +31,7 @@ export function baseContext(env: Bindings, now: number, waitUntil: (work: Promis
     db: databaseFor(env),
     shard: 0,
     databases: databasesOf(env),
+    archive: env.ARCHIVE ?? null,
     now,
     actor: "system",
     sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
@@ -55,5 +56,10 @@ async function wakeDeliveries(env: Bindings, delivery_ids: string[], shard: numb
 
 /** The visitor's address for rate limits only; it is never stored. Null outside the platform. */
 export function addressOf(c: Pick<Context<AppEnv>, "req">): string | null {
-  return c.req.header("cf-connecting-ip") ?? null;
+  return addressIn(c.req.raw.headers);
+}
+
+/** `addressOf` for what has no context. */
+export function addressIn(headers: Headers): string | null {
+  return headers.get("cf-connecting-ip");
 }

@@ -37,7 +37,7 @@ export function statusOf(code: ErrorCode): ContentfulStatusCode {
 /** Renders any thrown value; the only place that does. An unknown one becomes a constant text and a log line. */
 export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<Response> {
   const error = await authenticatedFirst(toAppError(thrown), c);
-  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, c);
+  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));
   return errorResponse(error, c);
 }
 
@@ -46,17 +46,12 @@ export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
   if (error.code === "unauthorized") c.header("WWW-Authenticate", "Bearer");
-  return c.json(
-    {
-      error: {
-        code: error.code,
-        message: error.message,
-        ...(error.details ? { details: error.details } : {}),
-        request_id: c.var.request_id,
-      },
-    },
-    STATUS[error.code],
-  );
+  return c.json(errorBody(error, c.var.request_id), STATUS[error.code]);
+}
+
+/** What every refusal says (contract §2). */
+export function errorBody({ code, message, details }: AppError, request_id: string) {
+  return { error: { code, message, ...(details ? { details } : {}), request_id } };
 }
 
 /** Seconds for the `Retry-After` header; null where trying again is no use. */
@@ -100,6 +95,9 @@ export function toAppError(thrown: unknown): AppError {
       cause: thrown,
     });
   }
+  if (thrown instanceof Error && thrown.message === CUT_OFF) {
+    return new AppError("invalid_json", "The body ended before all of it had come.", { cause: thrown });
+  }
   if (thrown instanceof HTTPException) {
     if (thrown.status === 400) return new AppError("invalid_json", "The body is not valid JSON.");
     if (thrown.status === 413) return new AppError("payload_too_large", "The body is too large.");
@@ -107,22 +105,34 @@ export function toAppError(thrown: unknown): AppError {
   return new AppError("internal_error", "Something went wrong on our side.");
 }
 
+/** What the runtime says of a body whose sender stopped in the middle; the storage's failures came before. */
+const CUT_OFF = "Network connection lost.";
+
 function isStorageFailure(thrown: unknown): boolean {
   for (let at: unknown = thrown; at instanceof Error; at = at.cause) if (at instanceof StorageUnavailable) return true;
   return false;
 }
 
 /** Writes the log line of a failure that is ours, without what a query's message would tell of its values. */
-export function logFailure(thrown: unknown, c: Pick<Context<AppEnv>, "req" | "var">): void {
+export function logFailure(thrown: unknown, request: FailedRequest): void {
   logLine("error", {
     what: "request failed",
-    request_id: c.var.request_id,
-    method: c.req.method,
-    path: c.req.path,
+    ...request,
     error: thrown instanceof Error ? thrown.name : typeof thrown,
     reason: reasonOf(thrown),
     frames: thrown instanceof Error ? (thrown.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [],
   });
+}
+
+export interface FailedRequest {
+  request_id: string;
+  method: string;
+  path: string;
+}
+
+/** What the log says of a request. */
+export function requestOf(c: Pick<Context<AppEnv>, "req" | "var">): FailedRequest {
+  return { request_id: c.var.request_id, method: c.req.method, path: c.req.path };
 }
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];

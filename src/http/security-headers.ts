@@ -1,18 +1,26 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 
-/** Headers that every answer carries unless the route has set its own: nothing is cached, framed or sniffed. */
+/** On every answer, whatever it is. */
+export const ALWAYS = {
+  "X-Content-Type-Options": "nosniff",
+  "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+} as const;
+
+/** On every answer that has not set its own: nothing is cached, framed, or runs anything. */
+export const UNLESS_SET = {
+  ...ALWAYS,
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  "X-Frame-Options": "DENY",
+} as const;
+
+/** Puts `UNLESS_SET` on the answers of the routes behind it; those before it (`http/track.ts`) set theirs themselves. */
 export function securityHeaders(): MiddlewareHandler<AppEnv> {
   return async function securityHeaders(c, next) {
     await next();
-    const defaults = {
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "no-referrer",
-      "X-Frame-Options": "DENY",
-      "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
-    };
-    for (const [name, value] of Object.entries(defaults)) {
+    for (const [name, value] of Object.entries(UNLESS_SET)) {
       if (!c.res.headers.has(name)) c.header(name, value);
     }
   };

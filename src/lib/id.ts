@@ -21,14 +21,39 @@ const RANDOM_CHARACTERS = 16;
 
 /** A new id of a kind, minted at `now` (ms since the epoch): ids of one kind sort by the millisecond they were made in. */
 export function newId(kind: IdKind, now: number): string {
+  if (used === pool.length) {
+    crypto.getRandomValues(pool);
+    used = 0;
+  }
   let random = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_CHARACTERS))) random += ALPHABET[byte & 31];
+  for (const end = used + RANDOM_CHARACTERS; used < end; used++) random += ALPHABET[pool[used]! & 31];
   return `${ID_PREFIXES[kind]}_${encodeTime(now)}${random}`;
 }
+
+/** Random bytes for the next ids, each used once: asking the platform for them costs more than the rest of an id. */
+const pool = new Uint8Array(256 * RANDOM_CHARACTERS);
+let used = pool.length;
 
 /** The smallest id of a kind that can have been minted at `now`; a bound for time filters on the key. */
 export function firstIdAt(kind: IdKind, now: number): string {
   return `${ID_PREFIXES[kind]}_${encodeTime(now)}${ALPHABET[0]!.repeat(RANDOM_CHARACTERS)}`;
+}
+
+/**
+ * The instant (ms) at which an id was minted. A text in the form of an id that has letters which ids do not use stands
+ * for the next id after it.
+ */
+export function instantOf(id: string): number {
+  const time = id.slice(id.indexOf("_") + 1).slice(0, TIME_CHARACTERS);
+  let ms = 0;
+  let beyond = false;
+  for (let i = 0; i < TIME_CHARACTERS; i++) {
+    const character = time[i] ?? "0";
+    const digit: number = beyond ? 0 : [...ALPHABET].findIndex((letter) => letter >= character);
+    beyond ||= ALPHABET[digit] !== character;
+    ms = ms * 32 + digit;
+  }
+  return ms;
 }
 
 function encodeTime(now: number): string {

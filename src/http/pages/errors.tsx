@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { ErrorCode } from "../../lib/errors.ts";
-import { logFailure, retryAfterOf, statusOf, toAppError } from "../errors.ts";
+import { logFailure, requestOf, retryAfterOf, statusOf, toAppError } from "../errors.ts";
 import type { PageEnv } from "../session.ts";
 import { Plain } from "./layout.tsx";
 import { page } from "./page.tsx";
@@ -17,7 +17,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 /** Renders any thrown value as a page, under the same codes and with the same reserve as the API (`http/errors.ts`). */
 export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Promise<Response> {
   const error = toAppError(thrown);
-  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, c);
+  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
   const title = TITLES[error.code] ?? "That did not work";

@@ -39,7 +39,7 @@ const MONTHLY_PAYOUTS: Job = {
 export const JOBS = {
   minutely: [
     { name: "wake due deliveries", run: ({ outbound }) => wakeDue(outbound) },
-    { name: "wake click objects", run: ({ env }) => wakeClickObjects(env) },
+    { name: "wake click objects", run: ({ env, ctx }) => wakeClickObjects(env, ctx.shard) },
     {
       name: "finish vendor events and payments",
       run: ({ ctx, outbound: { now } }) => finishUnfinished(ctx, () => now() < ctx.now + UNFINISHED_BUDGET),

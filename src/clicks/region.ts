@@ -1,3 +1,6 @@
+import { isBound, type DatabaseBindings } from "../core/database.ts";
+import { clickObjectOn, shardOfProgram } from "../domain/shard.ts";
+
 /** Where a visitor is, as far as the platform tells: the fields of `request.cf` that are read. */
 export interface VisitorLocation {
   continent?: unknown;
@@ -7,23 +10,36 @@ export interface VisitorLocation {
 }
 
 export interface ClickObject {
-  /** `<region>:<shard>`, from a finite set: a stranger cannot make new objects, whatever is sent. */
+  /**
+   * `<region>:<number>`, and `@<shard>` for programs of another database than the first; from a finite set: a stranger
+   * cannot make new objects, whatever is sent.
+   */
   name: string;
   hint: DurableObjectLocationHint;
 }
 
-/** Objects per region. Constant, so that a repeated click finds the object that knows it. */
+/** Objects per region and database. Constant, so that a repeated click finds the object that knows it. */
 export const SHARDS = 4;
 
 /**
- * The object that takes a visitor's clicks: the region from the continent (longitude splits Europe, North America and
- * Asia), the shard from the data centre. One isolate lives in one data centre, so its clicks share one commit; and a
- * visitor's retry meets the same object, which is what recognises it as a duplicate.
+ * The object that takes a visitor's clicks on the programs of a shard, whose database must be bound: the region from the
+ * continent (longitude splits Europe, North America and Asia), the number from the data centre. One isolate lives in one
+ * data centre, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognises it
+ * as a duplicate.
  */
-export function clickObject(location: VisitorLocation | undefined): ClickObject {
+export function clickObject(location: VisitorLocation | undefined, shard = 0): ClickObject {
   const hint = regionOf(location);
   const colo = typeof location?.colo === "string" ? location.colo : "";
-  return { name: `${hint}:${shardOf(colo)}`, hint };
+  return { name: clickObjectOn(shard, `${hint}:${numberOf(colo)}`), hint };
+}
+
+/**
+ * The shard whose objects take the clicks on a program: its own. An id of a shard without a database is nobody's, and
+ * strangers can make many up, so it goes where shard 0's do, to be dropped as unknown.
+ */
+export function shardForClicks(program_id: string, bindings: DatabaseBindings): number {
+  const shard = shardOfProgram(program_id);
+  return shard !== 0 && isBound(bindings, shard) ? shard : 0;
 }
 
 /** The location hint in a click object's name; hints count only when the object is first made. */
@@ -72,7 +88,7 @@ function numberIn(value: unknown): number | null {
   return Number.isNaN(number) ? null : number;
 }
 
-function shardOf(colo: string): number {
+function numberOf(colo: string): number {
   let hash = 0;
   for (let i = 0; i < colo.length; i++) hash = (hash * 31 + colo.charCodeAt(i)) >>> 0;
   return hash % SHARDS;

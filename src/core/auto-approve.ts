@@ -6,6 +6,7 @@ import { laterStamp, updatedCommissions } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
+import { shareOf } from "./shards.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 
 /** A chunk is one read and one transaction, eight statements. */
@@ -18,6 +19,7 @@ const CHUNKS_PER_RUN = 100;
  * (contract §6). Idempotent; two runs at once approve each commission once. Gives how many were approved.
  */
 export async function approveDueCommissions(ctx: Ctx, goOn: () => boolean = () => true): Promise<number> {
+  const limit = shareOf(ctx, CHUNKS_PER_RUN);
   let approved = 0;
   let chunks = 0;
   for (;;) {
@@ -28,11 +30,11 @@ export async function approveDueCommissions(ctx: Ctx, goOn: () => boolean = () =
         .where(sql`${programs.auto_approve_days} is not null and exists (select 1 from commissions c
           where c.program_id = ${programs.id} and ${isDue(ctx.now, sql`${programs.auto_approve_days}`)})`)
         .orderBy(programs.id)
-        .limit(CHUNKS_PER_RUN),
+        .limit(limit),
     ]);
     let failed = 0;
     for (const program of due) {
-      if (chunks++ >= CHUNKS_PER_RUN || !goOn()) return approved;
+      if (chunks++ >= limit || !goOn()) return approved;
       try {
         approved += await approveChunk(forProgram(ctx, program), program);
       } catch (error) {

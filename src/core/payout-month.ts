@@ -6,6 +6,7 @@ import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import { generatePayouts } from "./payout-generate.ts";
+import { shareOf } from "./shards.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 
 /** No new program is begun after so many transactions: with the largest one the run stays below 1,000 statements. */
@@ -29,12 +30,12 @@ export async function generateMonthlyPayouts(ctx: Ctx, goOn: () => boolean = () 
           and c.payout_id is null and c.created_at < ${period_end})
         and not exists (select 1 from payout_runs r where r.program_id = ${programs.id} and r.period_end = ${period_end})`)
       .orderBy(programs.id)
-      .limit(PROGRAMS_PER_RUN),
+      .limit(shareOf(ctx, PROGRAMS_PER_RUN)),
   ]);
   let done = 0;
   let chunks = 0;
   for (const program of due) {
-    if (chunks > CHUNKS_PER_RUN || !goOn()) break;
+    if (chunks > shareOf(ctx, CHUNKS_PER_RUN) || !goOn()) break;
     try {
       chunks += 1 + (await generateMonth(forProgram(ctx, program), period));
       done += 1;

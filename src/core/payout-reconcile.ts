@@ -5,6 +5,7 @@ import { iso } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
 import { forProgram, type Ctx } from "./context.ts";
 import { takeUpTransfer } from "./payout-pay.ts";
+import { shareOf } from "./shards.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 
 /** So many of a run's statements and calls stay within the platform's limits; the next run takes more. */
@@ -22,11 +23,12 @@ export async function reconcileTransfers(
   transfers: Transfers,
   goOn: () => boolean = () => true,
 ): Promise<number> {
+  const limit = shareOf(ctx, PAYOUTS_PER_RUN);
   const due = sql`${payouts.status} = 'processing' and ${payouts.reconcile_at} <= ${iso(ctx.now)}`;
   const [rows, owners] = await runBatch(ctx.db, [
-    ctx.db.select().from(payouts).where(due).orderBy(payouts.reconcile_at).limit(PAYOUTS_PER_RUN),
+    ctx.db.select().from(payouts).where(due).orderBy(payouts.reconcile_at).limit(limit),
     ctx.db.select().from(programs).where(sql`${programs.id} in (select program_id from payouts where ${due}
-        order by reconcile_at limit ${PAYOUTS_PER_RUN})`),
+        order by reconcile_at limit ${limit})`),
   ]);
   const programOf = new Map(owners.map((program) => [program.id, program]));
   const waiting = rows.values();

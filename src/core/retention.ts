@@ -4,6 +4,7 @@ import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso } from "../lib/time.ts";
 import type { Ctx } from "./context.ts";
 import { forgetReplies } from "./idempotency.ts";
+import { shareOf } from "./shards.ts";
 import { forgetSignIns } from "./sign-in.ts";
 
 /** Deliveries, their bodies and attempts, and the bodies that the payment providers sent, are kept this long. */
@@ -18,10 +19,10 @@ const MAX_CHUNKS = 50;
  * sessions. The audit log and the ledger stay. A body stays as long as any delivery of it does. May run at any time,
  * also twice at once.
  */
-export async function forgetOld(ctx: Pick<Ctx, "db" | "now">): Promise<void> {
+export async function forgetOld(ctx: Pick<Ctx, "db" | "databases" | "now">): Promise<void> {
   await runBatch(ctx.db, [forgetReplies(ctx), ...forgetSignIns(ctx)]);
   for (const forget of inChunks(ctx.now - KEPT_FOR)) {
-    for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
+    for (let chunk = 0; chunk < shareOf(ctx, MAX_CHUNKS); chunk++) {
       const { meta } = await ctx.db.run(forget);
       if (meta.changes === 0) break;
     }

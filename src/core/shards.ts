@@ -16,6 +16,14 @@ export function everyShard(ctx: Ctx): Ctx[] {
   return ctx.databases.shards.map((shard) => onShard(ctx, shard)).filter((on) => on !== null);
 }
 
+/**
+ * What one database's run of a job may take of a limit that is the invocation's: the crons run over all databases in
+ * one, and the platform counts their statements together.
+ */
+export function shareOf(ctx: Pick<Ctx, "databases">, limit: number): number {
+  return Math.ceil(limit / ctx.databases.shards.length);
+}
+
 /** What the databases said, in the order of their shards; those that failed are left out. */
 export interface Answers<T> {
   said: { ctx: Ctx; answer: T }[];

@@ -8,6 +8,7 @@ import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import type { PaymentKey } from "./facts.ts";
 import { finishOpenEvents } from "./inbound.ts";
 import { settle } from "./ledger.ts";
+import { shareOf } from "./shards.ts";
 
 /** Younger work belongs to the request that does it at this moment. */
 const LEFT_AFTER = MINUTE;
@@ -27,10 +28,10 @@ export async function finishUnfinished(ctx: Ctx, goOn: () => boolean): Promise<{
   const [events, payments] = await runBatch(db, [
     db.all<{ program_id: string; provider: ProviderName; event_id: string }>(sql`
       select program_id, provider, event_id from provider_events
-      where audit_event_id is null and received_at < ${before} order by random() limit ${MAX_EVENTS}`),
+      where audit_event_id is null and received_at < ${before} order by random() limit ${shareOf(ctx, MAX_EVENTS)}`),
     db.all<PaymentKey & { program_id: string }>(sql`
       select program_id, id, provider, provider_transaction_id from payments
-      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${MAX_PAYMENTS}`),
+      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${shareOf(ctx, MAX_PAYMENTS)}`),
   ]);
   const contexts = await contextsOf(ctx, [...events, ...payments]);
   const work = [

@@ -9,6 +9,7 @@ import {
 } from "cloudflare:test";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { shareOf } from "../../src/core/shards.ts";
 import { shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import type { Bindings, DeliveryMessage } from "../../src/env.ts";
 import worker from "../../src/index.ts";
@@ -196,6 +197,14 @@ describe("the crons", () => {
       expect(body.data).toMatchObject([{ status: "approved" }]);
       expect(await tablesWith(shard as 0 | 1, '"token_hash":"old"')).toEqual([]);
     }
+  });
+});
+
+describe("the limits of one run of the crons", () => {
+  it("are shared by the databases, and none is left without", () => {
+    const share = (databases: number, limit: number) =>
+      shareOf({ databases: { shards: Array.from({ length: databases }, (_, i) => i), open: () => null } }, limit);
+    expect([share(1, 50), share(2, 50), share(3, 50), share(32, 20)]).toEqual([50, 25, 17, 1]);
   });
 });
 

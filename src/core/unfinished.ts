@@ -25,13 +25,14 @@ const MAX_PAYMENTS = 100;
 export async function finishUnfinished(ctx: Ctx, goOn: () => boolean): Promise<{ finished: number; failed: number }> {
   const { db } = ctx;
   const before = iso(ctx.now - LEFT_AFTER);
+  const [eventLimit, paymentLimit] = [shareOf(ctx, MAX_EVENTS), shareOf(ctx, MAX_PAYMENTS)];
   const [events, payments] = await runBatch(db, [
     db.all<{ program_id: string; provider: ProviderName; event_id: string }>(sql`
       select program_id, provider, event_id from provider_events
-      where audit_event_id is null and received_at < ${before} order by random() limit ${shareOf(ctx, MAX_EVENTS)}`),
+      where audit_event_id is null and received_at < ${before} order by random() limit ${eventLimit}`),
     db.all<PaymentKey & { program_id: string }>(sql`
       select program_id, id, provider, provider_transaction_id from payments
-      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${shareOf(ctx, MAX_PAYMENTS)}`),
+      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${paymentLimit}`),
   ]);
   const contexts = await contextsOf(ctx, [...events, ...payments]);
   const work = [

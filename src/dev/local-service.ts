@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { runCrons } from "./crons.ts";
+import { portHolder, type PortHolder } from "./port-holder.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 
@@ -33,13 +34,15 @@ export interface LocalService {
   stop: () => Promise<void>;
 }
 
-/** Something else listens on the port. */
+/** Something else listens on the port; `holder` where the system tells what. */
 export class PortTaken extends Error {
   readonly port: number;
+  readonly holder: PortHolder | null;
 
-  constructor(port: number) {
-    super(`Port ${port} is in use.`);
+  constructor(port: number, holder: PortHolder | null) {
+    super(`Port ${port} is in use${holder ? ` by ${holder.name}, process ${holder.pid}` : ""}.`);
     this.port = port;
+    this.holder = holder;
   }
 }
 
@@ -124,7 +127,8 @@ export async function refuseTakenPort(port: number): Promise<void> {
   try {
     await listenOnce(port, "localhost");
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new PortTaken(port) : error;
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw new PortTaken(port, await portHolder(port));
   }
 }
 

@@ -1,11 +1,14 @@
 /** `npm start` as a newcomer meets it (issue: "`npm ci && npm start`"). */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeDevVars, readDevVars } from "../../src/dev/dev-vars.ts";
-import { freePort } from "../../src/dev/local-service.ts";
+import { freePort, refuseTakenPort } from "../../src/dev/local-service.ts";
+import { portHolder } from "../../src/dev/port-holder.ts";
 import { runScript, type Running } from "./process.ts";
 
 const START = "src/dev/start.ts";
@@ -52,7 +55,7 @@ describe("npm start", () => {
   it("refuses a port in use in one sentence", async () => {
     const second = runScript(START, { ...env, PERSIST_TO: join(folder, "other") });
     assert.equal(await second.ended, 1);
-    assert.match(second.printed.err, new RegExp(`^Port ${env.PORT} is in use\\. [^\\n]+\\n$`));
+    assert.match(second.printed.err, new RegExp(`^Port ${env.PORT} is in use by [^\\n]+\\n$`));
   });
 
   it("refuses a port that is no port", async () => {
@@ -75,6 +78,25 @@ describe("npm start", () => {
     assert.doesNotMatch(running.printed.out, /sk_/);
     running.child.kill("SIGINT");
     assert.equal(await running.ended, 0);
+  });
+
+  it("names the runtime that a killed run left on the port, so that one command frees it", async () => {
+    running = runScript(START, env);
+    await running.until(/Ctrl\+C stops the service/);
+    running.child.kill("SIGKILL");
+    // The runtime that is left has the pipes as well, so `ended` waits for it.
+    await once(running.child, "exit");
+    const next = runScript(START, env);
+    assert.equal(await next.ended, 1);
+    const said =
+      /^Port (\d+) is in use by workerd, process (\d+)\. End it with kill \2, or choose another: PORT=(\d+) npm start\n$/.exec(
+        next.printed.err,
+      );
+    assert.deepEqual([said?.[1], said?.[3]], [env.PORT, String(Number(env.PORT) + 1)], next.printed.err);
+    process.kill(Number(said?.[2]));
+    const deadline = Date.now() + 5_000;
+    while ((await portHolder(Number(env.PORT))) !== null && Date.now() < deadline) await sleep(20);
+    await refuseTakenPort(Number(env.PORT));
   });
 });
 

@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from "./raw-service.ts";
 
 export const VISITOR =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
-const SECRET = "whsec_bench_secret_of_provider_a";
+export const SECRET = "whsec_bench_secret_of_provider_a";
 /** Signed events of one run; the vendor's tolerance is five minutes, so they are made shortly before. */
 const EVENTS = 3_000;
 

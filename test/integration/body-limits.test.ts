@@ -1,0 +1,156 @@
+/** Limits at their edges (issue 8: "rate limits and body limits at their edges"; contract §2, "body limit"). */
+import { beforeAll, describe, expect, it } from "vitest";
+import wranglerToml from "../../wrangler.toml?raw";
+import { visit } from "../support/clicks.ts";
+import { call, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
+import { signA } from "../support/provider-a.ts";
+import { signB } from "../support/provider-b.ts";
+import { makeVisitor } from "../support/visitor.ts";
+
+const KIB = 1024;
+let program: TestProgram;
+
+beforeAll(async () => {
+  program = await makeProgram();
+});
+
+/** A text of exactly so many bytes of UTF-8: `é` has two, so that characters are not what is counted. */
+function sized(bytes: number, before: string, after: string): string {
+  const room = bytes - before.length - after.length;
+  return `${before}${room % 2 === 1 ? "x" : ""}${"é".repeat(Math.floor(room / 2))}${after}`;
+}
+
+interface Route {
+  limit: number;
+  path: () => string;
+  body: (bytes: number) => string;
+  headers: (body: string) => Promise<Record<string, string>> | Record<string, string>;
+  /** The answer where the size is not what is wrong. */
+  atLimit: number;
+}
+
+const json = { "content-type": "application/json" };
+
+const ROUTES: Record<string, Route> = {
+  "the API": {
+    limit: 64 * KIB,
+    path: () => "/api/v1/flows",
+    body: (bytes) => sized(bytes, '{"action_type": "flat", "action_value": 1, "name": "', '"}'),
+    headers: () => ({ ...json, authorization: `Bearer ${program.api_key}` }),
+    atLimit: 422,
+  },
+  "the API with an Idempotency-Key": {
+    limit: 64 * KIB,
+    path: () => "/api/v1/payouts/generate",
+    body: (bytes) => sized(bytes, '{"a": "', '"}'),
+    headers: () => ({ ...json, authorization: `Bearer ${program.api_key}`, "Idempotency-Key": crypto.randomUUID() }),
+    atLimit: 422,
+  },
+  "the operator's API": {
+    limit: 64 * KIB,
+    path: () => "/admin/programs",
+    body: (bytes) => sized(bytes, '{"owner_email": "o@example.com", "name": "', '"}'),
+    headers: () => ({ ...json, authorization: "Bearer test-admin-token" }),
+    atLimit: 422,
+  },
+  "provider A's webhooks": {
+    limit: 1024 * KIB,
+    path: () => `/webhooks/provider_a?program_id=${program.id}`,
+    body: (bytes) => sized(bytes, '{"id": "', '"}'),
+    headers: async (body) => ({ ...json, "Provider-A-Signature": await signA(body, SECRET_A) }),
+    atLimit: 422,
+  },
+  "provider B's webhooks": {
+    limit: 1024 * KIB,
+    path: () => `/webhooks/provider_b?program_id=${program.id}`,
+    body: (bytes) => sized(bytes, '{"event_id": "', '"}'),
+    headers: async (body) => ({ ...json, "Provider-B-Signature": await signB(body, SECRET_B) }),
+    atLimit: 422,
+  },
+  clicks: {
+    limit: 4 * KIB,
+    path: () => "/click",
+    body: (bytes) => sized(bytes, '{"a": "', '"}'),
+    headers: () => json,
+    atLimit: 422,
+  },
+  "forms of pages": {
+    limit: 512 * KIB,
+    path: () => "/sign-in",
+    body: (bytes) => sized(bytes, "email=", ""),
+    headers: () => ({ "content-type": "application/x-www-form-urlencoded" }),
+    atLimit: 403,
+  },
+};
+
+/** In pieces, without a word on its length. */
+function chunked(text: string): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(at, (at += 1_000)));
+    },
+  });
+}
+
+describe.each(Object.entries(ROUTES))("a body for %s", (_, route) => {
+  const send = async (bytes: number, form: (text: string) => BodyInit) => {
+    const body = route.body(bytes);
+    expect(new TextEncoder().encode(body)).toHaveLength(bytes);
+    const headers = await route.headers(body);
+    return (await call(route.path(), { method: "POST", headers, body: form(body) })).status;
+  };
+
+  it("passes at exactly the limit and is 413 one byte over it, its length told or not", async () => {
+    for (const form of [(text: string) => text, chunked]) {
+      expect([await send(route.limit, form), await send(route.limit + 1, form)]).toEqual([route.atLimit, 413]);
+    }
+  });
+});
+
+describe("rate limits", () => {
+  // A limit counts by the minute of the clock: where that turns in the middle, the test begins anew.
+  const MINUTE_TURNS = { retry: 2, timeout: 30_000 };
+
+  it("of clicks: the last one allowed passes and the next is refused, by address", async () => {
+    // The platform's own limiter is tried with the API's limit (http.test.ts); six thousand calls take seconds.
+    const left = new Map<string, number>();
+    const limit = async ({ key }: { key: string }) => {
+      left.set(key, (left.get(key) ?? 3) - 1);
+      return { success: left.get(key)! >= 0 };
+    };
+    const click = async (from: string) => {
+      const reply = await visit("/click", {
+        method: "POST",
+        headers: { "content-type": "text/plain", "cf-connecting-ip": from },
+        body: JSON.stringify({ program_id: program.id, ref: "nobody", landing: "/", referrer: "" }),
+        env: { RATE_LIMIT_CLICK: { limit } },
+      });
+      return [reply.status, reply.headers.get("Retry-After")];
+    };
+    for (let i = 0; i < 3; i++) expect(await click("192.0.2.1")).toEqual([202, null]);
+    expect(await click("192.0.2.1")).toEqual([429, "60"]);
+    expect(await click("192.0.2.2")).toEqual([202, null]);
+    left.clear();
+    expect(await click("192.0.2.1"), "a minute later").toEqual([202, null]);
+    expect(wranglerToml).toContain(
+      'name = "RATE_LIMIT_CLICK"\nnamespace_id = "1003"\nsimple = { limit = 6000, period = 60 }',
+    );
+  });
+
+  it("let an address try 30 sign-ins a minute, and not one more", MINUTE_TURNS, async () => {
+    const headers = { "cf-connecting-ip": `2001:db8::${Math.random()}` };
+    const visitor = makeVisitor();
+    await visitor.get("/sign-in", headers);
+    const tries: number[] = [];
+    for (let i = 0; i < 31; i++) {
+      const reply = await visitor.post("/sign-in/confirm", { token: "A".repeat(43) }, headers);
+      tries.push(reply.status);
+      if (i === 30) expect(reply.headers.get("Retry-After")).toBe("60");
+      await visitor.get("/sign-in", headers);
+    }
+    expect(tries).toEqual([...Array.from({ length: 30 }, () => 410), 429]);
+  });
+});

@@ -85,6 +85,50 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
     expect(played.mostOpen).toBe(1);
   });
 
+  it("waits after a commit for as many as were there before, and leaves at once when the last of them comes", async () => {
+    void played.click("a");
+    void played.click("b");
+    void played.click("c");
+    await vi.advanceTimersByTimeAsync(6);
+    played.calls[0]?.answer(STORED);
+    await settle();
+    expect(played.calls).toHaveLength(1);
+    void played.click("d");
+    expect(played.calls.map(({ names }) => names)).toEqual([["a"], ["b", "c", "d"]]);
+    await vi.advanceTimersByTimeAsync(6);
+    expect(played.calls).toHaveLength(2);
+    played.calls[1]?.answer(STORED);
+  });
+
+  it("waits no longer for them than the last commit took, nor than 10 ms", async () => {
+    for (const [took, waits] of [
+      [4, 4],
+      [300, 10],
+    ] as const) {
+      const { calls } = (played = new PlayedObject(`played:${objects++}`));
+      const clicks = [played.click("a"), played.click("b")];
+      await vi.advanceTimersByTimeAsync(took);
+      calls[0]?.answer(STORED);
+      await vi.advanceTimersByTimeAsync(waits - 1);
+      expect([took, calls.length]).toEqual([took, 1]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([took, calls.length]).toEqual([took, 2]);
+      calls[1]?.answer(STORED);
+      expect(await Promise.all(clicks)).toEqual(["stored", "stored"]);
+      expect(played.mostOpen).toBe(1);
+    }
+  });
+
+  it("lets a lone click after a lone one go at once", async () => {
+    const first = played.click("a");
+    await vi.advanceTimersByTimeAsync(8);
+    played.calls[0]?.answer(STORED);
+    expect(await first).toBe("stored");
+    void played.click("b");
+    expect(played.calls.map(({ names }) => names)).toEqual([["a"], ["b"]]);
+    played.calls[1]?.answer(STORED);
+  });
+
   it("takes at most 512 clicks a commit, fewer when they are long, each exactly once", async () => {
     const clicks = Array.from({ length: 1_500 }, (_, i) => played.click(`n${i}`));
     const long = Array.from({ length: 200 }, (_, i) => played.click(`l${i}`, 3_000));

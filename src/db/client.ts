@@ -1,14 +1,18 @@
 import type { BatchItem } from "drizzle-orm/batch";
-import { drizzle } from "drizzle-orm/d1";
+import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { boundedDatabase } from "./bounded.ts";
-import * as schema from "./schema.ts";
 
-export type Database = ReturnType<typeof openDatabase>;
+export type Database = DrizzleD1Database & { $client: D1Database };
 
 /** The drizzle client over one D1 binding, none of whose calls waits for ever. */
-export function openDatabase(binding: D1Database) {
-  return drizzle(boundedDatabase(binding), { schema });
+export function openDatabase(binding: D1Database): Database {
+  let database = opened.get(binding);
+  if (!database) opened.set(binding, (database = drizzle(boundedDatabase(binding))));
+  return database;
 }
+
+/** A client holds nothing but its binding, and making one costs a good part of a small read. */
+const opened = new WeakMap<D1Database, Database>();
 
 export type Statement = BatchItem<"sqlite">;
 

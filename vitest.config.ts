@@ -19,7 +19,8 @@ const bindings = {
 };
 // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
 const queueProducers = { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } };
-const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, bindings } });
+const r2Buckets = ["ARCHIVE"];
+const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, r2Buckets, bindings } });
 // A second database, as `wrangler.toml` shows it in a comment.
 const d1Databases = { DB_1: "affiliate-program-1" };
 const twoDatabases = cloudflareTest({ wrangler, miniflare: { queueProducers, d1Databases, bindings } });
@@ -32,7 +33,7 @@ const packages = [
 ];
 // What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
 const DEPLOYMENT_WIDE = [
-  "test/integration/{click-flush,commissions-approve,endpoint-health,erasure,reseal,retention,schema,worker-handlers}.test.ts",
+  "test/integration/{click-archive,click-flush,commissions-approve,endpoint-health,erasure,reseal,retention,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";

@@ -369,6 +369,26 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/events/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        type: string;
+        payload: {
+          [x: string]: JSONValue;
+        };
+        created_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/flows": {
     $get: {
       input: {};

@@ -3,7 +3,9 @@ import type { ProgramCtx, Ctx } from "./core/context.ts";
 import type { FurtherDatabases } from "./core/database.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
-type Optional = "ADMIN_TOKEN" | "ENCRYPTION_KEY" | "NEW_PROGRAM_SHARD" | "READ_REPLICATION" | keyof FurtherDatabases;
+type Optional =
+  | ("ADMIN_TOKEN" | "ENCRYPTION_KEY" | "NEW_PROGRAM_SHARD" | "READ_REPLICATION" | "ARCHIVE" | "CLICK_RETENTION_DAYS")
+  | keyof FurtherDatabases;
 
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
 export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabases {
@@ -17,6 +19,10 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   ENCRYPTION_KEY?: string;
   /** Earlier keys, comma-separated, that still open what they sealed. */
   ENCRYPTION_KEY_PREVIOUS?: string;
+  /** Where clicks beyond their retention go; without it none goes anywhere. */
+  ARCHIVE?: R2Bucket;
+  /** After how many days clicks go to the archive; for ever in the database unless set. */
+  CLICK_RETENTION_DAYS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;
 }

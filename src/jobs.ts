@@ -1,3 +1,4 @@
+import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
 import { wakeClickObjects } from "./clicks/wake.ts";
 import type { Ctx } from "./core/context.ts";
 import { approveDueCommissions } from "./core/auto-approve.ts";
@@ -49,12 +50,17 @@ export const JOBS = {
       run: ({ ctx, env, outbound: { now } }) =>
         reconcileTransfers(ctx, connectOf(env), () => now() < ctx.now + UNFINISHED_BUDGET),
     },
+    {
+      name: "archive clicks",
+      run: ({ ctx, env, outbound: { now } }) => archiveOldClicks(ctx, env, () => now() < ctx.now + UNFINISHED_BUDGET),
+    },
     // What the run of the first left over, was cut off from, or missed.
     MONTHLY_PAYOUTS,
   ],
   daily: [
     { name: "disable failing endpoints", run: ({ ctx, env }) => disableFailingEndpoints(ctx, env) },
     { name: "forget what is past its time", run: ({ ctx }) => forgetOld(ctx) },
+    { name: "note clicks beyond their retention", run: ({ ctx, env }) => noteOldClicks(ctx, env) },
     { name: "approve due commissions", run: ({ ctx }) => approveDueCommissions(ctx) },
   ],
   monthly: [MONTHLY_PAYOUTS],

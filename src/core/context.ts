@@ -3,6 +3,7 @@ import { runBatch, type Database, type Rows, type Statement } from "../db/client
 import { programs } from "../db/schema.ts";
 import type { Databases } from "../db/shards.ts";
 import { AppError } from "../lib/errors.ts";
+import type { Archive } from "./click-archive.ts";
 
 export type Program = InferSelectModel<typeof programs>;
 export type { Statement } from "../db/client.ts";
@@ -20,6 +21,8 @@ export interface Ctx {
   shard: number;
   /** The deployment's other databases (`core/shards.ts`). */
   databases: Databases;
+  /** The bucket of clicks beyond their retention, where one is bound. */
+  archive: Archive | null;
   now: number;
   actor: Actor;
   /** Seals and opens secrets at rest. */

@@ -38,66 +38,83 @@ export function addToCounts(rows: SQL): SQL {
 export function totalOf(ctx: ProgramCtx, range: EventRange): SQL {
   const { from = 0, to = Number.POSITIVE_INFINITY } = range;
   if (from >= to) return sql`0`;
-  return sql.join(countBetween(ctx, range, from, to, UNITS), sql` + `);
+  const whole = { ...range, from: nearestMinute(from), to: nearestMinute(to) };
+  const parts = minuteParts(range).map((part) => {
+    const rows = countRows(ctx, { ...part, type: range.type });
+    return part.sign === 1 ? rows : sql`-${rows}`;
+  });
+  return sql.join([...countBetween(ctx, whole, UNITS), ...parts, sql`0`], sql` + `);
 }
 
-/** How a whole number of units is counted; what is smaller than the last is counted by the rows. */
+/** A part of a minute whose events are added to those of whole minutes, or taken off them. Milliseconds. */
+export interface MinutePart {
+  from: number;
+  to: number;
+  sign: 1 | -1;
+}
+
+/** What lies between a range and the whole minutes that come nearest to it: at most half a minute at each end. */
+export function minuteParts({ from = 0, to = Number.POSITIVE_INFINITY }: EventRange): MinutePart[] {
+  if (from >= to) return [];
+  const parts = [partBetween(from, nearestMinute(from), 1), partBetween(to, nearestMinute(to), -1)];
+  return parts.filter((part) => part !== null);
+}
+
+/** From an edge to the whole minute near it: `sign` where that is later. */
+function partBetween(edge: number, minute: number, sign: 1 | -1): MinutePart | null {
+  if (edge < minute) return { from: edge, to: minute, sign };
+  return minute < edge ? { from: minute, to: edge, sign: sign === 1 ? -1 : 1 } : null;
+}
+
+function nearestMinute(ms: number): number {
+  return Math.round(ms / MINUTE) * MINUTE;
+}
+
+/** How a whole number of units is counted, the longest first. */
 const UNITS = [
   { length: DAY, count: countDays },
   { length: HOUR, count: countHours },
   { length: MINUTE, count: countMinutes },
 ] as const;
 
-function countBetween(
-  ctx: ProgramCtx,
-  range: EventRange,
-  from: number,
-  to: number,
-  [unit, ...smaller]: readonly (typeof UNITS)[number][],
-): SQL[] {
-  if (from >= to) return [];
-  if (!unit) return countWithinMinute(ctx, range, from, to);
+interface Bounded extends EventRange {
+  from: number;
+  to: number;
+}
+
+function countBetween(ctx: ProgramCtx, range: Bounded, [unit, ...shorter]: readonly (typeof UNITS)[number][]): SQL[] {
+  const { from, to } = range;
+  if (from >= to || !unit) return [];
   const firstWhole = Math.ceil(from / unit.length) * unit.length;
   const afterWhole = Math.floor(to / unit.length) * unit.length;
-  if (firstWhole > afterWhole) return countBetween(ctx, range, from, to, smaller);
+  if (firstWhole > afterWhole) return countBetween(ctx, range, shorter);
   return [
-    ...countBetween(ctx, range, from, firstWhole, smaller),
-    ...(firstWhole < afterWhole ? [unit.count(ctx, range, firstWhole, afterWhole)] : []),
-    ...countBetween(ctx, range, afterWhole, to, smaller),
+    ...countBetween(ctx, { ...range, to: firstWhole }, shorter),
+    ...(firstWhole < afterWhole ? [unit.count(ctx, { ...range, from: firstWhole, to: afterWhole })] : []),
+    ...countBetween(ctx, { ...range, from: afterWhole }, shorter),
   ];
 }
 
-function countDays(ctx: ProgramCtx, { type }: EventRange, from: number, to: number): SQL {
+function countDays(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(count), 0) from event_counts where program_id = ${ctx.programId}
     and day >= ${utcDay(from)} ${Number.isFinite(to) ? sql`and day < ${utcDay(to)}` : sql``} ${ofType(type)})`;
 }
 
 /** Never more than one day of hours: what is beside the whole days. */
-function countHours(ctx: ProgramCtx, { type }: EventRange, from: number, to: number): SQL {
+function countHours(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(count), 0) from event_hours where program_id = ${ctx.programId}
     and hour >= ${iso(from).slice(0, 13)} and hour < ${iso(to).slice(0, 13)} ${ofType(type)})`;
 }
 
 /** Never beyond one hour: what is beside the whole hours. */
-function countMinutes(ctx: ProgramCtx, { type }: EventRange, from: number, to: number): SQL {
+function countMinutes(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
   const hour = iso(from).slice(0, 13);
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
     where h.program_id = ${ctx.programId} and h.hour = ${hour} ${type === undefined ? sql`` : sql`and h.type = ${type}`}
     and m.key >= ${iso(from).slice(14, 16)} ${isHour(to) ? sql`` : sql`and m.key < ${iso(to).slice(14, 16)}`})`;
 }
 
-/** The rows of a part of a minute; where that is the longer part, the rows that it leaves out. */
-function countWithinMinute(ctx: ProgramCtx, range: EventRange, from: number, to: number): SQL[] {
-  const minute = Math.floor(from / MINUTE) * MINUTE;
-  if (to - from <= MINUTE / 2) return [countRows(ctx, range, from, to)];
-  const leftOut = [
-    ...(minute < from ? [countRows(ctx, range, minute, from)] : []),
-    ...(to < minute + MINUTE ? [countRows(ctx, range, to, minute + MINUTE)] : []),
-  ];
-  return [sql`(${sql.join([countMinutes(ctx, range, minute, minute + MINUTE), ...leftOut], sql` - `)})`];
-}
-
-function countRows(ctx: ProgramCtx, { type }: EventRange, from: number, to: number): SQL {
+function countRows(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
   return sql`(select count(*) from ${tableFor(type)} where ${eventsOf(ctx, type)}
     and id >= ${firstIdAt("event", from)} and id < ${firstIdAt("event", to)})`;
 }

@@ -1,10 +1,21 @@
-import { sql, type InferSelectModel } from "drizzle-orm";
+import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import type { events } from "../db/schema.ts";
 import type { AuditEventType } from "../domain/event.ts";
+import { notFound } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
+import {
+  countArchived,
+  firstClick,
+  mergeArchived,
+  stretchesIn,
+  stretchesOf,
+  stretchReader,
+} from "./archived-events.ts";
+import type { IdRange, Place, StretchReader } from "./archived-events.ts";
 import type { ProgramCtx } from "./context.ts";
-import { eventsOf, tableFor, totalOf } from "./event-counts.ts";
+import { eventsOf, minuteParts, tableFor, totalOf } from "./event-counts.ts";
+import { findPlace } from "./event-place.ts";
 
 export type AuditEvent = InferSelectModel<typeof events>;
 
@@ -16,29 +27,105 @@ export interface EventFilter extends PageRequest {
   to?: number | undefined;
 }
 
-/** The program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the pages. */
+type Row = Omit<AuditEvent, "payload"> & { payload: string };
+
+/** So many rows are skipped one by one; what is farther is found by the counts. */
+const NEAR = 1_000;
+/** Stretches of the archive that are looked up with a page: more than one is needed only where some overlap. */
+const STRETCHES = 4;
+
+/**
+ * The program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the pages, and
+ * clicks that have gone to the archive are found among them as if they had not.
+ * @throws {StorageUnavailable} where the page or its total needs the archive and it does not answer.
+ */
 export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<Page<AuditEvent>> {
-  const { from, to } = filter;
+  const { type } = filter;
   const { limit, offset } = window(filter);
-  // One upper bound: of two, the key would be searched by the first and all rows up to the other be read.
-  const before = [cursorId(filter), to === undefined ? null : firstIdAt("event", to)].filter((id) => id !== null);
-  const matching = sql.join(
-    [
-      eventsOf(ctx, filter.type),
-      ...(from === undefined ? [] : [sql`id >= ${firstIdAt("event", from)}`]),
-      ...(before.length === 0 ? [] : [sql`id < ${before.toSorted()[0]}`]),
-    ],
-    sql` and `,
-  );
-  const [rows, [counted]] = await ctx.read(
-    ctx.db.all<Omit<AuditEvent, "payload"> & { payload: string }>(
-      sql`select id, program_id, type, payload, created_at from ${tableFor(filter.type)} where ${matching}
-        order by id desc limit ${limit} offset ${offset}`,
-    ),
+  const range = idsOf(filter);
+  const place = offset > NEAR ? await findPlace(ctx, filter, range, offset) : { range, skip: offset };
+  const parts = hasClicks(type) ? minuteParts(filter) : [];
+  const [rows, [counted], stretches, cut] = await ctx.read(
+    selectEvents(ctx, type, place.range, limit, place.skip),
     ctx.db.all<{ total: number }>(sql`select ${totalOf(ctx, filter)} as total`),
+    stretchesIn(ctx, place.range, hasClicks(type) ? STRETCHES : 0),
+    stretchesOf(ctx, parts),
   );
-  return pageOf(filter, rows, counted?.total ?? 0, (row) => ({
-    ...row,
-    payload: JSON.parse(row.payload) as AuditEvent["payload"],
-  }));
+  const read = stretchReader(ctx);
+  const total = (counted?.total ?? 0) + (await countArchived(read, cut, parts));
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  const isWhole = stretches.every(({ last_id }) => last && last_id < last.id);
+  const shown = isWhole ? rows : await readMerged(ctx, type, place, limit, read);
+  return pageOf(filter, shown, total, eventOf);
+}
+
+/**
+ * One event, in the database or in the archive.
+ * @throws {StorageUnavailable} where only the archive can tell and it does not answer.
+ */
+export async function getEvent(ctx: ProgramCtx, id: string): Promise<AuditEvent> {
+  // Nothing stands between an id and this.
+  const range: IdRange = { from: id, before: `${id}0` };
+  const [[row], stretches] = await ctx.read(
+    ctx.db.all<Row>(sql`select id, program_id, type, payload, created_at from events
+      where program_id = ${ctx.programId} and id = ${id}`),
+    stretchesIn(ctx, range, -1),
+  );
+  if (row) return eventOf(row);
+  const [archived] = (await mergeArchived(stretchReader(ctx), [], { stretches, complete: true }, range, 1)) ?? [];
+  if (!archived) throw notFound("event");
+  return eventOf(archived);
+}
+
+/** The ids that a filter asks for. One upper bound: of two, the key would be searched by the first, the rest be read. */
+function idsOf(filter: EventFilter): IdRange {
+  const { from, to } = filter;
+  const before = [cursorId(filter), to === undefined ? null : firstIdAt("event", to)].filter((id) => id !== null);
+  return { from: from === undefined ? null : firstIdAt("event", from), before: before.toSorted()[0] ?? null };
+}
+
+/** A page to which the archive gives something: read anew, rows and stretches together, so that they fit each other. */
+async function readMerged(
+  ctx: ProgramCtx,
+  type: AuditEventType | undefined,
+  { range, skip }: Place,
+  limit: number,
+  read: StretchReader,
+) {
+  const need = skip + limit;
+  for (let known = STRETCHES; ; known *= 4) {
+    const [rows, stretches] = await ctx.read(selectEvents(ctx, type, range, need, 0), stretchesIn(ctx, range, known));
+    const complete = stretches.length < known;
+    const merged = await mergeArchived(read, rows, { stretches, complete }, range, need);
+    if (merged) return merged.slice(skip);
+  }
+}
+
+function hasClicks(type: AuditEventType | undefined): boolean {
+  return type === undefined || type === "click";
+}
+
+function selectEvents(
+  ctx: ProgramCtx,
+  type: AuditEventType | undefined,
+  { from, before }: IdRange,
+  limit: number,
+  offset: number,
+) {
+  const matching: SQL[] = [
+    eventsOf(ctx, type),
+    // Beyond the last click that has not gone to the archive, events of other types would be read in vain.
+    ...(type === "click" ? [sql`id >= max(${from ?? ""}, ${firstClick(ctx)})`] : []),
+    ...(type === "click" || from === null ? [] : [sql`id >= ${from}`]),
+    ...(before === null ? [] : [sql`id < ${before}`]),
+  ];
+  return ctx.db.all<Row>(
+    sql`select id, program_id, type, payload, created_at from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
+      order by id desc limit ${limit} offset ${offset}`,
+  );
+}
+
+/** An archived one is parsed already. */
+function eventOf({ payload, ...row }: Row | AuditEvent): AuditEvent {
+  return { ...row, payload: typeof payload === "string" ? (JSON.parse(payload) as AuditEvent["payload"]) : payload };
 }

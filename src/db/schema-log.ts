@@ -30,6 +30,8 @@ export const eventCounts = sqliteTable(
     type: text().notNull(),
     day: text().notNull(),
     count: integer().notNull(),
+    /** How many of them stand in the archive and no longer in `events`. */
+    archived: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
 );
@@ -48,6 +50,34 @@ export const eventHours = sqliteTable(
     minutes: text({ mode: "json" }).$type<Record<string, number>>().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.hour, t.type] })],
+);
+
+/**
+ * Stretches of clicks that stand in the archive, each an object of its own: exactly `count` clicks of one UTC day, none
+ * of them in `events`. Stretches of a day may overlap, where clicks came late. WITHOUT ROWID.
+ */
+export const clickArchives = sqliteTable(
+  "click_archives",
+  {
+    program_id: text().notNull(),
+    last_id: text().notNull(),
+    first_id: text().notNull(),
+    day: text().notNull(),
+    count: integer().notNull(),
+    key: text().notNull(),
+    created_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.last_id] })],
+);
+
+/** UTC days of clicks that wait to be archived. WITHOUT ROWID. */
+export const clickArchiveDays = sqliteTable(
+  "click_archive_days",
+  {
+    program_id: text().notNull(),
+    day: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.day] })],
 );
 
 /** Recorded clicks by partner and UTC day. WITHOUT ROWID. */

@@ -49,7 +49,7 @@ export function instantOf(id: string): number {
   let beyond = false;
   for (let i = 0; i < TIME_CHARACTERS; i++) {
     const character = time[i] ?? "0";
-    const digit: number = beyond ? 0 : [...ALPHABET].findIndex((letter) => letter >= character);
+    const digit: number = beyond ? 0 : ALPHABET.split("").findIndex((letter) => letter >= character);
     beyond ||= ALPHABET[digit] !== character;
     ms = ms * 32 + digit;
   }

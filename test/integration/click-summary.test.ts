@@ -36,7 +36,11 @@ async function count(
   bots: number,
 ): Promise<void> {
   await env.DB.batch([
-    env.DB.prepare("insert into event_counts values (?, 'click', ?, ?)").bind(program_id, day, recorded),
+    env.DB.prepare("insert into event_counts (program_id, type, day, count) values (?, 'click', ?, ?)").bind(
+      program_id,
+      day,
+      recorded,
+    ),
     env.DB.prepare("insert into click_counts values (?, ?, ?, ?)").bind(program_id, partner_id, day, recorded),
     env.DB.prepare("insert into click_drops values (?, ?, 'bot', ?)").bind(program_id, day, bots),
   ]);

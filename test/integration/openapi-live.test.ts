@@ -127,7 +127,9 @@ describe("live answers are as documented", () => {
     await send(200, "GET", "/api/v1/clicks/summary?from=2026-01-01&to=2026-01-31");
     await send(200, "GET", `/api/v1/clicks/summary?partner_id=${stocked.partner.id}`);
     await send(422, "GET", "/api/v1/clicks/summary?from=2020-01-01");
-    await send(200, "GET", "/api/v1/events?per_page=100");
+    const events = await send<{ data: { id: string }[] }>(200, "GET", "/api/v1/events?per_page=100");
+    await send(200, "GET", `/api/v1/events/${events.body.data[0]!.id}`);
+    await send(404, "GET", "/api/v1/events/evt_none");
     await send(422, "GET", "/api/v1/events?type=none");
     await send(200, "POST", "/api/v1/customers/erase", { email: "customer@example.com" });
     await send(422, "POST", "/api/v1/customers/erase", { email: "" });

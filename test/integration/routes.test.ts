@@ -55,6 +55,7 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
     partners: partner,
     flows: await made("/api/v1/flows"),
     webhooks: await made("/api/v1/webhooks"),
+    events: (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/events")).body.data[0]!.id,
     payments: `pmt_${rest}`,
     commissions: `com_${rest}`,
     payouts: `pay_${rest}`,
@@ -97,6 +98,7 @@ describe("every route under /api/v1", () => {
     expect(paths).toEqual(
       expect.arrayContaining([
         "GET /api/v1/events",
+        "GET /api/v1/events/:id",
         "GET /api/v1/programs/me",
         "PATCH /api/v1/programs/me",
         "GET /api/v1/integrations/status",

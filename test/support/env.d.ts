@@ -7,6 +7,7 @@ declare namespace Cloudflare {
     /** The same of the fuzz. */
     FUZZ_RUNS: string;
     FUZZ_SEED?: string;
+    ARCHIVE: R2Bucket;
     ADMIN_TOKEN: string;
     ENCRYPTION_KEY: string;
   }

@@ -46,6 +46,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   await program.api("POST", "/api/v1/payouts/generate", {});
   const list = async (path: string) => (await program.api<{ data: WithId[] }>("GET", `/api/v1${path}`)).body.data;
   const [payout] = await list("/payouts");
+  const [event] = await list("/events");
   const payments = await list("/payments");
   const [delivery] = await list(`/webhooks/${endpoint}/deliveries`);
   const sale = commissions.at(-1);
@@ -60,6 +61,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
       commissions: sale?.id ?? "",
       payments: payments.at(-1)?.id ?? "",
       payouts: payout?.id ?? "",
+      events: event?.id ?? "",
       secrets: "provider_a_webhook_secret",
     },
   };

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { listEvents } from "../../core/events.ts";
+import { getEvent, listEvents } from "../../core/events.ts";
 import { viewEvent } from "../../core/views.ts";
 import { AUDIT_EVENT_TYPES } from "../../domain/event.ts";
 import type { AppEnv } from "../../env.ts";
@@ -9,7 +9,9 @@ import { pageQuery, query, timeRange } from "../validate.ts";
 export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
 
 /** `/api/v1/events` (interface, "Audit events"; contract §8). */
-export const events = new Hono<AppEnv>().get("/", query(eventQuery), async (c) => {
-  const page = await listEvents(c.var.ctx, c.req.valid("query"));
-  return c.json({ ...page, data: page.data.map(viewEvent) });
-});
+export const events = new Hono<AppEnv>()
+  .get("/", query(eventQuery), async (c) => {
+    const page = await listEvents(c.var.ctx, c.req.valid("query"));
+    return c.json({ ...page, data: page.data.map(viewEvent) });
+  })
+  .get("/:id", async (c) => c.json(viewEvent(await getEvent(c.var.ctx, c.req.param("id")))));

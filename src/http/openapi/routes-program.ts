@@ -162,6 +162,14 @@ export const PROGRAM_ROUTES: Route[] = [
     replies: ok("EventList", "A page of events."),
   },
   {
+    method: "GET",
+    path: "/api/v1/events/:id",
+    tag: "Events",
+    summary: "One event",
+    replies: ok("Event", "The event."),
+    errors: ["not_found"],
+  },
+  {
     method: "POST",
     path: "/api/v1/webhooks",
     tag: "Webhooks",

@@ -182,7 +182,10 @@ export function touchApiKey(ctx: Ctx, program: Program): Promise<unknown> | null
 
 const KEY_BYTES = 32;
 
-/** `sk_` + 43 url-safe characters, before them the shard where it is not 0; only its hash is kept, and four characters to tell it by (contract §3). */
+/**
+ * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
+ * tell it by (contract §3).
+ */
 async function newApiKey(ctx: Pick<Ctx, "now" | "shard">) {
   const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));
   const columns = {

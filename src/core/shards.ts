@@ -35,7 +35,8 @@ export interface Answers<T> {
 const ANSWER_WITHIN = 5 * SECOND;
 
 /**
- * Asks every database of the deployment at once. One that fails, or answers late, takes nothing from the others and is logged.
+ * Asks every database of the deployment at once. One that fails, or answers late, takes nothing from the others and is
+ * logged.
  * @throws what the first one failed with, where all fail.
  */
 export async function askAll<T>(ctx: Ctx, ask: (on: Ctx) => Promise<T>): Promise<Answers<T>> {

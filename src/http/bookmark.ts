@@ -3,7 +3,7 @@ import { openForReads, openForWrites, type Bookmarked } from "../core/database.t
 import type { AppEnv } from "../env.ts";
 import { invalidField } from "../lib/errors.ts";
 
-/** Names a place in the history of the program's database: on a reply the one it shows, on a request the oldest to show. */
+/** A place in the history of the program's database: on a reply the one it shows, on a request the oldest to show. */
 export const BOOKMARK_HEADER = "X-D1-Bookmark";
 
 /** As the platform makes them; one that is not is refused here, because the platform takes any text. */

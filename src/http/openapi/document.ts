@@ -190,7 +190,7 @@ function parametersOf(route: Route): Parameter[] {
     name: BOOKMARK_HEADER,
     in: "header",
     required: false,
-    description: "That of an earlier reply: what is read is at least as new. Used by lists and gets.",
+    description: "That of an earlier reply to this program: what is read is at least as new. Used by lists and gets.",
     schema: { type: "string", pattern: BOOKMARK_PATTERN.source },
   };
   return [

@@ -15,6 +15,8 @@ export interface LoadPlan {
   seconds: number;
   /** Raw requests, sent in turn and from the beginning again; `PLACE` in one becomes a number of its own. */
   requests: string[];
+  /** Requests per second over all connections, evenly; as fast as they are answered unless given. */
+  rate?: number;
 }
 
 export interface LoadResult {
@@ -58,7 +60,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.exit(0);
 }
 
-function run({ port, connections, seconds, requests }: LoadPlan): Promise<LoadResult> {
+function run({ port, connections, seconds, requests, rate }: LoadPlan): Promise<LoadResult> {
   const templates = requests.map((request) => {
     const bytes = Buffer.from(request);
     const places: number[] = [];
@@ -70,9 +72,12 @@ function run({ port, connections, seconds, requests }: LoadPlan): Promise<LoadRe
   let sent = Date.now() * 100;
   let next = 0;
   let over = false;
+  /** Between two requests of one connection. */
+  const pause = rate === undefined ? 0 : (connections / rate) * 1000;
 
-  function open(): void {
+  function open(turn: number): void {
     const socket = connect(port, "127.0.0.1").setNoDelay(true);
+    let due = performance.now() + (pause * turn) / connections;
     let began = 0;
     let received = "";
     const send = (): void => {
@@ -85,9 +90,14 @@ function run({ port, connections, seconds, requests }: LoadPlan): Promise<LoadRe
       began = performance.now();
       socket.write(request);
     };
-    socket.on("connect", send);
+    const sendWhenDue = (): void => {
+      due = Math.max(due + pause, performance.now());
+      if (pause === 0) send();
+      else setTimeout(() => over || send(), Math.max(due - performance.now(), 0));
+    };
+    socket.on("connect", sendWhenDue);
     socket.on("error", (error: NodeJS.ErrnoException) => count(error.code ?? "error"));
-    socket.on("close", () => over || open());
+    socket.on("close", () => over || open(turn));
     socket.on("data", (data) => {
       received += data.toString("latin1");
       const end = endOfAnswer(received);
@@ -95,13 +105,13 @@ function run({ port, connections, seconds, requests }: LoadPlan): Promise<LoadRe
       count(received.slice(9, 12));
       latencies.push(performance.now() - began);
       received = received.slice(end);
-      if (!over) send();
+      if (!over) sendWhenDue();
     });
   }
 
   const count = (status: string): void => void (statuses[status] = (statuses[status] ?? 0) + 1);
   const started = performance.now();
-  for (let i = 0; i < connections; i++) open();
+  for (let i = 0; i < connections; i++) open(i);
   return new Promise((resolve) => {
     setTimeout(() => {
       over = true;

@@ -15,7 +15,7 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
     c.set("request_id", newId("request", now));
     c.set(
       "base",
-      baseContext(c.env, now, (work) => c.executionCtx.waitUntil(work)),
+      baseContext(c.env, now, (work) => c.executionCtx.waitUntil(work), c.var.request_id),
     );
     await next();
     c.header("X-Request-Id", c.var.request_id);
@@ -23,10 +23,15 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply. It begins at shard 0, from
- * which `core/shards.ts` leads to the others.
+ * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply, and `request_id` is that of the
+ * request, where there is one. It begins at shard 0, from which `core/shards.ts` leads to the others.
  */
-export function baseContext(env: Bindings, now: number, waitUntil: (work: Promise<unknown>) => void): Ctx {
+export function baseContext(
+  env: Bindings,
+  now: number,
+  waitUntil: (work: Promise<unknown>) => void,
+  request_id?: string,
+): Ctx {
   return {
     db: databaseFor(env),
     shard: 0,
@@ -35,14 +40,19 @@ export function baseContext(env: Bindings, now: number, waitUntil: (work: Promis
     now,
     actor: "system",
     sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
-    wake: (delivery_ids, shard) => waitUntil(wakeDeliveries(env, delivery_ids, shard)),
+    wake: (delivery_ids, shard) => waitUntil(wakeDeliveries(env, delivery_ids, shard, request_id)),
   };
 }
 
 const MAX_MESSAGES = 100;
 
 /** A lost wake-up loses nothing: the sweep finds the row. So a failing queue is logged, never an error of the caller. */
-async function wakeDeliveries(env: Bindings, delivery_ids: string[], shard: number): Promise<void> {
+async function wakeDeliveries(
+  env: Bindings,
+  delivery_ids: string[],
+  shard: number,
+  request_id: string | undefined,
+): Promise<void> {
   try {
     for (let i = 0; i < delivery_ids.length; i += MAX_MESSAGES) {
       const chunk = delivery_ids.slice(i, i + MAX_MESSAGES);
@@ -50,7 +60,7 @@ async function wakeDeliveries(env: Bindings, delivery_ids: string[], shard: numb
       await env.DELIVERIES.sendBatch(bodies.map((body) => ({ body })));
     }
   } catch (error) {
-    logLine("error", { what: "wake-up not queued", reason: reasonOf(error) });
+    logLine("error", { what: "wake-up not queued", request_id, reason: reasonOf(error) });
   }
 }
 

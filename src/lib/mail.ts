@@ -1,4 +1,4 @@
-import { logLine, reasonOf } from "./log.ts";
+import { logInFull, logLine, reasonOf } from "./log.ts";
 
 export interface Mail {
   to: string;
@@ -17,21 +17,22 @@ export interface MailBindings {
 /**
  * Sends one e-mail through the platform's `send_email` binding. "Where none is set up, the link is written to the
  * Worker's log in development only" (contract §11): so the text is logged there, and nowhere else. Never throws; true
- * when the mail was handed over.
+ * when the mail was handed over. `request_id` is that of the request that asked for it.
  */
-export async function sendMail(env: MailBindings, mail: Mail): Promise<boolean> {
+export async function sendMail(env: MailBindings, mail: Mail, request_id?: string): Promise<boolean> {
   const { EMAIL, EMAIL_FROM, ENVIRONMENT } = env;
   if (!EMAIL || !EMAIL_FROM) {
     const { to, subject, text } = mail;
-    const shown = ENVIRONMENT === "development" ? { to, text } : {};
-    logLine("info", { what: "no e-mail is set up", subject, ...shown });
+    const line = { what: "no e-mail is set up", request_id, subject };
+    if (ENVIRONMENT === "development") logInFull({ ...line, to, text });
+    else logLine("info", line);
     return false;
   }
   try {
     await EMAIL.send({ ...mail, from: EMAIL_FROM });
     return true;
   } catch (error) {
-    logLine("error", { what: "e-mail not sent", subject: mail.subject, reason: reasonOf(error) });
+    logLine("error", { what: "e-mail not sent", request_id, subject: mail.subject, reason: reasonOf(error) });
     return false;
   }
 }

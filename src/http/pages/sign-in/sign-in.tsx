@@ -52,7 +52,8 @@ export const signIn = new Hono<PageEnv>()
     const requested = await requestLink(c.var.base, judged.value);
     if (requested) {
       const url = `${new URL(c.req.url).origin}/sign-in?token=${requested.link.token}`;
-      const send = async () => sendMail(c.env, await signInMail(judged.value, url, requested.identities));
+      const send = async () =>
+        sendMail(c.env, await signInMail(judged.value, url, requested.identities), c.var.request_id);
       // After the reply: how long the sending takes must not tell that there is something to send.
       c.executionCtx.waitUntil(send());
     }

@@ -1,0 +1,212 @@
+/**
+ * "Log lines as structured JSON with request id, never a secret or an e-mail" (issue): a journey in which everything
+ * that can fail fails, with marks in every secret and every person's data, and all that is written meanwhile.
+ */
+import { createMessageBatch, createScheduledController } from "cloudflare:test";
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Bindings } from "../../src/env.ts";
+import worker from "../../src/index.ts";
+import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
+import { deliveriesOf } from "../support/outbound.ts";
+import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
+import { callWith, watchDatabase, SILENT_QUEUE } from "../support/watched-database.ts";
+
+const METHODS = ["log", "info", "warn", "error", "debug"] as const;
+const MARKS = {
+  owner: "marked-owner@people.example",
+  partner: "marked-partner@people.example",
+  payout: "marked-payout@people.example",
+  customer: "marked-customer@people.example",
+  secret_a: "whsec_markedsecretofa0123456789",
+  secret_b: "pdl_ntfset_markedsecretofb0123456789",
+  key_a: "sk_test_markedkeyofa0123456789",
+  password: "markedpassword",
+};
+
+const lines: { method: string; text: string }[] = [];
+
+/** A deployment as in production, whose e-mail and whose database complain with what they were given. */
+function production(overrides: Partial<Bindings> = {}): Partial<Bindings> {
+  return { ENVIRONMENT: "production", DNS_RESOLVER_URL: RESOLVER_URL, ...overrides };
+}
+
+/** Refuses statements that write, telling what they wrote, as a database's message may. */
+function complaining(only = /insert|update/i): Partial<Bindings> {
+  const { binding, roundTrips } = watchDatabase(env.DB, {
+    before: (statements) => {
+      if (!statements.some((sql) => only.test(sql))) return;
+      const values = roundTrips.at(-1)?.flatMap((statement) => statement.values) ?? [];
+      throw new Error(`D1_ERROR: near ${JSON.stringify(values)}: SQLITE_ERROR`);
+    },
+  });
+  return production({ DB: binding });
+}
+
+describe("the log", () => {
+  let program: TestProgram;
+  const secrets: string[] = Object.values(MARKS);
+
+  beforeAll(async () => {
+    for (const method of METHODS) {
+      vi.spyOn(console, method).mockImplementation((...args: unknown[]) => {
+        lines.push({ method, text: args.map(String).join(" ") });
+      });
+    }
+    program = await makeProgram({ owner_email: MARKS.owner });
+    secrets.push(program.api_key);
+    await journey(program, secrets);
+  }, 30_000);
+  afterAll(() => vi.restoreAllMocks());
+
+  it("was written to in the journey, by all that failed in it", () => {
+    const what = new Set(lines.map(({ text }) => (JSON.parse(text) as { what: string }).what));
+    for (const told of [
+      "request failed",
+      "no e-mail is set up",
+      "e-mail not sent",
+      "wake-up not queued",
+      "attempt failed",
+      "job failed",
+    ]) {
+      expect([...what]).toContain(told);
+    }
+    expect(lines.length).toBeGreaterThan(8);
+  });
+
+  it("has one JSON object a line, with a level and what happened", () => {
+    for (const { method, text } of lines) {
+      const line = JSON.parse(text) as { level: string; what: string };
+      expect([text, line.level]).toEqual([text, method]);
+      expect(line.what.length).toBeGreaterThan(5);
+      expect(text).not.toContain("\n");
+    }
+  });
+
+  it("names the request of every line that is written in one", () => {
+    const inRequests = ["request failed", "no e-mail is set up", "e-mail not sent", "wake-up not queued"];
+    const own = lines.map(({ text }) => JSON.parse(text) as { what: string; request_id?: string });
+    const named = own.filter(({ what }) => inRequests.includes(what));
+    expect(named.length).toBeGreaterThan(4);
+    for (const { what, request_id } of named) {
+      expect([what, request_id]).toEqual([what, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
+    }
+  });
+
+  it("tells no secret, no address and nothing that opens a door", () => {
+    const all = lines.map(({ text }) => text).join("\n");
+    for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false]);
+    expect(all).not.toMatch(/@people\.example/);
+    expect(all).not.toMatch(/marked/);
+    expect(all).not.toMatch(/token=[A-Za-z0-9_-]{20}/);
+    // Of no secret even a part: 43 characters are 256 bits.
+    expect(all).not.toMatch(/(?<![\w-])[\w-]{43}(?![\w-])/);
+  });
+});
+
+async function journey(program: TestProgram, secrets: string[]): Promise<void> {
+  const authorization = `Bearer ${program.api_key}`;
+  const json = { authorization, "content-type": "application/json" };
+  const send = (bindings: Partial<Bindings>, method: string, path: string, body?: unknown, more = {}) =>
+    callWith(bindings, path, {
+      method,
+      headers: { ...json, ...more },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+  const settings = {
+    provider_a_webhook_secret: MARKS.secret_a,
+    provider_b_webhook_secret: MARKS.secret_b,
+    provider_a_api_key: MARKS.key_a,
+  };
+  const partner = {
+    email: MARKS.partner,
+    slug: "public-slug",
+    payout_email: MARKS.payout,
+    payout_method: "provider_a",
+  };
+
+  // Every write first into a database that complains, then for good.
+  const deaf = { sendBatch: () => Promise.reject(new Error(`queue of ${MARKS.partner} is away`)) };
+  for (const bindings of [complaining(), production({ DELIVERIES: deaf as unknown as Bindings["DELIVERIES"] })]) {
+    await send(bindings, "PATCH", "/api/v1/programs/me", settings);
+    const endpoint = await send(bindings, "POST", "/api/v1/webhooks", {
+      url: `https://hooks.example/${MARKS.password}`,
+      events: ["*"],
+    });
+    const { secret } = endpoint.body;
+    if (typeof secret === "string") secrets.push(secret);
+    const made = await send(bindings, "POST", "/api/v1/partners", partner, { "Idempotency-Key": "once" });
+    await send(bindings, "PATCH", `/api/v1/partners/${String(made.body["id"])}`, { status: "active" });
+    await send(bindings, "POST", "/api/v1/customers/erase", { email: MARKS.customer });
+    await send(bindings, "GET", `/api/v1/partners?search=${encodeURIComponent(MARKS.partner)}`);
+    await send(bindings, "POST", "/admin/programs", { name: "x", owner_email: MARKS.owner }, admin());
+    const link = await send(bindings, "POST", "/admin/sign-in-links", { email: MARKS.owner }, admin());
+    const { url } = link.body;
+    if (typeof url === "string") secrets.push(new URL(url).searchParams.get("token") ?? url);
+    await payment(bindings, program);
+    await askForLink(bindings);
+    const refusing = { send: () => Promise.reject(new Error(`destination address ${MARKS.owner} is not verified`)) };
+    await askForLink({ ...bindings, EMAIL: refusing, EMAIL_FROM: "from@people.example" });
+  }
+  await send(complaining(/select/i), "GET", `/api/v1/partners/${MARKS.partner}`);
+  await callApi("wrong-admin-token-marked", "GET", "/admin/programs");
+
+  await attempts(program);
+  // The jobs of all crons, over a database that complains.
+  for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *", "not a cron"]) {
+    const context = createExecutionContext();
+    const bindings = { ...(env as unknown as Bindings), ...complaining(/./), DELIVERIES: SILENT_QUEUE };
+    await worker.scheduled(createScheduledController({ cron, scheduledTime: new Date() }), bindings, context);
+    await waitOnExecutionContext(context);
+  }
+}
+
+function admin(): Record<string, string> {
+  return { authorization: "Bearer test-admin-token" };
+}
+
+async function payment(bindings: Partial<Bindings>, program: TestProgram): Promise<void> {
+  const body = bodyOfA(sessionCompleted({ ref: "public-slug", email: MARKS.customer }));
+  for (const secret of [MARKS.secret_a, "whsec_wrong"]) {
+    const headers = { "content-type": "application/json", "provider-a-signature": await signA(body, secret) };
+    await callWith(bindings, `/webhooks/provider_a?program_id=${program.id}`, { method: "POST", headers, body });
+  }
+}
+
+/** The form of the sign-in page, as a browser sends it. */
+async function askForLink(bindings: Partial<Bindings>): Promise<void> {
+  const page = await callWith<string>(bindings, "/sign-in");
+  const cookie = page.headers
+    .getSetCookie()
+    .map((line) => line.split(";")[0])
+    .join("; ");
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page.body)?.[1] ?? "";
+  const body = new URLSearchParams({ email: MARKS.owner, csrf });
+  await callWith(bindings, "/sign-in", { method: "POST", headers: { cookie }, body });
+}
+
+/** Attempts at a receiver that answers with what it was sent, and at one that cannot be reached. */
+async function attempts(program: TestProgram): Promise<void> {
+  const rows = await deliveriesOf(program);
+  const answers = [
+    (text: string) => new Response(`${text} ${MARKS.customer}`, { status: 500 }),
+    () => {
+      throw new TypeError(`connection to https://u:${MARKS.password}@hooks.example/ for ${MARKS.partner} was lost`);
+    },
+  ];
+  for (const [i, row] of rows.slice(0, 2).entries()) {
+    const world = playOutsideWorld({ receivers: { "hooks.example": ({ text }) => answers[i % 2]!(text) } });
+    const { fetch } = world;
+    const played = vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
+      return fetch(typeof input === "string" ? input : input instanceof URL ? input.href : input.url, init);
+    });
+    const bindings = { ...(env as unknown as Bindings), ...production(), DELIVERIES: SILENT_QUEUE };
+    const context = createExecutionContext();
+    const message = { id: `m${i}`, timestamp: new Date(), attempts: 1, body: { delivery_id: row.id } };
+    await worker.queue(createMessageBatch("deliveries", [message]), bindings, context);
+    await waitOnExecutionContext(context);
+    played.mockRestore();
+  }
+}

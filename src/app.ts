@@ -6,6 +6,7 @@ import { commissions } from "./http/api/commissions.ts";
 import { customers } from "./http/api/customers.ts";
 import { events } from "./http/api/events.ts";
 import { flows } from "./http/api/flows.ts";
+import { IMPORT_BODY_LIMIT, imports } from "./http/api/imports.ts";
 import { integrations } from "./http/api/integrations.ts";
 import { onboarding } from "./http/api/onboarding.ts";
 import { partners } from "./http/api/partners.ts";
@@ -48,7 +49,19 @@ const limitBody = bodyLimit({
   },
 });
 
-app.use("/api/v1/*", authenticate(), limitBody, idempotency());
+const limitImport = bodyLimit({
+  maxSize: IMPORT_BODY_LIMIT,
+  onError: () => {
+    throw new AppError("payload_too_large", "A file to import is at most 1 MiB.");
+  },
+});
+
+app.use(
+  "/api/v1/*",
+  authenticate(),
+  (c, next) => (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
+  idempotency(),
+);
 const api = app
   .route("/api/v1/programs", programs)
   .route("/api/v1/partners", partners)
@@ -58,6 +71,7 @@ const api = app
   .route("/api/v1/commissions", commissions)
   .route("/api/v1/payouts", payouts)
   .route("/api/v1/customers", customers)
+  .route("/api/v1/imports", imports)
   .route("/api/v1/clicks", clicks)
   .route("/api/v1/events", events)
   .route("/api/v1/webhooks", webhooks)

@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { emailKey } from "../domain/email.ts";
 import { iso } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -14,21 +15,31 @@ const ERASED = "[erased]";
 
 /**
  * Removes a customer's e-mail address from payments, commissions, facts, traces and stored provider bodies (contract
- * §12). Sums stay the same: an erased payment keeps the rule recorded on it. No audit event is written, for it would
+ * §12). Sums stay the same: an erased payment keeps the rule recorded on it, and the partner whom an import had bound
+ * to the address, which is forgotten too. No audit event is written, for it would
  * have to name whom it forgot.
  */
 export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Erased> {
   await ctx.read();
   const { db } = ctx;
   const program_id = ctx.program.id;
-  // As SQLite lowers: ASCII letters only.
-  const address = email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const address = emailKey(email);
   const stamp = iso(ctx.now);
   const ofCustomer = sql`program_id = ${program_id} and kind = 'payment' and lower(data ->> 'customer_email') = ${address}`;
   // Refunds and customer updates name the address too; an event of the customer's payment goes whatever its spelling.
   const told = sql`program_id = ${program_id} and body is not null and (
     instr(lower(body), ${JSON.stringify(address).slice(1, -1)}) > 0
     or event_id in (select substr(fact_id, 1, instr(fact_id, '#') - 1) from facts where ${ofCustomer}))`;
+  // What the address led to is written where the payment's own reference stands, so that it is not asked again.
+  const boundTo = sql`(select p.ref from payments p where p.program_id = facts.program_id
+    and p.provider = facts.provider and p.provider_transaction_id = facts.data ->> 'key'
+    and p.decision ->> 'ref_source' = 'email')`;
+  const bindings = sql`program_id = ${program_id} and scope = 'email' and subject = ${address}`;
+  const forgetBinding = [
+    db.run(sql`delete from facts where program_id = ${program_id} and (provider, fact_id) in (
+      select provider, fact_id from fact_subjects where ${bindings})`),
+    db.run(sql`delete from fact_subjects where ${bindings}`),
+  ] as const;
   const statements = [
     db.all<{ n: number }>(sql`select count(*) as n from provider_events where ${told}`),
     db.all<{ n: number }>(sql`select count(*) as n from payments where program_id = ${program_id}
@@ -49,7 +60,9 @@ export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Era
     db.run(sql`update commissions set customer_email = null
       where program_id = ${program_id} and lower(customer_email) = ${address}`),
     db.run(sql`update provider_events set body = null where ${told}`),
-    db.run(sql`update facts set data = json_set(data, '$.customer_email', null) where ${ofCustomer}`),
+    db.run(sql`update facts set data = json_set(data, '$.customer_email', null, '$.ref', coalesce(data ->> 'ref', ${boundTo})),
+        ref_key = coalesce(ref_key, lower(${boundTo})) where ${ofCustomer}`),
+    ...forgetBinding,
   ] as const;
   const [[events], [paymentRows], [commissionRows]] = await runBatch(db, statements);
   return {

@@ -116,37 +116,54 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
   return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`;
 }
 
+/** A fact with the id and provider it is stored under. */
+export interface StoredFact {
+  provider: ProviderName;
+  fact_id: string;
+  fact: Fact;
+}
+
 function insertFacts(ctx: ProgramCtx, provider: ProviderName, event: ProviderEvent): Statement[] {
+  return insertStoredFacts(
+    ctx,
+    event.facts.map((fact, position) => ({ provider, fact_id: `${event.event_id}#${position}`, fact })),
+  );
+}
+
+/** Stores facts and what they are found by, in this order; one whose id is taken changes nothing. */
+export function insertStoredFacts(ctx: ProgramCtx, stored: readonly StoredFact[]): [Statement, Statement] {
   const program_id = ctx.program.id;
-  const rows = event.facts.map((fact, position) => ({
-    fact_id: `${event.event_id}#${position}`,
+  const rows = stored.map(({ provider, fact_id, fact }) => ({
+    provider,
+    fact_id,
     kind: fact.kind,
     occurred_at: fact.occurred_at,
     ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
     data: JSON.stringify(fact),
   }));
-  const subjects = event.facts.flatMap((fact, position) =>
-    subjectsOf(fact).map((subject) => ({ ...subject, fact_id: `${event.event_id}#${position}` })),
+  const subjects = stored.flatMap(({ provider, fact_id, fact }) =>
+    subjectsOf(fact).map((subject) => ({ ...subject, provider, fact_id })),
   );
   return [
     ctx.db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
-      select ${program_id}, ${provider}, value ->> 'fact_id', value ->> 'kind', value ->> 'occurred_at',
+      select ${program_id}, value ->> 'provider', value ->> 'fact_id', value ->> 'kind', value ->> 'occurred_at',
         value ->> 'ref_key', value ->> 'data' from json_each(${JSON.stringify(rows)}) where true
       on conflict do nothing`),
     ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
-      select ${program_id}, ${provider}, value ->> 'scope', value ->> 'subject', value ->> 'fact_id'
+      select ${program_id}, value ->> 'provider', value ->> 'scope', value ->> 'subject', value ->> 'fact_id'
         from json_each(${JSON.stringify(subjects)}) where true
       on conflict do nothing`),
   ];
 }
 
 /** By which vendor ids a fact is found again. */
-function subjectsOf(fact: Fact): { scope: "payment" | "subscription" | "customer"; subject: string }[] {
+function subjectsOf(fact: Fact): { scope: "payment" | "subscription" | "customer" | "email"; subject: string }[] {
   if (fact.kind === "cancellation") return [{ scope: "subscription", subject: fact.subscription_id }];
   if (fact.kind === "attribution") {
     return [
       ...(fact.subscription_id === null ? [] : [{ scope: "subscription" as const, subject: fact.subscription_id }]),
       ...(fact.customer_id === null ? [] : [{ scope: "customer" as const, subject: fact.customer_id }]),
+      ...(fact.customer_email === undefined ? [] : [{ scope: "email" as const, subject: fact.customer_email }]),
     ];
   }
   return fact.aliases.map((subject) => ({ scope: "payment", subject }));

@@ -17,7 +17,7 @@ export type Flow = InferSelectModel<typeof flows>;
 const MAX_RACES = 100;
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
-const MAX_INLINE = 200;
+export const MAX_INLINE = 200;
 
 /** A vendor event to close beside a settling: its audit event is written once, by whoever comes first. */
 export interface Closing {
@@ -111,7 +111,11 @@ async function readState(
   const subjects = sql`program_id = ${program_id} and provider = ${provider} and (
     (scope = 'payment' and subject in (${ids}))
     or (scope = 'subscription' and subject in (select subscription_id from payments where ${own}))
-    or (scope = 'customer' and subject in (select customer_id from payments where ${own})))`;
+    or (scope = 'customer' and subject in (select customer_id from payments where ${own}))
+    or (scope = 'email' and subject in (select lower(f.data ->> 'customer_email') from fact_subjects s
+      join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'payment'
+        and s.subject in (${ids}))))`;
   const known = sql`program_id = ${program_id} and provider = ${provider}
     and fact_id in (select fact_id from fact_subjects where ${subjects})`;
   const [paymentRows, factRows, commissionRows, flowRows, partnerRows, closedRows] = await ctx.read(

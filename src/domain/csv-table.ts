@@ -1,34 +1,45 @@
-/** A line of a CSV table by its column names, with the number of the line it begins on, counted from 1. */
+/** A line of a CSV table with the number of the line it begins on, counted from 1; a short line has fewer cells. */
 export interface CsvLine {
   line: number;
-  cells: Record<string, string>;
+  cells: string[];
 }
 
 export type CsvTable = { ok: true; columns: string[]; lines: CsvLine[] } | { ok: false; message: string };
 
 /**
- * Reads RFC 4180 with a head line. Comma, semicolon or tab, whichever the head line has most of; quoted cells may hold
- * separators and line ends. Column names are compared in lower case with `_` for blanks. Blank lines are left out.
+ * Reads RFC 4180 with a head line. Comma, semicolon or tab, whichever the head line has most of, or what a line `sep=;`
+ * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed. Of a file in
+ * sections, each under its `[[NAME]]`, the first is read.
  */
 export function readCsvTable(text: string): CsvTable {
-  const separator = separatorOf(text);
-  const records = readRecords(text.replace(/^\ufeff/, ""), separator);
+  const { before, body, given } = insideOf(text);
+  const records = readRecords(body, given ?? separatorOf(body));
   if (!records) return { ok: false, message: "A quoted cell is not closed." };
   const [head, ...rest] = records.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
   if (!head) return { ok: false, message: "There is nothing in it." };
-  const columns = head.cells.map((cell) =>
-    cell
-      .trim()
-      .toLowerCase()
-      .replaceAll(/[\s-]+/g, "_"),
-  );
-  const twice = columns.find((column, i) => column !== "" && columns.indexOf(column) !== i);
-  if (twice !== undefined) return { ok: false, message: `The column ${twice} is there twice.` };
+  const columns = head.cells.map((cell) => cell.trim());
+  if (columns.length > MAX_COLUMNS) {
+    return { ok: false, message: `That is ${columns.length} columns; at most ${MAX_COLUMNS} are read.` };
+  }
   const lines = rest.map(({ line, cells }) => ({
-    line,
-    cells: Object.fromEntries(columns.map((column, i) => [column, cells[i]?.trim() ?? ""])),
+    line: line + before,
+    cells: cells.slice(0, columns.length).map((cell) => cell.trim()),
   }));
-  return { ok: true, columns: columns.filter((column) => column !== ""), lines };
+  return { ok: true, columns, lines };
+}
+
+const MAX_COLUMNS = 200;
+
+const LINE_END = /\r\n?|\n/g;
+
+/** The table itself, how many lines stand before it, and the separator if the file names it. */
+function insideOf(text: string): { before: number; body: string; given: string | null } {
+  const opening =
+    /^\ufeff?(?:[ \t]*(?:\r\n?|\n))*(?:sep=(.)[ \t]*(?:\r\n?|\n))?(\[\[[^\]\r\n]*\]\][^\r\n]*(?:\r\n?|\n))?/i;
+  const [found = "", given = null, section] = opening.exec(text) ?? [];
+  const rest = text.slice(found.length);
+  const end = section === undefined ? -1 : rest.search(/^\[\[[^\]\r\n]*\]\]/m);
+  return { before: found.match(LINE_END)?.length ?? 0, body: end < 0 ? rest : rest.slice(0, end), given };
 }
 
 function separatorOf(text: string): string {
@@ -36,7 +47,6 @@ function separatorOf(text: string): string {
   const count = (separator: string) => head.split(separator).length;
   return [",", ";", "\t"].reduce((best, separator) => (count(separator) > count(best) ? separator : best));
 }
-
 /** Null where a quoted cell never ends. */
 function readRecords(text: string, separator: string): { line: number; cells: string[] }[] | null {
   const records: { line: number; cells: string[] }[] = [];

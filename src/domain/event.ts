@@ -20,6 +20,7 @@ export const AUDIT_EVENT_TYPES = [
   "program.updated",
   "api_key.regenerated",
   "partner.signed_in",
+  "customers.imported",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 

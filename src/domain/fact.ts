@@ -64,6 +64,13 @@ export interface AttributionFact extends FactBase {
   ref: string;
   subscription_id: string | null;
   customer_id: string | null;
+  /** Of an imported one only: the `emailKey` of the customer, where no id was known. */
+  customer_email?: string;
+  /**
+   * The owner brought it along from another product: it serves payments made after it, none before, and gives way to
+   * what a vendor had said by then.
+   */
+  imported?: true;
 }
 
 /** The subscription ended. */

@@ -1,4 +1,5 @@
 import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
+import { emailKey } from "./email.ts";
 import type { AdjustmentFact, AttributionFact, CancellationFact, Fact, PaymentFact } from "./fact.ts";
 import { matchFlow, type Flow, type FlowSubject, type FlowTrace } from "./flow.ts";
 import { mulDivHalfUp } from "./money.ts";
@@ -28,7 +29,7 @@ export const ATTRIBUTION_SLACK_MS = 3_600_000;
 export interface PaymentDecision {
   ref: string | null;
   /** Where the reference came from. */
-  ref_source: "payment" | "subscription" | "customer" | null;
+  ref_source: "payment" | "subscription" | "customer" | "email" | null;
   partner_id: string | null;
   partner_slug: string | null;
   flow_id: string | null;
@@ -194,18 +195,27 @@ function sharesAlias(a: AdjustmentFact, b: AdjustmentFact): boolean {
 
 /**
  * The payment's own reference (of several the first that names a partner), else the one remembered for its
- * subscription, else for its customer.
+ * subscription, else for its customer, else the one imported for the customer's e-mail address.
  */
 function chooseReference(input: DecisionInput, state: PaymentState): Pick<PaymentDecision, "ref" | "ref_source"> {
   const own = state.refs.find((ref) => input.partnerByRef(ref) !== null) ?? state.refs[0];
   if (own !== undefined) return { ref: own, ref_source: "payment" };
-  const latest = Date.parse(state.occurred_at) + ATTRIBUTION_SLACK_MS;
+  const paidAt = Date.parse(state.occurred_at);
   const remembered = input.facts
     .filter((fact): fact is AttributionFact => fact.kind === "attribution")
-    .filter((fact) => Date.parse(fact.occurred_at) <= latest)
-    .toSorted((a, b) => compare(a.occurred_at, b.occurred_at) || compare(slugKey(a.ref), slugKey(b.ref)));
-  const pick = (among: AttributionFact[]) => among.at(input.program.attribution === "first" ? 0 : -1)?.ref ?? null;
-  const { subscription_id, customer_id } = state;
+    .filter((fact) => Date.parse(fact.occurred_at) <= (fact.imported ? paidAt : paidAt + ATTRIBUTION_SLACK_MS))
+    .toSorted(
+      (a, b) =>
+        compare(a.occurred_at, b.occurred_at) ||
+        Number(a.imported ?? false) - Number(b.imported ?? false) ||
+        compare(slugKey(a.ref), slugKey(b.ref)),
+    );
+  // An imported one never takes a customer from the partner a vendor named before it, nor from one named later where
+  // the last counts.
+  const pick = (among: AttributionFact[]) =>
+    (input.program.attribution === "first" ? among[0] : (among.findLast((fact) => !fact.imported) ?? among[0]))?.ref ??
+    null;
+  const { subscription_id, customer_id, customer_email } = state;
   if (subscription_id !== null) {
     const ref = pick(remembered.filter((fact) => fact.subscription_id === subscription_id));
     if (ref !== null) return { ref, ref_source: "subscription" };
@@ -213,6 +223,11 @@ function chooseReference(input: DecisionInput, state: PaymentState): Pick<Paymen
   if (customer_id !== null) {
     const ref = pick(remembered.filter((fact) => fact.customer_id === customer_id));
     if (ref !== null) return { ref, ref_source: "customer" };
+  }
+  if (customer_email !== null) {
+    const key = emailKey(customer_email);
+    const ref = pick(remembered.filter((fact) => fact.customer_email === key));
+    if (ref !== null) return { ref, ref_source: "email" };
   }
   return { ref: null, ref_source: null };
 }

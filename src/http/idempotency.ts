@@ -25,8 +25,10 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       throw invalidField(HEADER, `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters.`);
     }
     const { ctx, request_id } = c.var;
-    const request = [c.req.method, new URL(c.req.url).pathname, await c.req.text()].join("\n");
-    const claim: Claim = { key, request_hash: await sha256Hex(request), claimed_by: request_id };
+    const { pathname, search } = new URL(c.req.url);
+    // The bytes, for a file need not be UTF-8; what is asked in the query makes another request.
+    const request = [`${c.req.method}\n${pathname}${search}\n`, new Uint8Array(await c.req.arrayBuffer())];
+    const claim: Claim = { key, request_hash: await sha256Hex(...request), claimed_by: request_id };
     const stored = await claimKey(ctx, claim);
     if (stored) {
       return c.body(stored.body, stored.status_code as ContentfulStatusCode, {

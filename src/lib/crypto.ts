@@ -1,8 +1,8 @@
 const encoder = new TextEncoder();
 
-/** SHA-256 of a text, as lower-case hex. */
-export async function sha256Hex(text: string): Promise<string> {
-  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))));
+/** SHA-256 of the concatenated parts, a text as its UTF-8, as lower-case hex. */
+export async function sha256Hex(...parts: (string | Uint8Array)[]): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", concat(parts))));
 }
 
 /** HMAC-SHA256 over the concatenated parts, keyed with the bytes of `key` (a text is keyed as its UTF-8). */

@@ -103,6 +103,25 @@ for (const width of [1280, 360]) {
   }
 }
 
+describe("an import", () => {
+  for (const width of [1280, 360]) {
+    it(`is accessible in its preview and at its end, ${width} px`, async () => {
+      const page = await world.visitor({ width });
+      await signInOwner(world, page, OWNER);
+      await page.goto(`${world.url}/dashboard/partners/import`);
+      await page.getByLabel("The file is from").selectOption("Post Affiliate Pro");
+      await page.getByLabel("Or paste it here").fill(`email,code,clicks\na${width}@x.example,a${width},7\nbroken,x,\n`);
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByText("what each is taken for").click();
+      assert.deepEqual(await problemsOf(page), []);
+      await page.getByRole("button", { name: "Import 1 line" }).click();
+      await page.getByText('data-param="a_aid|ref"').waitFor();
+      assert.deepEqual(await problemsOf(page), []);
+      await page.context().close();
+    });
+  }
+});
+
 describe("the checker itself", () => {
   it("finds a planted mistake, and a page that is too wide", async () => {
     const page = await world.visitor({ width: 360 });

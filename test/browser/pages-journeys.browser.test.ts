@@ -191,9 +191,20 @@ for (const scripts of [true, false]) {
         .getByLabel("CSV file")
         .setInputFiles({ name: "p.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
       await page.getByRole("button", { name: "Preview" }).click();
-      await see(page, "1 new partner, 0 lines already there and left alone, 1 line with errors.");
-      await page.getByRole("button", { name: "Add 1 partner" }).click();
-      await see(page, "1 partner added.");
+      await see(page, "1 new partner, 0 lines adding to a partner, 0 lines already there and left alone, 1 line with");
+      await page.getByRole("button", { name: "Import 1 line" }).click();
+      await see(page, "1 partner added, 0 completed.");
+      await page.getByRole("link", { name: "import the customers" }).click();
+      await page.getByLabel("The file is from").selectOption("FirstPromoter");
+      await page.getByLabel("It holds").selectOption("customers");
+      await page.getByLabel("Or paste it here").fill("uid,whose\ncus_1,lin\n");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await see(page, "No column holds the partner.");
+      await page.getByLabel("whose").selectOption("Partner's code or link");
+      await page.getByRole("button", { name: "Preview again" }).click();
+      await see(page, "1 customer to bind to their partners");
+      await page.getByRole("button", { name: "Bind 1 customer" }).click();
+      await see(page, "1 customer bound.");
       await go(page, "Flows");
       await page.getByRole("link", { name: "Add flow" }).click();
       await page.getByLabel("Name").fill("Double");

@@ -131,6 +131,17 @@ describe("live answers are as documented", () => {
     await send(200, "GET", `/api/v1/events/${events.body.data[0]!.id}`);
     await send(404, "GET", "/api/v1/events/evt_none");
     await send(422, "GET", "/api/v1/events?type=none");
+    const csv = { "content-type": "text/csv" };
+    await send(
+      200,
+      "POST",
+      "/api/v1/imports?kind=partners&dry_run=true",
+      "email,code\nx,y z\nim@example.com,im\n",
+      csv,
+    );
+    await send(200, "POST", "/api/v1/imports?kind=customers", "customer_id,code\ncus_live,nobody\n", csv);
+    await send(415, "POST", "/api/v1/imports?kind=partners", "email,code\n", { "content-type": "text/plain" });
+    await send(422, "POST", "/api/v1/imports", "email,code\nim@example.com,im\n", csv);
     await send(200, "POST", "/api/v1/customers/erase", { email: "customer@example.com" });
     await send(422, "POST", "/api/v1/customers/erase", { email: "" });
   });

@@ -136,11 +136,14 @@ describe("the import of partners", () => {
     const { body, status } = await visitor.post("/dashboard/partners/import", { csv: CSV });
     expect(status).toBe(200);
     const shown = textOf(body);
-    expect(shown).toContain("2 new partners, 0 lines already there and left alone, 4 lines with errors.");
+    expect(shown).toContain(
+      "2 new partners, 1 line adding to a partner, 0 lines already there and left alone, 3 lines with errors.",
+    );
     expect(shown).toContain("4 error email: This must be an e-mail address.");
     expect(shown).toContain("5 error commission_pct: This must be at most 100.");
-    expect(shown).toContain("6 error The same e-mail address stands on line 2.");
-    expect(shown).toContain("7 error The same slug stands on line 3.");
+    expect(shown).toContain("6 adds to a partner ONE@import.example five");
+    expect(shown).toContain("7 error slug: Two stands on line 3 for another partner.");
+    expect(shown).toContain("4 columns taken, 0 left");
     expect((await partnersOf(imported)).total).toBe(0);
   });
 
@@ -148,7 +151,7 @@ describe("the import of partners", () => {
     const { imported, visitor } = await freshProgram();
     await visitor.post("/dashboard/partners/import", { csv: CSV });
     const done = await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
-    expect(textOf(done.body)).toContain("2 partners added.");
+    expect(textOf(done.body)).toContain("2 partners added, 0 completed.");
     const { data } = await partnersOf(imported);
     expect(data).toHaveLength(2);
     const two = data.find(({ slug }) => slug === "two");
@@ -163,7 +166,7 @@ describe("the import of partners", () => {
     await imported.api("PATCH", `/api/v1/partners/${String(two?.["id"])}`, { first_name: "Renamed" });
 
     const again = await visitor.post("/dashboard/partners/import", { csv: CSV });
-    expect(textOf(again.body)).toContain("0 new partners, 2 lines already there and left alone");
+    expect(textOf(again.body)).toContain("0 new partners, 0 lines adding to a partner, 3 lines already there");
     await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
     const after = await partnersOf(imported);
     expect(after.total).toBe(2);
@@ -185,27 +188,27 @@ describe("the import of partners", () => {
     expect(events.body.total).toBe(40);
   });
 
-  it("takes a file, of a thousand lines at most, in one page of bounded size", async () => {
+  it("takes a file, of five thousand lines at most, in one page of bounded size", async () => {
     const { imported, visitor } = await freshProgram();
     const csv = (count: number) =>
       ["email;slug", ...Array.from({ length: count }, (_, i) => `p${i}@many.example;p${i}`)].join("\n");
-    const tooMany = await visitor.post("/dashboard/partners/import", { file: new File([csv(1001)], "p.csv") });
-    expect([tooMany.status, textOf(tooMany.body).includes("at most 1000 at a time")]).toEqual([422, true]);
+    const tooMany = await visitor.post("/dashboard/partners/import", { file: new File([csv(5001)], "p.csv") });
+    expect([tooMany.status, textOf(tooMany.body).includes("at most 5000 at a time")]).toEqual([422, true]);
     const preview = await visitor.post("/dashboard/partners/import", { file: new File([csv(1000)], "p.csv") });
     expect(textOf(preview.body)).toContain("1,000 new partners");
     expect(preview.body.length).toBeLessThan(150_000);
     const done = await visitor.post("/dashboard/partners/import", { csv: csv(1000), confirmed: "yes" });
-    expect(textOf(done.body)).toContain("1,000 partners added.");
+    expect(textOf(done.body)).toContain("1,000 partners added, 0 completed.");
     expect((await partnersOf(imported)).total).toBe(1000);
   });
 
   it.each([
     ["", "There is nothing in it."],
-    ["email,name\na@b.co,x", "slug is missing there."],
-    ["email,slug,phone\na@b.co,x,1", "Unknown column phone."],
+    ["email,name\na@b.co,x", "No column holds the code in the partner's link."],
+    ["email,slug,E-mail\na@b.co,x,1", "The column email is there twice."],
     ["email,slug", "There is no line below the column names."],
     ['email,slug\n"a@b.co,x', "A quoted cell is not closed."],
-  ])("refuses %j beside the field", async (csv, message) => {
+  ])("refuses %j and tells why", async (csv, message) => {
     const { visitor } = await freshProgram();
     const reply = await visitor.post("/dashboard/partners/import", { csv });
     expect(reply.status).toBe(422);
@@ -214,8 +217,57 @@ describe("the import of partners", () => {
 
   it("refuses what is too large without reading on", async () => {
     const { visitor } = await freshProgram();
-    const reply = await visitor.post("/dashboard/partners/import", { csv: "x".repeat(600 * 1024) });
+    const reply = await visitor.post("/dashboard/partners/import", { csv: "x".repeat(1_100 * 1024) });
     expect(reply.status).toBe(413);
+    const elsewhere = await visitor.post("/dashboard/partners/new", { email: "x".repeat(600 * 1024) });
+    expect(elsewhere.status).toBe(413);
+  });
+
+  it("lets the owner say what a column holds, and shows the script tag that keeps old links working", async () => {
+    const { imported, visitor } = await freshProgram();
+    const csv = "promoter,handle,clicks\nann@import.example,ann,7\n";
+    const sent = { csv, product: "firstpromoter", kind: "partners" };
+    const first = await visitor.post("/dashboard/partners/import", sent);
+    expect([first.status, textOf(first.body).includes("No column holds the partner's e-mail address")]).toEqual([
+      422,
+      true,
+    ]);
+    const chosen = { ...sent, column_0: "email", column_1: "code", column_2: "" };
+    const second = await visitor.post("/dashboard/partners/import", chosen);
+    expect(textOf(second.body)).toContain("1 new partner,");
+    expect(second.body).toContain('<option value="code" selected');
+    const done = await visitor.post("/dashboard/partners/import", { ...chosen, confirmed: "yes" });
+    expect(textOf(done.body)).toContain(`data-program="${imported.id}" data-param="fpr|ref"`);
+    expect((await partnersOf(imported)).data[0]).toMatchObject({ email: "ann@import.example", slug: "ann" });
+    const integration = async (query: string) => textOf((await visitor.get(`/dashboard/integration${query}`)).body);
+    expect(await integration("?links=post_affiliate_pro")).toContain('data-param="a_aid|ref"');
+    for (const query of ["", "?links=rewardful", "?links=constructor"]) {
+      expect(await integration(query)).not.toContain('data-param="');
+    }
+  });
+
+  it("binds customers, and shows markup in a cell as text", async () => {
+    const { imported, visitor } = await freshProgram();
+    await makePartner(imported, { slug: "ann" });
+    const csv = "customer_id,partner_code\ncus_1,ann\n<b>x</b>,ann\n";
+    const preview = await visitor.post("/dashboard/partners/import", { csv, kind: "customers" });
+    expect(textOf(preview.body)).toContain("1 customer to bind to their partners");
+    expect(preview.body).not.toContain("<b>x</b>");
+    const done = await visitor.post("/dashboard/partners/import", { csv, kind: "customers", confirmed: "yes" });
+    expect(textOf(done.body)).toContain("1 customer bound.");
+    const events = await imported.api<{ total: number }>("GET", "/api/v1/events?type=customers.imported");
+    expect(events.body.total).toBe(1);
+  });
+
+  it("reads a file as spreadsheets save it, and tells one that is none", async () => {
+    const { imported, visitor } = await freshProgram();
+    const latin = Uint8Array.from("email;code;first_name\r\nzoe@import.example;zoe;Zoë\r\n", (char) =>
+      char.charCodeAt(0),
+    );
+    await visitor.post("/dashboard/partners/import", { file: new File([latin], "p.csv"), confirmed: "yes" });
+    expect((await partnersOf(imported)).data[0]).toMatchObject({ first_name: "Zoë" });
+    const sheet = await visitor.post("/dashboard/partners/import", { file: new File(["PK\u0003\u0004"], "p.xlsx") });
+    expect([sheet.status, textOf(sheet.body).includes("This is not a CSV file.")]).toEqual([422, true]);
   });
 });
 

@@ -91,7 +91,7 @@ const INTRODUCTION = `All API operations act on the one program that owns the AP
 
 **Reading what was just written**: where the deployment reads from copies of its database, lists and gets may be some moments old. Each reply then carries \`X-D1-Bookmark\`: sent on with a later request, it shows at least what that reply showed or wrote. Elsewhere every read is of now, and the header is not there.
 
-**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks, 4 KiB for clicks.
+**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks and imports, 4 KiB for clicks.
 
 **Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers stand beside it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
 

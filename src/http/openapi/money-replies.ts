@@ -132,7 +132,7 @@ const paymentWithTrace = once(() =>
     trace: shows<PaymentWithTrace["trace"]>()({
       outcome: z.enum(OUTCOMES).nullable(),
       ref: z.string().nullable(),
-      ref_source: z.enum(["payment", "subscription", "customer"]).nullable(),
+      ref_source: z.enum(["payment", "subscription", "customer", "email"]).nullable(),
       partner_id: idOf("partner").nullable(),
       partner_slug: z.string().nullable(),
       flows: z.array(flowTrace()).describe("The flows in the order tried, each condition with the value it saw."),

@@ -8,6 +8,8 @@ import type { ProviderStatus } from "../../core/integrations.ts";
 import type { CurrencyStats } from "../../core/partners.ts";
 import type { viewEndpoint, viewEvent, viewFlow, viewPartner, viewProgram, viewStats } from "../../core/views.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
+import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
+import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
 import { AUDIT_EVENT_TYPES, OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
@@ -15,6 +17,8 @@ import { OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
+import { ROW_OUTCOMES } from "../import/file.ts";
+import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
 import { moneyReplies } from "./money-replies.ts";
 
@@ -212,10 +216,6 @@ export const replies = once(() => ({
     api_key: prefixed("sk_").describe("Shown only here."),
   }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
-  Integrations: z.strictObject({
-    provider_a: provider(),
-    provider_b: provider(),
-    email: z.strictObject({ configured: z.boolean() }),
   Resealing: z.strictObject({
     resealed: z.int().min(0).describe("Values sealed anew by this call."),
     left: z.int().min(0).describe("Values not under the present key yet."),
@@ -223,6 +223,10 @@ export const replies = once(() => ({
       .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
       .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
   }),
+  Integrations: z.strictObject({
+    provider_a: provider(),
+    provider_b: provider(),
+    email: z.strictObject({ configured: z.boolean() }),
   }),
   Partner: partner(),
   PartnerList: listOf(partner()),
@@ -251,6 +255,32 @@ export const replies = once(() => ({
   DeliveryList: listOf(delivery()),
   Recovered: shows<Recovered>()({ recovered: z.int(), has_more: z.boolean() }),
   Deleted: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
+  Import: shows<ReturnType<typeof viewImport>>()({
+    kind: z.enum(IMPORT_KINDS),
+    product: z.enum(IMPORT_PRODUCT_IDS),
+    dry_run: z.boolean().describe("True: nothing was changed, the counts tell what would be."),
+    data_param: z
+      .string()
+      .nullable()
+      .describe("The script's `data-param` with which old links go on working; null where it needs none."),
+    lines: z.int().describe("Lines below the column names; the five counts add up to it."),
+    added: z.int().describe("New partners, or customers bound to a partner."),
+    completed: z.int().describe("Lines that added something to a partner who is there."),
+    unchanged: z.int().describe("Lines that are there already."),
+    left_out: z.int().describe("Lines that are nothing to import, such as a customer whom another partner has."),
+    refused: z.int().describe("Lines with a mistake."),
+    columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
+    problems: z
+      .array(
+        z.strictObject({
+          line: z.int().describe("Counted from 1, the column names included."),
+          column: z.string().nullable(),
+          outcome: z.enum(ROW_OUTCOMES),
+          message: z.string().describe("For people; it may change."),
+        }),
+      )
+      .describe("The lines left out and refused, and why; the first 500."),
+  }),
   Erased: z.strictObject({
     erased: shows<Erased>()({ payments: z.int(), commissions: z.int(), provider_events: z.int() }),
   }),

@@ -62,6 +62,9 @@ export const REQUESTS = {
   Recover: recoverBody,
   Nothing: nothing,
   CustomerErase: erasure,
+  ImportFile: z
+    .string()
+    .describe("A CSV with a head line: UTF-8, UTF-16 or Windows-1252; 1 MiB and 5,000 lines at most."),
   Click: click,
   ProviderAEvent: providerAEvent,
   ProviderBEvent: providerBEvent,

@@ -1,6 +1,7 @@
 import { deliveryQuery } from "../api/webhooks.ts";
 import { summaryQuery } from "../api/clicks.ts";
 import { eventQuery } from "../api/events.ts";
+import { importQuery } from "../api/imports.ts";
 import { partnerQuery } from "../api/partners.ts";
 import { created, ok, type Route } from "./route.ts";
 
@@ -87,6 +88,17 @@ export const PROGRAM_ROUTES: Route[] = [
     body: { schema: "OnboardingStart", optional: true },
     replies: [...ok("Onboarding", "A link to the account it has."), ...created("Onboarding", "A new account.")],
     errors: ["not_found", "provider_not_configured", "provider_unavailable"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/imports",
+    tag: "Partners",
+    summary: "Import partners or their customers from another product",
+    description:
+      "The body is the CSV as the product exports it, 1 MiB at most. Partners get the codes of their old links as slugs; who is there already (by e-mail address) keeps everything and only gets what is missing. Customers are bound to the partner who referred them: later payments of theirs are the partner's unless the payment itself or the provider names another; earlier ones earn nothing. Good lines are taken whatever the others are, and the same file twice changes nothing the second time.",
+    query: importQuery,
+    body: { schema: "ImportFile", media_types: ["text/csv"] },
+    replies: ok("Import", "What became of the lines, or with `dry_run=true` what would."),
   },
   {
     method: "POST",

@@ -8,8 +8,10 @@ import { renderPageError } from "./errors.tsx";
 import { portal } from "./portal/index.ts";
 import { signIn } from "./sign-in/sign-in.tsx";
 
-/** A CSV of partners is the largest thing a form sends. */
 const FORM_BODY_LIMIT = 512 * 1024;
+
+/** A file to import of 1 MiB, and what the form sends beside it. */
+const IMPORT_FORM_BODY_LIMIT = 1_088 * 1024;
 
 /** The pages for people (contract §11): rendered here, whole without a script, every POST guarded. */
 export const pages = new Hono<PageEnv>();
@@ -22,7 +24,15 @@ const limitBody = bodyLimit({
     throw new AppError("payload_too_large", "A form or file is at most 512 KiB.");
   },
 });
-for (const path of ["/sign-in/*", "/sign-out", "/switch", "/dashboard/*", "/portal/*"]) pages.use(path, limitBody);
+const limitImport = bodyLimit({
+  maxSize: IMPORT_FORM_BODY_LIMIT,
+  onError: () => {
+    throw new AppError("payload_too_large", "A file to import is at most 1 MiB.");
+  },
+});
+for (const path of ["/sign-in/*", "/sign-out", "/switch", "/dashboard/*", "/portal/*"]) {
+  pages.use(path, (c, next) => (c.req.path === "/dashboard/partners/import" ? limitImport : limitBody)(c, next));
+}
 
 pages.get("/", async (c) => {
   const session = await currentSession(c);

@@ -1,9 +1,11 @@
 import { Hono } from "hono";
+import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { OldLinks } from "../parts/old-links.tsx";
 import {
   apiSnippet,
   checkoutSnippet,
@@ -24,6 +26,8 @@ const EXAMPLE_SLUG = "ada";
 export const integration = new Hono<PageEnv>().get("/", (c) => {
   const { program } = c.var.session;
   const { origin } = new URL(c.req.url);
+  const product = IMPORT_PRODUCT_IDS.find((id) => id === c.req.query("links"));
+  const param = product === undefined ? null : dataParam(product);
   return framed(
     c,
     { title: "Integration", at: AT },
@@ -45,12 +49,21 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
           On every page, before the closing body tag. It is less than a kilobyte, sets one first-party cookie and never
           breaks the page.
         </p>
-        <CopyBlock label="Script tag" text={scriptTag(origin, program)} />
+        <CopyBlock label="Script tag" text={scriptTag(origin, program, param)} />
         <p class="muted">
           Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
           through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree
           first, add <code>data-consent="required"</code> and call <code>Service.consent()</code> when they do.
         </p>
+        <details class="spaced">
+          <summary>You come from another product?</summary>
+          <p>
+            <a href="/dashboard/partners/import">Import its partners</a>, and their links go on working: the script
+            finds the code behind the parameter that <code>data-param</code> names, beside <code>?ref=</code> of the
+            links made here.
+          </p>
+          <OldLinks />
+        </details>
       </section>
       <section class="card" id="checkout-a">
         <h2>2. The checkout: provider A</h2>

@@ -12,13 +12,21 @@ export function redirectLink(origin: string, program: Pick<Program, "id">, slug:
   return `${origin}/r/${program.id}/${slug}`;
 }
 
-/** The tracking script's tag (contract §10), with the settings that differ from its defaults. */
-export function scriptTag(origin: string, program: Pick<Program, "id" | "cookie_days" | "attribution">): string {
+/**
+ * The tracking script's tag (contract §10), with the settings that differ from its defaults; `param` is the `data-param`
+ * for links of another product.
+ */
+export function scriptTag(
+  origin: string,
+  program: Pick<Program, "id" | "cookie_days" | "attribution">,
+  param: string | null = null,
+): string {
   const attributes = [
     `src="${origin}/service.js"`,
     `data-program="${program.id}"`,
     ...(program.cookie_days === 60 ? [] : [`data-cookie-days="${program.cookie_days}"`]),
     ...(program.attribution === "last" ? [] : [`data-attribution="${program.attribution}"`]),
+    ...(param === null ? [] : [`data-param="${param}"`]),
   ];
   return `<script ${attributes.join(" ")} defer></script>`;
 }

@@ -102,6 +102,7 @@ const REF_SOURCES = {
   payment: "The reference came with the payment itself.",
   subscription: "The payment carried none; this one was remembered for its subscription.",
   customer: "The payment carried none; this one was remembered for the customer.",
+  email: "The payment carried none; this one was imported for the customer's e-mail address.",
 };
 
 function partnerStep(payment: Payment, decision: PaymentDecision | null, partner: TraceProps["partner"]): Step {

@@ -1,0 +1,87 @@
+import type { ColumnNames } from "./import-columns.ts";
+import type { PartnerStatus } from "./partner.ts";
+
+/** A product an owner comes from: what its links carry and what its files call things. */
+export interface ImportProduct {
+  name: string;
+  /** The query parameters its links may carry, the usual one first. */
+  params: readonly [string, ...string[]];
+  /** Its own names of columns, looked for before the common ones; of several for the code all are taken. */
+  columns: ColumnNames;
+  /** Its links cannot go on working: they run over its own domain, or their codes are no slugs. */
+  linksEnd?: true;
+  /** States of a partner that only this product writes so. */
+  statuses?: Record<string, PartnerStatus>;
+}
+
+/**
+ * The products whose files are known. Where names and parameters were read is told in the README; what no
+ * documentation tells is matched by the common names, or chosen by the owner.
+ */
+export const IMPORT_PRODUCTS = {
+  rewardful: {
+    name: "Rewardful",
+    params: ["via"],
+    columns: {
+      partners: { code: ["token"], payout_email: ["paypal_email", "wise_email"] },
+      // A line of its files is a customer; the address without a word before it is the affiliate's.
+      customers: {
+        customer_id: ["stripe_customer_id", "Imported ID"],
+        partner_email: ["Affiliate Email", "email"],
+        code: ["token"],
+      },
+    },
+  },
+  firstpromoter: {
+    name: "FirstPromoter",
+    params: ["fpr", "via", "ref", "fp_ref", "deal", "_from", "_by", "_go"],
+    columns: {
+      partners: { code: ["ref_id", "default_ref_id", "ref_token"] },
+      customers: { customer_id: ["uid"], customer_email: ["email"], partner_email: ["promoter_email"] },
+    },
+  },
+  tolt: { name: "Tolt", params: ["ref", "via", "aff"], columns: {} },
+  dub: { name: "Dub Partners", params: ["via"], columns: {} },
+  affonso: { name: "Affonso", params: ["via"], columns: { partners: { code: ["Tracking Parameter"] } } },
+  leaddyno: { name: "LeadDyno", params: ["afmc"], columns: { partners: { code: ["affiliate_code"] } } },
+  post_affiliate_pro: {
+    name: "Post Affiliate Pro",
+    params: ["a_aid"],
+    // Its links carry the one id or the other.
+    columns: { partners: { email: ["USERNAME"], code: ["REFID", "USERID"], status: ["RSTATUS"] } },
+    statuses: { a: "active", p: "invited", d: "deactivated" },
+  },
+  tapfiliate: { name: "Tapfiliate", params: ["ref"], columns: { partners: { code: ["referral_code"] } } },
+  partnerstack: {
+    name: "PartnerStack",
+    params: ["ps_partner_key"],
+    linksEnd: true,
+    columns: {
+      partners: { code: ["partner_key"] },
+      customers: { customer_id: ["customer_key"], code: ["partner_key"] },
+    },
+  },
+  refersion: { name: "Refersion", params: ["rfsn"], linksEnd: true, columns: {} },
+  other: { name: "Another product, or a file of your own", params: ["ref", "via"], columns: {} },
+} satisfies Record<string, ImportProduct>;
+
+export type ImportProductId = keyof typeof IMPORT_PRODUCTS;
+
+export const IMPORT_PRODUCT_IDS = Object.keys(IMPORT_PRODUCTS) as [ImportProductId, ...ImportProductId[]];
+
+export function importProduct(id: ImportProductId): ImportProduct {
+  return IMPORT_PRODUCTS[id];
+}
+
+/** A query parameter as the script can look for it. */
+export const LINK_PARAM_PATTERN = /^[A-Za-z0-9_-]{1,32}$/;
+
+/**
+ * What `data-param` of the script tag must be for the product's links, or those with the given query parameter, to go on
+ * working beside those of this service; null where the script reads them without it (contract §10), or nothing helps.
+ */
+export function dataParam(id: ImportProductId, given: string | null = null): string | null {
+  const { params, linksEnd } = importProduct(id);
+  const param = given ?? (linksEnd ? "ref" : params[0]);
+  return param === "ref" || param === "via" ? null : `${param}|ref`;
+}

@@ -1,0 +1,103 @@
+import { Hono, type MiddlewareHandler } from "hono";
+import * as z from "zod";
+import { decodeCsv } from "../../domain/csv-encoding.ts";
+import {
+  columnKey,
+  importFields,
+  IMPORT_KINDS,
+  type ImportField,
+  type ImportKind,
+} from "../../domain/import-columns.ts";
+import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../domain/import-product.ts";
+import type { AppEnv } from "../../env.ts";
+import { AppError, invalidField } from "../../lib/errors.ts";
+import { countRows, judgeFile, type ChooseColumns } from "../import/file.ts";
+import { viewImport } from "../import/report.ts";
+import { query } from "../validate.ts";
+
+/** Bytes of the one route that takes a file (contract §2 has 64 KiB for the others). */
+export const IMPORT_BODY_LIMIT = 1024 * 1024;
+
+export const importQuery = z.object({
+  kind: z.enum(IMPORT_KINDS).describe("`partners`, or the `customers` they referred."),
+  product: z.enum(IMPORT_PRODUCT_IDS).default("other").describe("The product that wrote the file."),
+  dry_run: z.enum(["true", "false"]).default("false").describe("`true` tells what would happen and changes nothing."),
+  param: z
+    .string()
+    .regex(LINK_PARAM_PATTERN, "A query parameter is 1 to 32 letters, digits, - or _.")
+    .optional()
+    .describe("The query parameter of the old links, where it is not the product's usual one."),
+  status: z
+    .enum(["invited", "active"])
+    .default("invited")
+    .describe("What new partners are where the file tells no state."),
+  provider: z
+    .enum(["provider_a", "provider_b"])
+    .optional()
+    .describe("Whose customer ids the file holds, where their form does not tell it."),
+  columns: z
+    .string()
+    .max(8_192)
+    .optional()
+    .describe(
+      'A JSON object of column names and the fields they hold, or null to leave one: `{"Tracking ID": "code"}`. Others are matched by their names.',
+    ),
+});
+
+/** The body is the file as it is; another media type is a mistake. */
+const requireCsv: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const type = c.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "text/csv") throw new AppError("unsupported_media_type", "Send the file as text/csv.");
+  await next();
+};
+
+/** `POST /api/v1/imports`: partners and their customers from another product's CSV export. */
+export const imports = new Hono<AppEnv>().post("/", requireCsv, query(importQuery), async (c) => {
+  const given = c.req.valid("query");
+  const choose = chosenColumns(given.kind, given.columns);
+  const file = decodeCsv(new Uint8Array(await c.req.arrayBuffer()));
+  if (!file.ok) throw invalidField("body", file.message);
+  const param = given.param ?? null;
+  const order = { ...given, param, provider: given.provider ?? null };
+  const judged = await judgeFile(c.var.ctx, order, file.text, choose);
+  if (!judged.ok) throw invalidField("body", judged.message);
+  const dry_run = given.dry_run === "true";
+  if (!dry_run) await judged.carryOut();
+  return c.json(
+    viewImport({
+      kind: given.kind,
+      product: given.product,
+      dry_run,
+      data_param: dataParam(given.product, param),
+      columns: judged.columns,
+      rows: judged.rows,
+      counts: countRows(judged.rows),
+    }),
+  );
+});
+
+function chosenColumns(kind: ImportKind, json: string | undefined): ChooseColumns {
+  if (json === undefined) return () => [];
+  const fields = importFields(kind);
+  const read = z
+    .record(z.string(), z.enum(fields as [ImportField, ...ImportField[]]).nullable())
+    .safeParse(parseJson(json));
+  if (!read.success) {
+    throw invalidField("columns", `This is a JSON object of column names and one of ${fields.join(", ")}, or null.`);
+  }
+  const chosen = new Map(Object.entries(read.data).map(([column, field]) => [columnKey(column), field]));
+  return (columns) => {
+    const keys = columns.map(columnKey);
+    const unknown = Object.keys(read.data).find((column) => !keys.includes(columnKey(column)));
+    if (unknown !== undefined) throw invalidField("columns", `The file has no column ${unknown}.`);
+    return keys.map((key) => chosen.get(key));
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,40 @@
+import type { ImportKind, MatchedColumn } from "../../domain/import-columns.ts";
+import type { ImportProductId } from "../../domain/import-product.ts";
+import type { ImportRow, RowOutcome } from "./file.ts";
+
+/** A report stays small; the counts are exact. */
+export const MAX_PROBLEMS = 500;
+
+interface Imported {
+  kind: ImportKind;
+  product: ImportProductId;
+  dry_run: boolean;
+  data_param: string | null;
+  columns: readonly MatchedColumn[];
+  rows: readonly ImportRow[];
+  counts: Record<RowOutcome, number>;
+}
+
+/** What an import came to, as the API tells it. Customers are not named: whoever is must be forgettable. */
+export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
+  const problems = rows.filter(({ message }) => message !== null);
+  return {
+    kind,
+    product,
+    dry_run,
+    data_param,
+    lines: rows.length,
+    added: counts.added,
+    completed: counts.completed,
+    unchanged: counts.unchanged,
+    left_out: counts.left_out,
+    refused: counts.refused,
+    columns: columns.map(({ column, field }) => ({ column, taken_as: field })),
+    problems: problems.slice(0, MAX_PROBLEMS).map(({ line, column, message, outcome }) => ({
+      line,
+      column,
+      outcome,
+      message: message ?? "",
+    })),
+  };
+}

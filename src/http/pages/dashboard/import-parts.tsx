@@ -1,0 +1,196 @@
+import { MAX_IMPORT_LINES } from "../../../core/partner-import.ts";
+import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
+import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import type { ImportOrder, ImportRow, RowOutcome } from "../../import/file.ts";
+import type { Problems } from "../forms.ts";
+import { CopyBlock } from "../parts/copy.tsx";
+import { Field, SelectField, TextArea } from "../parts/form.tsx";
+import { Badge, countText, plural } from "../parts/figures.tsx";
+import { Table } from "../parts/table.tsx";
+
+const PARTNERS_EXAMPLE = `email,code,first_name,last_name,commission_pct
+ada@example.com,ada,Ada,Lovelace,25
+grace@example.com,grace,Grace,Hopper,`;
+
+const CUSTOMERS_EXAMPLE = `customer_id,customer_email,partner_code
+cus_N1a2b3,buyer@example.com,ada
+,other@example.com,grace`;
+
+const KINDS: Record<ImportKind, string> = {
+  partners: "Partners (affiliates, promoters)",
+  customers: "Customers whom partners referred",
+};
+
+/** What the file is and how it is to be read. */
+export function OrderFields({ order, problems }: { order: ImportOrder; problems: Problems | undefined }) {
+  return (
+    <>
+      <SelectField
+        name="product"
+        label="The file is from"
+        value={order.product}
+        options={IMPORT_PRODUCT_IDS.map((value) => ({ value, label: importProduct(value).name }))}
+      />
+      <SelectField
+        name="kind"
+        label="It holds"
+        value={order.kind}
+        options={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+        hint="Import the partners first."
+      />
+      <SelectField
+        name="status"
+        label="New partners of whom the file tells no state are"
+        value={order.status}
+        options={[
+          { value: "invited", label: "invited, and turn active when they first sign in" },
+          { value: "active", label: "active at once" },
+        ]}
+      />
+      <SelectField
+        name="provider"
+        label="Customer ids are those of"
+        value={order.provider ?? ""}
+        options={[
+          { value: "", label: "the provider whose they look like" },
+          { value: "provider_a", label: "provider A" },
+          { value: "provider_b", label: "provider B" },
+        ]}
+      />
+      <Field
+        name="param"
+        label="Query parameter of the old links"
+        value={order.param}
+        problems={problems}
+        placeholder="via"
+        maxlength={32}
+        hint="Only where it is not the product's usual one: the word between ? and = in a link."
+      />
+    </>
+  );
+}
+
+export function FileFields({ csv, problems }: { csv: string; problems: Problems | undefined }) {
+  return (
+    <>
+      <Field name="file" label="CSV file" type="file" accept=".csv,text/csv,text/plain" problems={problems} />
+      <TextArea name="csv" label="Or paste it here" value={csv} rows={8} problems={problems} />
+    </>
+  );
+}
+
+export function HowItLooks() {
+  return (
+    <section class="card">
+      <h2>How the file looks</h2>
+      <p>
+        As the product exports it: the columns are found by their names, and you can change what each is taken for. What
+        is not needed is left. A file of your own has <code>email</code> and <code>code</code>, the word in the
+        partner's links:
+      </p>
+      <CopyBlock label="Partners" text={PARTNERS_EXAMPLE} />
+      <p>Customers are told by the payment provider's id, or by their e-mail address:</p>
+      <CopyBlock label="Customers" text={CUSTOMERS_EXAMPLE} />
+      <p class="muted small">
+        Separated by commas, semicolons or tabs; at most {plural(MAX_IMPORT_LINES, "line")} and 1 MiB at a time.
+        Partners who are there already keep everything; only what they lack is filled in.
+      </p>
+    </section>
+  );
+}
+
+const FIELD_LABELS: Record<ImportField, string> = {
+  email: "E-mail",
+  name: "Full name",
+  first_name: "First name",
+  last_name: "Last name",
+  code: "Partner's code or link",
+  status: "State",
+  commission_pct: "Commission in percent",
+  payout_method: "Payout method",
+  payout_email: "E-mail for payouts",
+  customer_id: "Customer's id at the provider",
+  customer_email: "Customer's e-mail",
+  partner_email: "Partner's e-mail",
+};
+
+/** Which column was taken for what, to be changed; shown at once where it has to be. */
+export function ColumnChoices(props: { kind: ImportKind; columns: readonly MatchedColumn[]; open: boolean }) {
+  const { kind, columns, open } = props;
+  const left = columns.filter(({ field }) => field === null).length;
+  const options = [
+    { value: "", label: "left out" },
+    ...importFields(kind).map((value) => ({ value, label: FIELD_LABELS[value] })),
+  ];
+  return (
+    <details class="card" open={open ? true : undefined}>
+      <summary>
+        {plural(columns.length - left, "column")} taken, {countText(left)} left: what each is taken for
+      </summary>
+      <div class="fields two spaced">
+        {columns.map(({ column, field }, i) => (
+          <SelectField name={`column_${i}`} label={column || "without a name"} value={field} options={options} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+const OUTCOMES: Record<ImportKind, Record<RowOutcome, { state: string; label: string }>> = {
+  partners: {
+    added: { state: "active", label: "will be added" },
+    completed: { state: "active", label: "adds to a partner" },
+    unchanged: { state: "known", label: "already there" },
+    left_out: { state: "known", label: "left out" },
+    refused: { state: "failed", label: "error" },
+  },
+  customers: {
+    added: { state: "active", label: "will be bound" },
+    completed: { state: "active", label: "will be bound" },
+    unchanged: { state: "known", label: "already bound" },
+    left_out: { state: "known", label: "left out" },
+    refused: { state: "failed", label: "error" },
+  },
+};
+
+/** A page stays small; the counts above it are exact. */
+const SHOWN = 100;
+
+const ORDER: Record<RowOutcome, number> = { refused: 0, left_out: 1, added: 2, completed: 3, unchanged: 4 };
+
+/** Lines with errors first: they are what one looks for. */
+export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRow[] }) {
+  const sorted = rows.toSorted((a, b) => ORDER[a.outcome] - ORDER[b.outcome] || a.line - b.line);
+  return (
+    <>
+      <Table
+        label="Lines of the file"
+        columns={[
+          { label: "Line" },
+          { label: "What happens" },
+          { label: kind === "partners" ? "E-mail" : "Customer" },
+          { label: kind === "partners" ? "Code" : "Partner" },
+        ]}
+        rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, who, code }) => [
+          String(line),
+          <span>
+            <Badge {...OUTCOMES[kind][outcome]} />
+            {message === null ? null : (
+              <span class="second">
+                {column === null ? "" : `${column}: `}
+                {message}
+              </span>
+            )}
+          </span>,
+          who || "–",
+          code ? <code>{code}</code> : "–",
+        ])}
+      />
+      {rows.length > SHOWN ? (
+        <p class="table-note">
+          {SHOWN} of {plural(rows.length, "line")}, those with errors first.
+        </p>
+      ) : null}
+    </>
+  );
+}

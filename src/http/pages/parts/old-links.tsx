@@ -1,0 +1,29 @@
+import { dataParam, importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { Table } from "./table.tsx";
+
+/** What the script tag needs so that the links of the product an owner comes from go on working. */
+export function OldLinks() {
+  return (
+    <Table
+      label="Products and the parameters of their links"
+      columns={[{ label: "Product" }, { label: "Links" }, { label: "data-param" }]}
+      rows={IMPORT_PRODUCT_IDS.filter((id) => id !== "other").map((id) => {
+        const { name, params, linksEnd } = importProduct(id);
+        const param = dataParam(id);
+        return [
+          name,
+          linksEnd ? "end with it" : <code>?{params[0]}=…</code>,
+          param === null ? (
+            linksEnd ? (
+              "–"
+            ) : (
+              "not needed"
+            )
+          ) : (
+            <a href={`/dashboard/integration?links=${id}#script`}>{param}</a>
+          ),
+        ];
+      })}
+    />
+  );
+}

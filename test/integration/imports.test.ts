@@ -1,0 +1,325 @@
+/** Partners from another product's CSV export (issue 8: "Import … with links kept working"). */
+import { describe, expect, it } from "vitest";
+import { countsOf, PARTNER_FILES, sendImport } from "../support/imports.ts";
+import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import { importPartners } from "../../src/core/partner-import.ts";
+
+interface Listed {
+  id: string;
+  email: string;
+  slug: string;
+  status: string;
+  first_name: string | null;
+  last_name: string | null;
+  commission_pct: number | null;
+  payout_method: string | null;
+  payout_email: string | null;
+  created_at: string;
+}
+
+async function partnersOf(program: TestProgram): Promise<Listed[]> {
+  const { body } = await program.api<{ data: Listed[] }>("GET", "/api/v1/partners?per_page=100");
+  return body.data.toSorted((a, b) => a.email.localeCompare(b.email));
+}
+
+async function eventsOf(program: TestProgram, type: string): Promise<number> {
+  return (await program.api<{ total: number }>("GET", `/api/v1/events?type=${type}`)).body.total;
+}
+
+/** Where a link with this code leads: to the program's domain whether or not it is somebody's. */
+async function holderOf(program: TestProgram, code: string): Promise<string | null> {
+  const ctx = programContext(program);
+  const rows = await ctx.db.$client
+    .prepare(
+      "select p.email from partner_slugs s join partners p on p.id = s.partner_id where s.program_id = ? and s.slug_key = ?",
+    )
+    .bind(program.id, code.toLowerCase())
+    .all<{ email: string }>();
+  return rows.results[0]?.email ?? null;
+}
+
+describe("a file of partners", () => {
+  it.each(Object.entries(PARTNER_FILES))("of %s brings them with the codes of their links", async (product, file) => {
+    const program = await makeProgram();
+    const query = { kind: "partners", product };
+    const preview = await sendImport(program, { ...query, dry_run: "true" }, file);
+    expect([preview.status, countsOf(preview.body)]).toEqual([200, [3, 0, 0, 0, 0]]);
+    expect(await partnersOf(program)).toEqual([]);
+
+    const { status, body } = await sendImport(program, query, file);
+    expect([status, countsOf(body), body.problems]).toEqual([200, [3, 0, 0, 0, 0], []]);
+    const before = await partnersOf(program);
+    expect(before.map(({ email, slug, first_name }) => [email, slug, first_name])).toEqual([
+      ["adam@old.example", "adam", "Adam"],
+      ["max@old.example", "MAX_1", "Max"],
+      ["zoe@old.example", "zoe-m", "Zoë"],
+    ]);
+    expect(before[2]?.last_name).toBe("Miller, Jr.");
+    expect(await eventsOf(program, "partner.created")).toBe(3);
+
+    const again = await sendImport(program, query, file);
+    expect([again.status, countsOf(again.body)]).toEqual([200, [0, 0, 3, 0, 0]]);
+    expect(await partnersOf(program)).toEqual(before);
+    expect([await eventsOf(program, "partner.created"), await eventsOf(program, "partner.updated")]).toEqual([3, 0]);
+  });
+
+  it("tells the states in the product's words, and both codes of Post Affiliate Pro", async () => {
+    for (const product of ["firstpromoter", "post_affiliate_pro", "dub"]) {
+      const program = await makeProgram();
+      await sendImport(program, { kind: "partners", product }, PARTNER_FILES[product] ?? "");
+      const statuses = (await partnersOf(program)).map(({ status }) => status);
+      expect([product, statuses]).toEqual([product, ["active", "deactivated", "invited"]]);
+      if (product !== "post_affiliate_pro") continue;
+      expect(await holderOf(program, "5a5a7670")).toBe("zoe@old.example");
+      expect(await holderOf(program, "zoe-m")).toBe("zoe@old.example");
+    }
+  });
+
+  it("without a state makes them invited, or active where that is asked", async () => {
+    const file = PARTNER_FILES["rewardful"] ?? "";
+    for (const status of ["invited", "active"]) {
+      const program = await makeProgram();
+      await sendImport(program, { kind: "partners", product: "rewardful", status }, file);
+      expect((await partnersOf(program)).map((partner) => partner.status)).toEqual([status, status, status]);
+    }
+  });
+
+  it("takes an address for payouts as the wallet's", async () => {
+    const program = await makeProgram();
+    await sendImport(program, { kind: "partners", product: "rewardful" }, PARTNER_FILES["rewardful"] ?? "");
+    expect((await partnersOf(program)).map(({ payout_method, payout_email }) => [payout_method, payout_email])).toEqual(
+      [
+        ["wallet", "adam@pay.example"],
+        [null, null],
+        [null, null],
+      ],
+    );
+  });
+
+  it("makes several lines of one address one partner with all the codes", async () => {
+    const program = await makeProgram();
+    const file =
+      "email,code\nann@old.example,ann\nbob@old.example,bob\nANN@old.example,ann-yt ann-blog\nann@old.example,ANN\n";
+    const { body } = await sendImport(program, { kind: "partners" }, file);
+    expect(countsOf(body)).toEqual([2, 1, 1, 0, 0]);
+    expect((await partnersOf(program)).map(({ slug }) => slug)).toEqual(["ann", "bob"]);
+    for (const code of ["ann", "ANN-YT", "ann-blog"]) expect(await holderOf(program, code)).toBe("ann@old.example");
+  });
+
+  it("keeps who is there and fills in only what is missing", async () => {
+    const program = await makeProgram();
+    const ann = await makePartner(program, {
+      email: "Ann@old.example",
+      slug: "anna",
+      first_name: "Anna",
+      commission_pct: 5,
+    });
+    const gone = await makePartner(
+      program,
+      { email: "gone@old.example", slug: "gone", last_name: "Goner" },
+      "deactivated",
+    );
+    const file = [
+      "email,code,first_name,last_name,commission_pct,paypal_email,status",
+      "ann@OLD.example,ann,Ann,Lee,50,ann@pay.example,denied",
+      "gone@old.example,gone,,,,,approved",
+    ].join("\n");
+    const { body } = await sendImport(program, { kind: "partners" }, file);
+    expect(countsOf(body)).toEqual([0, 1, 1, 0, 0]);
+    const [after, stillGone] = await partnersOf(program);
+    expect(after).toMatchObject({
+      ...{ id: ann.id, slug: "anna", status: "active", first_name: "Anna", last_name: "Lee", commission_pct: 5 },
+      ...{ payout_method: "wallet", payout_email: "ann@pay.example" },
+    });
+    expect(stillGone).toMatchObject({ id: gone.id, status: "deactivated", first_name: null, last_name: "Goner" });
+    expect(await holderOf(program, "ann")).toBe("Ann@old.example");
+    const found = await program.api<{ total: number }>("GET", "/api/v1/partners?search=lee");
+    expect(found.body.total).toBe(1);
+    expect(await eventsOf(program, "partner.created")).toBe(2);
+    const updates = await program.api<{ data: { payload: object }[]; total: number }>(
+      "GET",
+      "/api/v1/events?type=partner.updated",
+    );
+    expect(updates.body.data[0]?.payload).toMatchObject({ partner_id: ann.id, slug: "anna" });
+  });
+
+  it("tells each bad line with its column and reason, and takes the good ones", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { email: "taken@old.example", slug: "taken" });
+    const file = [
+      "Email,Link,First name,Commission rate,State,PayPal",
+      'good@old.example,https://shop.example/?via=good,Good,"12,5 %",Approved,',
+      "nonsense,x1,,,,",
+      "two@old.example,two.dots,,,,",
+      "three@old.example,TAKEN,,,,",
+      "four@old.example,good,,,,",
+      "five@old.example,five,,150,,",
+      "six@old.example,six,,,suspicious,",
+      "seven@old.example,https://shop.example/?other=seven,,,,",
+      "eight@old.example,,,,,",
+      "nine@old.example,nine,,,,not an address",
+    ].join("\r\n");
+    const { status, body } = await sendImport(program, { kind: "partners" }, file);
+    expect([status, countsOf(body)]).toEqual([200, [1, 0, 0, 0, 9]]);
+    expect(
+      body.problems.map(({ line, column, outcome, message }) => `${line} ${column} ${outcome} ${message}`),
+    ).toEqual([
+      "3 Email refused This must be an e-mail address.",
+      "4 Link refused “two.dots” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
+      "5 Link refused Another partner has or had TAKEN.",
+      "6 Link refused good stands on line 2 for another partner.",
+      "7 Commission rate refused This must be at most 100.",
+      "8 State refused “suspicious” is no state that is known: write active, invited or deactivated.",
+      "9 Link refused “https://shop.example/?other=seven” is a link without ?ref=, ?via=.",
+      "10 Link refused A new partner needs the code in its links.",
+      "11 PayPal refused This must be an e-mail address.",
+    ]);
+    expect((await partnersOf(program)).map(({ email, commission_pct }) => [email, commission_pct])).toEqual([
+      ["good@old.example", 12.5],
+      ["taken@old.example", null],
+    ]);
+  });
+
+  it("is read as its owner says", async () => {
+    const program = await makeProgram();
+    const file = "email,Tracking ID,Team,code\nann@old.example,https://shop.example/?aff=ann,red,ignored\n";
+    const columns = JSON.stringify({ "tracking id": "code", CODE: null });
+    const { body } = await sendImport(program, { kind: "partners", param: "aff", columns }, file);
+    expect(body.columns).toEqual([
+      { column: "email", taken_as: "email" },
+      { column: "Tracking ID", taken_as: "code" },
+      { column: "Team", taken_as: null },
+      { column: "code", taken_as: null },
+    ]);
+    expect(body.data_param).toBe("aff|ref");
+    expect((await partnersOf(program))[0]?.slug).toBe("ann");
+  });
+
+  it("keeps markup and formulas as the texts they are", async () => {
+    const program = await makeProgram();
+    const name = '<script>alert("x")</script>';
+    const file = `email,code,first_name,last_name\nann@old.example,ann,"${name.replaceAll('"', '""')}",=1+1\n`;
+    await sendImport(program, { kind: "partners" }, file);
+    expect((await partnersOf(program))[0]).toMatchObject({ first_name: name, last_name: "=1+1" });
+  });
+
+  it("belongs to the program of the key alone", async () => {
+    const [own, other] = await Promise.all([makeProgram(), makeProgram()]);
+    await makePartner(other, { email: "ann@old.example", slug: "ann" });
+    const { body } = await sendImport(own, { kind: "partners" }, "email,code\nann@old.example,ann\n");
+    expect(countsOf(body)).toEqual([1, 0, 0, 0, 0]);
+    expect(await partnersOf(other)).toHaveLength(1);
+    expect(await eventsOf(other, "partner.created")).toBe(1);
+    const nobody = await sendImport({ api_key: "sk_nobody" }, { kind: "partners" }, "email,code\nx@old.example,x\n");
+    expect([nobody.status, nobody.body.error?.code]).toEqual([401, "unauthorized"]);
+  });
+
+  it("of two at once makes every partner once", async () => {
+    const program = await makeProgram();
+    const lines = (from: number, to: number, suffix = "") =>
+      Array.from({ length: to - from }, (_, i) => `p${from + i}@race.example,p${from + i}${suffix}`);
+    const file = (...all: string[][]) => ["email,code", ...all.flat()].join("\n");
+    const replies = await Promise.all([
+      sendImport(program, { kind: "partners" }, file(lines(0, 60))),
+      sendImport(program, { kind: "partners" }, file(lines(30, 90), lines(0, 10, "-b"))),
+      sendImport(program, { kind: "partners" }, file(lines(0, 90, "-c"))),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const { total } = (await program.api<{ total: number }>("GET", "/api/v1/partners")).body;
+    expect([total, await eventsOf(program, "partner.created")]).toEqual([90, 90]);
+    expect(await holderOf(program, "p5-b")).toBe("p5@race.example");
+    expect(await holderOf(program, "p89-c")).toBe("p89@race.example");
+  });
+});
+
+describe("a file that is", () => {
+  const query = { kind: "partners" };
+
+  it("in Windows-1252 or UTF-16 is read as well, under an Idempotency-Key too", async () => {
+    const text = "email;code;first_name\r\nzoe@old.example;zoe;Zoë\r\n";
+    const latin = Uint8Array.from(text, (char) => char.charCodeAt(0));
+    const utf16 = new Uint8Array([0xff, 0xfe, ...[...text].flatMap((char) => [char.charCodeAt(0), 0])]);
+    for (const [i, bytes] of [latin, utf16].entries()) {
+      const program = await makeProgram();
+      await sendImport(program, query, bytes, { "idempotency-key": `import-${i}` });
+      expect((await partnersOf(program))[0]?.first_name).toBe("Zoë");
+    }
+  });
+
+  it("sent again under the same Idempotency-Key gets the stored reply; a dry run is another request", async () => {
+    const program = await makeProgram();
+    const file = "email,code\nann@old.example,ann\n";
+    const headers = { "idempotency-key": "once" };
+    const first = await sendImport(program, query, file, headers);
+    const second = await sendImport(program, query, file, headers);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(second.body).toEqual(first.body);
+    const dry = await sendImport(program, { ...query, dry_run: "true" }, file, headers);
+    expect(dry.status).toBe(422);
+  });
+
+  it.each([
+    ["empty", "", "There is nothing in it."],
+    ["only names", "email,code\n", "There is no line below the column names."],
+    [
+      "without the code",
+      "email,name\na@b.co,x",
+      "No column holds the code in the partner's link. Choose one, or call one code.",
+    ],
+    ["with a name twice", "email,code,E-mail\na@b.co,a,b@b.co", "The column email is there twice."],
+    ["all columns", `${"x,".repeat(1_000)}x\n1\n`, "That is 1001 columns; at most 200 are read."],
+    ["cut off", 'email,code\n"a@b.co,a', "A quoted cell is not closed."],
+    ["a spreadsheet", "PK\u0003\u0004\u0014\0", "This is not a CSV file. Export or save it as CSV."],
+  ])("%s is refused as a whole", async (_, file, message) => {
+    const program = await makeProgram();
+    const { status, body } = await sendImport(program, query, file);
+    expect([status, body.error?.code, body.error?.details]).toEqual([
+      ...[422, "validation_failed", [{ path: "body", message }]],
+    ]);
+  });
+
+  it("too long or too large is refused, and one at the limit is not", async () => {
+    const program = await makeProgram();
+    const file = (count: number) =>
+      ["email,code", ...Array.from({ length: count }, (_, i) => `p${i}@many.example,p${i}`)].join("\n");
+    const tooMany = await sendImport(program, query, file(5_001));
+    expect(tooMany.body.error?.details?.[0]?.message).toBe("That is 5001 lines; at most 5000 at a time.");
+    const tooLarge = await sendImport(program, query, `email,code\n${"x".repeat(1024 * 1024)}`);
+    expect([tooLarge.status, tooLarge.body.error?.code]).toEqual([413, "payload_too_large"]);
+    const most = await sendImport(program, query, file(5_000));
+    expect([most.status, countsOf(most.body)]).toEqual([200, [5_000, 0, 0, 0, 0]]);
+    expect(await eventsOf(program, "partner.created")).toBe(5_000);
+    const other = await program.api("POST", "/api/v1/partners", { metadata: { x: "x".repeat(70_000) } });
+    expect(other.status).toBe(413);
+  });
+
+  it("not text/csv, or asked for with what is unknown, is refused", async () => {
+    const program = await makeProgram();
+    const file = "email,code\nann@old.example,ann\n";
+    const json = await sendImport(program, query, file, { "content-type": "application/json" });
+    expect([json.status, json.body.error?.code]).toEqual([415, "unsupported_media_type"]);
+    for (const [name, value] of [
+      ["kind", "clicks"],
+      ["product", "constructor"],
+      ["dry_run", "yes"],
+      ["param", "a b"],
+      ["status", "deactivated"],
+      ["provider", "provider_c"],
+      ["columns", "{"],
+      ["columns", '["code"]'],
+      ["columns", '{"email":"customer_id"}'],
+      ["columns", '{"nothing":"code"}'],
+    ] as const) {
+      const { status, body } = await sendImport(program, { ...query, [name]: value }, file);
+      expect([name, status, body.error?.details?.[0]?.path]).toEqual([name, 422, name]);
+    }
+    expect(await partnersOf(program)).toEqual([]);
+  });
+
+  it("more lines than core takes is refused there too", async () => {
+    const program = await makeProgram();
+    const line = { line: 2, input: { email: "a@b.co" }, codes: ["a"], status: "invited" as const };
+    const lines = Array.from({ length: 5_001 }, () => line);
+    await expect(importPartners(programContext(program), lines)).rejects.toMatchObject({ code: "validation_failed" });
+  });
+});

@@ -84,7 +84,7 @@ export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
   options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: "error" },
   categories: { correctness: "error", suspicious: "error" },
-  ignorePatterns: ["src/worker-configuration.d.ts"],
+  ignorePatterns: ["src/worker-configuration.d.ts", "client/index.d.ts"],
   rules: {
     eqeqeq: ["error", "always", { null: "ignore" }],
     "max-lines": ["error", { max: 500 }],

@@ -4,7 +4,7 @@ import { quietWrangler } from "./src/dev/quiet.ts";
 
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
-const { PROPERTY_RUNS = "100", PROPERTY_SEED } = process.env;
+const { PROPERTY_RUNS = "100", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED } = process.env;
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
@@ -16,6 +16,9 @@ const bindings = {
   // How many runs a property test makes, and its seed.
   PROPERTY_RUNS,
   ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
+  // How many requests the fuzz sends, and its seed.
+  FUZZ_RUNS,
+  ...(FUZZ_SEED ? { FUZZ_SEED } : {}),
 };
 // Wake-ups of the Worker wait for a day: a test runs the deliveries when it wants them, and no other sees them run.
 const queueProducers = { DELIVERIES: { queueName: "deliveries", deliveryDelay: 86_400 } };
@@ -35,6 +38,7 @@ const packages = [
 const DEPLOYMENT_WIDE = [
   "test/integration/{click-archive,click-flush,commissions-approve,endpoint-health,erasure,reseal,retention,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
+  "test/fuzz/*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";
 const setupFiles = ["./test/support/setup.ts"];

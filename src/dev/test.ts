@@ -1,8 +1,9 @@
 /**
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
- * which kill and starve the service for minutes. `npm test -- <file or name>` passes its arguments on to vitest alone.
- * The last line sums up all: `N passed, N failed`.
+ * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
+ * `npm test -- <file or name>` passes its arguments on to vitest alone. The last line sums up all:
+ * `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -23,6 +24,8 @@ try {
   const results: Counts[] = [];
   if (first === "browser" || first === "faults") {
     results.push(await runNodeTests([first], rest));
+  } else if (first === "fuzz") {
+    results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
   } else if (first === undefined) {
     // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
     const told = join(reports, "tools.txt");
@@ -38,11 +41,11 @@ try {
   await rm(reports, { recursive: true, force: true });
 }
 
-async function runVitest(args: string[]): Promise<Counts> {
+async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise<Counts> {
   const report = join(reports, "vitest.json");
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
   const reporters = ["--reporter=default", `--reporter=${join(ROOT, "src", "dev", "tally-reporter.ts")}`];
-  const code = await run([vitest, "run", ...args, ...reporters], { TALLY: report });
+  const code = await run([vitest, "run", ...args, ...reporters], { ...env, TALLY: report });
   const { passed, failed } = JSON.parse(
     await readFile(report, "utf8").catch(() => '{"passed":0,"failed":0}'),
   ) as Counts;

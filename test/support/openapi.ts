@@ -62,8 +62,11 @@ export function assertDocumented(method: string, path: string, status: number, b
 
 const ERROR = { $ref: "#/components/schemas/Error" };
 
-/** What an address may answer that is none of the document's: one under a bearer may be judged before it is looked for. */
-const ELSEWHERE = new Set([401, 404, 405, 429]);
+/**
+ * What an address may answer that is none of the document's: the key, the length of the body and the headers that every
+ * route takes are judged before anything is looked for.
+ */
+const ELSEWHERE = new Set([401, 404, 405, 409, 413, 422, 429]);
 
 /** A body of null is that of a HEAD request. */
 function documentationProblems(
@@ -97,7 +100,7 @@ function headerProblems(method: string, path: string, status: number, headers: H
   const missing = named.filter((name) => !SOMETIMES.has(name) && !headers.has(name));
   return [
     ...missing.map((name) => `the header ${name} is missing`),
-    ...(/^req_/.test(headers.get("x-request-id") ?? "") ? [] : ["no request id"]),
+    ...(headers.get("x-request-id")?.startsWith("req_") ? [] : ["no request id"]),
     ...([429, 503].includes(status) && !isSecond(headers.get("retry-after")) ? ["no Retry-After in seconds"] : []),
     ...(status === 405 && !headers.has("allow") ? ["405 without Allow"] : []),
   ];

@@ -1,0 +1,55 @@
+/** JSON as text in the making, so that what no object can hold (a field twice, 1e400, half a number) can stand in it. */
+export type JsonText = string | { items: JsonText[] } | { fields: [string, JsonText][] };
+
+/** The text of any plain value, in pieces that can be changed. */
+export function piecesOf(value: unknown): JsonText {
+  if (Array.isArray(value)) return { items: value.map(piecesOf) };
+  if (typeof value === "object" && value !== null) {
+    return { fields: Object.entries(value).map(([name, one]) => [JSON.stringify(name), piecesOf(one)]) };
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+export function textOf(pieces: JsonText): string {
+  if (typeof pieces === "string") return pieces;
+  if ("items" in pieces) return `[${pieces.items.map(textOf).join(",")}]`;
+  return `{${pieces.fields.map(([name, one]) => `${name}:${textOf(one)}`).join(",")}}`;
+}
+
+/** One change to a text; `at` chooses where, of all the places that there are. */
+export interface Change {
+  kind: "replace" | "remove" | "double" | "add" | "wrap";
+  at: number;
+  /** What comes in, as JSON text, and its name where it needs one. */
+  value: string;
+  name: string;
+}
+
+/** The text with one thing changed in it. */
+export function changed(pieces: JsonText, { kind, at, value, name }: Change): JsonText {
+  let left = at % countOf(pieces);
+  const visit = (one: JsonText): JsonText | null => {
+    if (left-- === 0) {
+      if (kind === "remove") return null;
+      if (kind === "wrap") return { items: [one] };
+      const holds = typeof one === "object" && "fields" in one;
+      if (kind === "add" && holds) return { fields: [...one.fields, [name, value]] };
+      if (kind === "double" && holds && one.fields[0]) return { fields: [[one.fields[0][0], value], ...one.fields] };
+      return value;
+    }
+    if (typeof one === "string") return one;
+    if ("items" in one) return { items: one.items.map(visit).filter((item) => item !== null) };
+    const fields = one.fields.flatMap(([field, inside]): [string, JsonText][] => {
+      const kept = visit(inside);
+      return kept === null ? [] : [[field, kept]];
+    });
+    return { fields };
+  };
+  return visit(pieces) ?? "";
+}
+
+function countOf(pieces: JsonText): number {
+  if (typeof pieces === "string") return 1;
+  const inside = "items" in pieces ? pieces.items : pieces.fields.map(([, one]) => one);
+  return inside.reduce((sum, one) => sum + countOf(one), 1);
+}

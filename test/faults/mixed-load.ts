@@ -72,6 +72,8 @@ interface Reply {
 
 export class Load {
   readonly books = new Books();
+  /** Told of every 2xx, at the moment it is known. */
+  onAcknowledged: () => void = () => {};
   readonly #world: MixedWorld;
   readonly #chance: Chance;
   #service: RawService;
@@ -301,6 +303,7 @@ export class Load {
     } catch (error) {
       throw new Gone("the service is gone", { cause: error });
     }
+    if (reply.status < 300) this.onAcknowledged();
     if (!expected.includes(reply.status)) {
       this.#unexpected(method, path, reply);
       throw new Gone("an answer that nobody expected");

@@ -149,6 +149,26 @@ describe("a flush (issue 5: 'Exactly once … flush failing before and after its
     await expectRecorded(4);
   });
 
+  it.each([
+    ["before it began to write", "down"],
+    ["after it wrote, before the object heard of it", "lost"],
+  ] as const)("whose object is restarted %s counts every click once", async (_, fault) => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await store(object, program.id, 2);
+    await flush(object);
+    await connect(database.binding, object);
+    database.fault = fault;
+    await store(object, program.id, 3);
+    await store(object, program.id, 1, "nobody");
+    await flush(object);
+    await evictDurableObject(clickStub(object));
+    await store(object, program.id, 4);
+    await clickStub(object).ensureAlarm();
+    expect(await flush(object)).toBe(true);
+    await expectRecorded(9, { unknown_ref: 1 });
+    expect(await backlog(object)).toBe(0);
+  });
+
   it("writes one row per click and four more: the cursor and the three counts", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await store(object, program.id);

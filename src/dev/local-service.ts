@@ -102,7 +102,7 @@ export async function migrate(persistTo: string): Promise<void> {
 
 async function boundDatabases(): Promise<string[]> {
   const { unstable_readConfig: readConfig } = await import("wrangler");
-  const { d1_databases } = readConfig({ config: join(ROOT, "wrangler.toml") });
+  const { d1_databases }: { d1_databases: { binding: string }[] } = readConfig({ config: join(ROOT, "wrangler.toml") });
   return d1_databases.map(({ binding }) => binding);
 }
 

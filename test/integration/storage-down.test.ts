@@ -81,15 +81,15 @@ interface Errored {
 async function within<T>(failure: Failure, work: () => Promise<T>): Promise<T> {
   if (failure !== "hung") return work();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  let isOver = false;
-  const ended = work().finally(() => (isOver = true));
-  for (let waited = 0; !isOver && waited <= 3 * ANSWER_WITHIN; waited += ANSWER_WITHIN / 10) {
+  const state = { isOver: false };
+  const ended = work().finally(() => (state.isOver = true));
+  for (let waited = 0; !state.isOver && waited <= 3 * ANSWER_WITHIN; waited += ANSWER_WITHIN / 10) {
     await vi.advanceTimersByTimeAsync(ANSWER_WITHIN / 10);
     // What the platform itself does (hashes, streams) comes back by the real event loop.
     await scheduler.wait(2);
   }
   vi.useRealTimers();
-  expect(isOver, "it ended in bounded time").toBe(true);
+  expect(state.isOver, "it ended in bounded time").toBe(true);
   return ended;
 }
 

@@ -1,0 +1,411 @@
+/** Counts what single operations of the Worker write, read, ask for and store, in a real run on the local runtime. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare, Response, type Request } from "miniflare";
+import { quietWrangler } from "../../../src/dev/quiet.ts";
+import { ROOT } from "../../../src/dev/root.ts";
+import { bodyOfA, sessionCompleted, signA } from "../../support/provider-a.ts";
+import { ADMIN_TOKEN, builtWorker, migrate } from "../raw-service.ts";
+import type { Measured } from "./model.ts";
+import { sumOf, type Usage } from "./prices.ts";
+
+const PROGRAMS = 40;
+const PARTNERS = 5;
+/** Clicks that fill the database, over so many days. */
+const CLICKS = 20_000;
+const CLICK_DAYS = 10;
+/** Events in one object of the archive. */
+const ARCHIVED_TOGETHER = 2_000;
+const PAYMENTS = 400;
+const SECRET = "whsec_measure";
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+const ROUNDS = 10;
+const COMMITS_PER_FLUSH = [1, 2, 3, 5, 10, 20];
+/** Tables whose rows are forgotten; `provider_events` keeps its rows and forgets their bodies. */
+const FORGOTTEN = ["deliveries", "delivery_attempts", "messages", "missed_deliveries"];
+const LEDGER = ["payments", "commissions", "facts", "fact_subjects", "provider_events"];
+const COUNTS = ["click_counts", "event_counts"];
+
+export interface Measurements {
+  measured: Measured;
+  /** Usage of one commit of so many clicks that is flushed by itself: of one partner, and of as many partners. */
+  commits: Record<number, { one: Usage; spread: Usage }>;
+}
+
+interface Program {
+  id: string;
+  api_key: string;
+  slugs: string[];
+}
+
+/** Builds the metered Worker, runs it through its operations and takes it away again. */
+export async function measure(): Promise<Measurements> {
+  quietWrangler();
+  const folder = await mkdtemp(join(tmpdir(), "affiliate-measure-"));
+  try {
+    await buildMeasured(folder);
+    const service = await Service.start(folder);
+    try {
+      return await run(service);
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function buildMeasured(folder: string): Promise<void> {
+  await build({
+    entryPoints: [join(ROOT, "test", "support", "measured-worker.ts")],
+    outfile: join(folder, "worker", "measured.js"),
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
+    loader: { ".css": "text", ".txt": "text" },
+    logLevel: "error",
+  });
+}
+
+async function run(service: Service): Promise<Measurements> {
+  const programs = await makePrograms(service);
+  const flushes: Record<number, Usage> = {};
+  for (const commits of COMMITS_PER_FLUSH) {
+    flushes[commits] = await flushesOf(service, `flush-${commits}`, () => some(programs, commits).map((one) => [one]));
+  }
+  const commits: Measurements["commits"] = {};
+  for (const size of [1, 5, 20]) {
+    commits[size] = {
+      one: await flushesOf(service, `one-${size}`, () => [Array<Visitor>(size).fill(some(programs, 1)[0]!)]),
+      spread: await flushesOf(service, `spread-${size}`, () => [some(programs, size)]),
+    };
+  }
+  await service.sql("delete from events");
+  const empty = service.bytes();
+  await fill(service, programs);
+  const filled = service.bytes();
+  const [counted] = await service.sql<{ rows: number; clicks: number }>(
+    `select (select count(*) from click_counts) + (select count(*) from event_counts) as rows,
+      (select count(*) from events where type = 'click') as clicks`,
+  );
+  if (counted?.clicks !== CLICKS) throw new Error(`${counted?.clicks} of ${CLICKS} clicks are in the log`);
+  const partnerDays = PROGRAMS * PARTNERS * CLICK_DAYS;
+  const archived = await service.sql("select * from events where type = 'click'");
+  let archivedBytes = 0;
+  for (let at = 0; at < archived.length; at += ARCHIVED_TOGETHER) {
+    const lines = archived.slice(at, at + ARCHIVED_TOGETHER).map((row) => JSON.stringify(row));
+    archivedBytes += gzipSync(lines.join("\n")).length;
+  }
+
+  const ledger = await measureLedger(service, programs);
+  const deleted = await service.control<{ rows_written: number }>("sql", {
+    sql: "delete from events where type = 'click'",
+  });
+  const { flush_delay_ms, shards } = await service.control<{ flush_delay_ms: number; shards: number }>("constants");
+  const { bytes, rows, ...usage } = ledger;
+  return {
+    commits,
+    measured: {
+      ...usage,
+      flush_delay_ms,
+      shards,
+      flushes,
+      bytes: {
+        ...bytes,
+        click: difference(filled, empty, ["events"]) / CLICKS,
+        partner_day: difference(filled, empty, COUNTS) / partnerDays,
+        archived_click: archivedBytes / CLICKS,
+      },
+      rows: { ...rows, partner_day: counted.rows / partnerDays },
+      click_deleted: deleted.rows_written / CLICKS,
+    },
+  };
+}
+
+/** Payments from the provider's webhook to the delivery of what they caused, their approval, payouts and end. */
+async function measureLedger(service: Service, programs: Program[]) {
+  const before = service.bytes();
+  await service.tally();
+  for (let i = 0; i < PAYMENTS; i++) {
+    const { id, slugs } = programs[i % PROGRAMS]!;
+    const created = Math.floor((await service.control<{ now: number }>("constants")).now / 1000);
+    const body = bodyOfA(
+      sessionCompleted({ ref: slugs[Math.floor(i / PROGRAMS) % PARTNERS]!, amount: 12_000, tax: 2_000, created }),
+    );
+    const headers = {
+      "content-type": "application/json",
+      "provider-a-signature": await signA(body, SECRET, created),
+    };
+    await service.call("POST", `/webhooks/provider_a?program_id=${id}`, headers, body);
+  }
+  await service.delivered();
+  const payment = each(await service.tally(), PAYMENTS);
+
+  await service.control("advance", { ms: 8 * DAY });
+  await service.cron("17 3 * * *");
+  await service.delivered();
+  const approval = each(await service.tally(), PAYMENTS);
+
+  // Payouts are generated on the first of a month.
+  const { now } = await service.control<{ now: number }>("constants");
+  const at = new Date(now);
+  await service.control("advance", { ms: Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1, 0, 23) - now });
+  const paid = service.bytes();
+  // One run takes up so many programs, the next one the rest.
+  for (let i = 0; i < 3; i++) await service.cron("23 0 1 * *");
+  const generated = await service.sql<{ id: string; program_id: string }>("select id, program_id from payouts");
+  for (const { id, program_id } of generated) {
+    const { api_key } = programs.find((program) => program.id === program_id)!;
+    await service.call("POST", `/api/v1/payouts/${id}/mark-paid`, bearer(api_key), "{}");
+  }
+  await service.delivered();
+  const payouts = generated.length;
+  if (payouts !== PROGRAMS * PARTNERS) throw new Error(`${payouts} payouts`);
+  const payout = each(await service.tally(), payouts);
+  const after = service.bytes();
+  const count = async (tables: string[]) => {
+    const [row] = await service.sql<{ count: number }>(
+      `select ${tables.map((table) => `(select count(*) from ${table})`).join(" + ")} as count`,
+    );
+    return row?.count ?? 0;
+  };
+  const rows = {
+    payment_kept: ((await count(LEDGER)) + 2 * PAYMENTS) / PAYMENTS,
+    // Of payments and payouts; the payouts' share is small.
+    payment_forgotten: (await count(FORGOTTEN)) / PAYMENTS,
+    payout: 2,
+  };
+  const [bodies] = await service.sql<{ bytes: number }>(
+    "select coalesce(sum(length(body)), 0) as bytes from provider_events",
+  );
+
+  for (let i = 0; i < 20; i++)
+    await service.call("GET", "/api/v1/commissions", bearer(programs[i % PROGRAMS]!.api_key));
+  const read = each(await service.tally(), 20);
+  await service.cron("* * * * *");
+  await service.tally();
+  await service.cron("* * * * *");
+  const minute = await service.tally();
+
+  await service.control("advance", { ms: 100 * DAY });
+  await service.cron("17 3 * * *");
+  const forgetting = each(await service.tally(), PAYMENTS);
+  const body_bytes = bodies?.bytes ?? 0;
+  return {
+    payment,
+    approval,
+    payout,
+    forgetting,
+    read,
+    minute: { ...minute, do_requests: 0, do_rows_read: 0 },
+    bytes: {
+      payment_kept: (difference(paid, before, [...LEDGER, "events"]) - body_bytes) / PAYMENTS,
+      payment_forgotten: (difference(after, before, FORGOTTEN) + body_bytes) / PAYMENTS,
+      payout: difference(after, paid, ["payouts", "payout_runs", "events", ...LEDGER]) / payouts,
+    },
+    rows,
+  };
+}
+
+async function makePrograms(service: Service): Promise<Program[]> {
+  const programs: Program[] = [];
+  for (let p = 0; p < PROGRAMS; p++) {
+    const { program, api_key } = await service.json<{ program: { id: string }; api_key: string }>(
+      "POST",
+      "/admin/programs",
+      ADMIN_TOKEN,
+      { name: `Program ${p}`, owner_email: `owner${p}@programs.example`, domain: `shop${p}.example` },
+    );
+    const slugs = Array.from({ length: PARTNERS }, (_, i) => `partner-${p}-${i}`);
+    await service.json("PATCH", "/api/v1/programs/me", api_key, {
+      provider_a_webhook_secret: SECRET,
+      auto_approve_days: 7,
+    });
+    for (const slug of slugs) {
+      const { id } = await service.json<{ id: string }>("POST", "/api/v1/partners", api_key, {
+        email: `${slug}@partners.example`,
+        slug,
+      });
+      await service.json("PATCH", `/api/v1/partners/${id}`, api_key, { status: "active" });
+    }
+    await service.json("POST", "/api/v1/webhooks", api_key, { url: `https://hooks${p}.example/events`, events: ["*"] });
+    programs.push({ id: program.id, api_key, slugs });
+  }
+  return programs;
+}
+
+type Visitor = { program_id: string; ref: string };
+
+let visitors = 0;
+
+/** Clicks of different partners: each of another program than the one before. */
+function some(programs: Program[], number: number): Visitor[] {
+  return Array.from({ length: number }, () => {
+    const at = visitors++;
+    const { id, slugs } = programs[(at * 7) % PROGRAMS]!;
+    return { program_id: id, ref: slugs[Math.floor(at / PROGRAMS) % PARTNERS]! };
+  });
+}
+
+/** The usage of one flush of these commits, with what is forgotten of them later. */
+async function flushesOf(service: Service, object: string, commits: () => Visitor[][]): Promise<Usage> {
+  const round = async () => {
+    await service.control("commit", { object, commits: commits() });
+    await service.control("advance", { ms: 1_000 });
+    await service.control("flush", { object });
+  };
+  const forget = async () => {
+    await service.control("advance", { ms: 40 * MINUTE });
+    await service.control("forget", { object });
+  };
+  // The first one also makes the object known and begins the day's counts.
+  await round();
+  await forget();
+  await service.tally();
+  for (let i = 0; i < ROUNDS; i++) await round();
+  await forget();
+  const usage = each(await service.tally(), ROUNDS);
+  // The alarm's own request; the cron's question to the object stands in the model.
+  return sumOf([usage, 1], [{ do_requests: -1 / ROUNDS }, 1]);
+}
+
+async function fill(service: Service, programs: Program[]): Promise<void> {
+  const perFlush = 250;
+  for (let i = 0; i < CLICKS / perFlush; i++) {
+    const object = `fill-${i % 4}`;
+    await service.control("commit", { object, commits: [some(programs, perFlush)] });
+    await service.control("flush", { object });
+    await service.control("advance", { ms: (CLICK_DAYS * DAY * perFlush) / CLICKS });
+  }
+}
+
+function each(usage: Usage, number: number): Usage {
+  return sumOf([usage, 1 / number]);
+}
+
+/** By how many bytes tables and their indexes have grown together. */
+function difference(after: Map<string, number>, before: Map<string, number>, tables: string[]): number {
+  return tables.reduce((sum, table) => sum + (after.get(table) ?? 0) - (before.get(table) ?? 0), 0);
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}`, "content-type": "application/json" };
+}
+
+/** The metered Worker on the local runtime, and the file of its database. */
+class Service {
+  readonly #miniflare: Miniflare;
+  readonly #file: string;
+
+  private constructor(miniflare: Miniflare, file: string) {
+    this.#miniflare = miniflare;
+    this.#file = file;
+  }
+
+  static async start(folder: string): Promise<Service> {
+    const state = join(folder, "state");
+    const options = convertV4MiniflareOptions({
+      name: "worker",
+      cf: false,
+      ...(await builtWorker(join(folder, "worker"), "measured.js")),
+      outboundService: playOutside,
+    });
+    const miniflare = new Miniflare({ ...options, resourcePersistencePath: state });
+    await miniflare.ready;
+    await migrate(await miniflare.getD1Database("DB"));
+    const files = (await readdir(state, { recursive: true })).filter((name) => /d1.*\.sqlite$/i.test(name));
+    const file = files.map((name) => join(state, name)).find((path) => holds(path, "events"));
+    if (file === undefined) throw new Error(`no database among ${files.join(", ")}`);
+    return new Service(miniflare, file);
+  }
+
+  stop(): Promise<void> {
+    return this.#miniflare.dispose();
+  }
+
+  async call(method: string, path: string, headers: Record<string, string>, body?: string): Promise<string> {
+    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const response = await this.#miniflare.dispatchFetch(`https://service.example${path}`, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text;
+  }
+
+  async json<T>(method: string, path: string, token: string, body: unknown): Promise<T> {
+    return JSON.parse(await this.call(method, path, bearer(token), JSON.stringify(body))) as T;
+  }
+
+  async control<T>(name: string, input: unknown = {}): Promise<T> {
+    return JSON.parse(await this.call("POST", `/measure/${name}`, {}, JSON.stringify(input))) as T;
+  }
+
+  async sql<T>(sql: string): Promise<T[]> {
+    return (await this.control<{ results: T[] }>("sql", { sql })).results;
+  }
+
+  /** What the platform has counted since the last time. */
+  async tally(): Promise<Usage> {
+    return sumOf([await this.control<Partial<Usage>>("tally"), 1]);
+  }
+
+  async cron(cron: string): Promise<void> {
+    const worker = await this.#miniflare.getWorker();
+    const { outcome } = await worker.scheduled({ cron });
+    if (outcome !== "ok") throw new Error(`the cron ${cron} ended with ${outcome}`);
+  }
+
+  /** Waits until nothing is on its way to a receiver. */
+  async delivered(): Promise<void> {
+    for (let i = 0; i < 600; i++) {
+      const [row] = await this.sql<{ open: number; failed: number }>(
+        `select count(*) filter (where status in ('pending', 'delivering')) as open,
+          count(*) filter (where status in ('failed', 'blocked')) as failed from deliveries`,
+      );
+      if (row?.failed) throw new Error(`${row.failed} deliveries failed`);
+      if (row?.open === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("the deliveries do not end");
+  }
+
+  /** The bytes of each table together with its indexes, as SQLite counts its pages. */
+  bytes(): Map<string, number> {
+    const database = new DatabaseSync(this.#file, { readOnly: true });
+    try {
+      const rows = database
+        .prepare(
+          `select m.tbl_name as name, sum(s.pgsize) as bytes from dbstat s join sqlite_schema m on m.name = s.name group by 1`,
+        )
+        .all() as { name: string; bytes: number }[];
+      return new Map(rows.map(({ name, bytes }) => [name, bytes]));
+    } finally {
+      database.close();
+    }
+  }
+}
+
+function holds(path: string, table: string): boolean {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database.prepare("select 1 from sqlite_schema where name = ?").get(table) !== undefined;
+  } finally {
+    database.close();
+  }
+}
+
+/** Every name resolves to a public address, and every receiver takes what it is sent. */
+function playOutside(request: Request): Response {
+  const url = new URL(request.url);
+  if (url.pathname !== "/dns-query") return new Response(null, { status: 204 });
+  const isV4 = url.searchParams.get("type") === "A";
+  const name = url.searchParams.get("name");
+  const Answer = isV4 ? [{ name, type: 1, TTL: 60, data: "93.184.216.34" }] : [];
+  return Response.json({ Status: 0, Answer });
+}

@@ -1,0 +1,224 @@
+/** A year, from what was measured of single operations and what is assumed of the traffic. Arithmetic only. */
+import { sumOf, totalOf, costOf, PLAN_USD, type Usage } from "./prices.ts";
+
+/** What the programs do. The shares are assumptions, and printed with the result. */
+export interface Scenario {
+  months: number;
+  programs: number;
+  clicks_per_program: number;
+  partners_per_program: number;
+  /** Payments that become a commission, per click. */
+  payments_per_click: number;
+  /** API calls and pages that read a list, per program and month. */
+  reads_per_program: number;
+  /** Clicks are kept in the database this many days; null for ever. */
+  click_retention_days: number | null;
+  /** Whether clicks past their retention go to R2. */
+  archived: boolean;
+}
+
+export const YEAR: Scenario = {
+  months: 12,
+  programs: 100,
+  clicks_per_program: 1_000_000,
+  partners_per_program: 50,
+  payments_per_click: 0.01,
+  reads_per_program: 100_000,
+  click_retention_days: null,
+  archived: false,
+};
+
+/** Where visitors are. Each region has `Measured.shards` objects, between which its visitors spread evenly. */
+export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
+/** Milliseconds that an object is at work: for a commit, and for a flush, which waits for the database. */
+const COMMIT_MS = 5;
+const FLUSH_MS = 100;
+const OBJECT_GB = 0.128;
+/** CPU of a click and of any other request. */
+const CLICK_CPU_MS = 1;
+const OTHER_CPU_MS = 5;
+export const DAYS_PER_MONTH = 365 / 12;
+const SECONDS_PER_DAY = 86_400;
+export const DATABASE_GB = 10;
+/** `domain/shard.ts`: a program id tells its database by one digit of base 32. */
+export const MAX_DATABASES = 32;
+/** Clicks in one object of the archive (`core/click-archive.ts`). */
+const CLICKS_PER_ARCHIVE = 2_000;
+/** Deliveries, their bodies and provider bodies are forgotten after this many days (`core/retention.ts`). */
+const KEPT_DAYS = 90;
+
+export interface Measured {
+  flush_delay_ms: number;
+  /** Objects of a region. */
+  shards: number;
+  /** Usage of one flush of so many commits of one click each, by their number; of different partners. */
+  flushes: Record<number, Partial<Usage>>;
+  payment: Partial<Usage>;
+  approval: Partial<Usage>;
+  payout: Partial<Usage>;
+  /** Forgetting what one payment left, when its 90 days are over. */
+  forgetting: Partial<Usage>;
+  read: Partial<Usage>;
+  /** One run of the every-minute cron with nothing to do, and what it costs for each click object. */
+  minute: Partial<Usage>;
+  bytes: {
+    click: number;
+    /** Per partner and day: the counts. */
+    partner_day: number;
+    /** Per payment: for ever, and for 90 days. */
+    payment_kept: number;
+    payment_forgotten: number;
+    payout: number;
+    archived_click: number;
+  };
+  rows: { payment_kept: number; payment_forgotten: number; payout: number; partner_day: number };
+  /** D1 rows written to delete one click. */
+  click_deleted: number;
+}
+
+export interface Month {
+  month: number;
+  /** Rows and bytes at its end. */
+  rows: number;
+  gb: number;
+  archive_gb: number;
+  databases: number;
+  usage: Usage;
+  usd: number;
+}
+
+/** The usage at `x`, between the two measured numbers around it; beyond the last one, on the line of the last two. */
+export function interpolate(points: Record<number, Partial<Usage>>, x: number): Usage {
+  const at = Object.keys(points)
+    .map(Number)
+    .toSorted((a, b) => a - b);
+  const next = at.findIndex((point) => point >= x);
+  const high = at[next === -1 ? at.length - 1 : Math.max(next, 1)]!;
+  const low = at[at.indexOf(high) - 1]!;
+  const share = (x - low) / (high - low);
+  return sumOf([points[low]!, 1 - share], [points[high]!, share]);
+}
+
+/**
+ * A month of so many clicks. An object flushes a while after the first click that waits, with what came meanwhile; so
+ * the rarer the clicks of an object, the fewer share a flush. Commits of more than one click need more traffic than
+ * this, so there is one a click.
+ */
+export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
+  const { shards, flush_delay_ms } = measured;
+  const seconds = DAYS_PER_MONTH * SECONDS_PER_DAY;
+  const parts = REGIONS.map((share) => {
+    const objects = shards * databases;
+    const rate = (clicks * share) / objects / seconds;
+    const perFlush = 1 + (rate * flush_delay_ms) / 1000;
+    const flushes = (clicks * share) / perFlush;
+    const worked = { do_gb_seconds: ((flushes * FLUSH_MS + clicks * share * COMMIT_MS) / 1000) * OBJECT_GB };
+    return sumOf([interpolate(measured.flushes, perFlush), flushes], [worked, 1]);
+  });
+  return sumOf(
+    ...parts.map((part) => [part, 1] as const),
+    [{ requests: 1, cpu_ms: CLICK_CPU_MS }, clicks],
+    // The cron asks every object every minute.
+    [{ do_requests: 1 }, REGIONS.length * shards * databases * DAYS_PER_MONTH * 24 * 60],
+  );
+}
+
+/** The months of a scenario. Databases are added as the rows need them, ahead of being full. */
+export function simulate(measured: Measured, scenario: Scenario): Month[] {
+  const months: Month[] = [];
+  let databases = 1;
+  for (let month = 1; month <= scenario.months; month++) {
+    const stock = stockAt(measured, scenario, month * DAYS_PER_MONTH);
+    databases = Math.max(databases, Math.ceil(stock.gb / DATABASE_GB));
+    const usage = usageOf(measured, scenario, month, databases);
+    months.push({ month, ...stock, databases, usage, usd: PLAN_USD + totalOf(costOf(usage, true)) });
+  }
+  return months;
+}
+
+function usageOf(measured: Measured, scenario: Scenario, month: number, databases: number): Usage {
+  const { programs } = scenario;
+  const clicks = programs * scenario.clicks_per_program;
+  const payments = clicks * scenario.payments_per_click;
+  const [before, after] = [month - 1, month].map((at) => stockAt(measured, scenario, at * DAYS_PER_MONTH));
+  const gone = goneBetween(scenario, month);
+  return sumOf(
+    [clicksOfMonth(measured, clicks, databases), 1],
+    ...[measured.payment, measured.approval].map((usage) => [withCpu(usage), payments] as const),
+    [withCpu(measured.payout), programs * scenario.partners_per_program],
+    [withCpu(measured.read), programs * scenario.reads_per_program],
+    [measured.minute, databases * DAYS_PER_MONTH * 24 * 60],
+    [measured.forgetting, gone.payments],
+    [{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks],
+    [{ r2_writes: 1 / CLICKS_PER_ARCHIVE }, scenario.archived ? gone.clicks : 0],
+    // Storage of a month is that of its mean.
+    [{ d1_gb_months: (before!.gb + after!.gb) / 2, r2_gb_months: (before!.archive_gb + after!.archive_gb) / 2 }, 1],
+  );
+}
+
+function withCpu(usage: Partial<Usage>): Partial<Usage> {
+  return { ...usage, cpu_ms: (usage.requests ?? 0) * OTHER_CPU_MS };
+}
+
+/** Clicks and payments whose time is over in a month. */
+function goneBetween(scenario: Scenario, month: number): { clicks: number; payments: number } {
+  const perDay = (scenario.programs * scenario.clicks_per_program) / DAYS_PER_MONTH;
+  const past = (kept: number | null, at: number) => (kept === null ? 0 : Math.max(0, at * DAYS_PER_MONTH - kept));
+  const between = (kept: number | null) => past(kept, month) - past(kept, month - 1);
+  return {
+    clicks: perDay * between(scenario.click_retention_days),
+    payments: perDay * scenario.payments_per_click * between(KEPT_DAYS),
+  };
+}
+
+/** What stands in the databases and in the archive after so many days. */
+export function stockAt(
+  measured: Measured,
+  scenario: Scenario,
+  days: number,
+): { rows: number; gb: number; archive_gb: number } {
+  const { bytes, rows } = measured;
+  const clicksPerDay = (scenario.programs * scenario.clicks_per_program) / DAYS_PER_MONTH;
+  const kept = Math.min(days, scenario.click_retention_days ?? days);
+  const clicks = clicksPerDay * kept;
+  const payments = clicksPerDay * scenario.payments_per_click * days;
+  const recent = clicksPerDay * scenario.payments_per_click * Math.min(days, KEPT_DAYS);
+  const partnerDays = scenario.programs * scenario.partners_per_program * days;
+  const payouts = (scenario.programs * scenario.partners_per_program * days) / DAYS_PER_MONTH;
+  const size =
+    clicks * bytes.click +
+    partnerDays * bytes.partner_day +
+    payments * bytes.payment_kept +
+    recent * bytes.payment_forgotten +
+    payouts * bytes.payout;
+  return {
+    rows:
+      clicks +
+      partnerDays * rows.partner_day +
+      payments * rows.payment_kept +
+      recent * rows.payment_forgotten +
+      payouts * rows.payout,
+    gb: size / 1e9,
+    archive_gb: scenario.archived ? (clicksPerDay * (days - kept) * bytes.archived_click) / 1e9 : 0,
+  };
+}
+
+/** The day on which one database is full, or null where that does not come within the scenario. */
+export function dayOfSecondDatabase(measured: Measured, scenario: Scenario): number | null {
+  const last = Math.ceil(scenario.months * DAYS_PER_MONTH);
+  for (let day = 1; day <= last; day++) if (stockAt(measured, scenario, day).gb > DATABASE_GB) return day;
+  return null;
+}
+
+/**
+ * Dollars of a million clicks that come in commits of `usage.clicks` each, every commit flushed by itself: nothing that
+ * the plan includes is taken off.
+ */
+export function costOfMillionClicks(usage: Partial<Usage>, clicks: number): Usage {
+  const commits = 1e6 / clicks;
+  return sumOf(
+    [usage, commits],
+    [{ do_gb_seconds: ((COMMIT_MS + FLUSH_MS) / 1000) * OBJECT_GB }, commits],
+    [{ requests: 1 }, 1e6],
+  );
+}

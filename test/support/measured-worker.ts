@@ -1,0 +1,232 @@
+/**
+ * The Worker with meters at its bindings, on a clock and with chance of its own, so that a run counts the same every
+ * time. `test/bench/year/measure.ts` builds it and talks to it under /measure; everything else reaches the service.
+ */
+import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
+import { FLUSH_DELAY, ClickCounter } from "../../src/clicks/counter.ts";
+import { SHARDS } from "../../src/clicks/region.ts";
+import type { Bindings } from "../../src/env.ts";
+import worker from "../../src/index.ts";
+
+/** What the platform counts. */
+const tally = {
+  requests: 0,
+  d1_rows_read: 0,
+  d1_rows_written: 0,
+  do_requests: 0,
+  do_rows_read: 0,
+  do_rows_written: 0,
+  queue_operations: 0,
+};
+
+/** An operation of a queue is a message written, read or deleted. */
+const OPERATIONS_PER_MESSAGE = 3;
+
+let clock = Date.UTC(2026, 0, 5, 12);
+Date.now = () => clock;
+
+let seed = 1;
+crypto.getRandomValues = <T extends ArrayBufferView | null>(array: T): T => {
+  if (array) {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    for (let i = 0; i < bytes.length; i++) {
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      bytes[i] = seed >>> 24;
+    }
+  }
+  return array;
+};
+
+/** Alarms do not fire by themselves: `flush` runs what the alarm runs. */
+class MeasuredCounter extends ClickCounter {
+  constructor(state: DurableObjectState, env: Bindings) {
+    meterStorage(state.storage);
+    super(state, metered(env));
+  }
+
+  override async alarm(): Promise<void> {}
+
+  async flush(): Promise<void> {
+    await super.alarm();
+  }
+}
+export { MeasuredCounter as ClickCounter };
+
+let made = 0;
+
+interface Commits {
+  object: string;
+  /** The clicks of each commit. */
+  commits: { program_id: string; ref: string }[][];
+}
+
+const controls: Record<string, (env: Bindings, input: never) => unknown> = {
+  tally: () => {
+    settleCursors();
+    const read = { ...tally };
+    for (const name of Object.keys(tally) as (keyof typeof tally)[]) tally[name] = 0;
+    return read;
+  },
+  constants: () => ({ flush_delay_ms: FLUSH_DELAY, shards: SHARDS, now: clock }),
+  advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),
+  commit: async (env, { object, commits }: Commits) => {
+    for (const clicks of commits) {
+      const arrivals = clicks.map(({ program_id, ref }) => {
+        const n = made++;
+        const landing = `/pricing/plans-${n % 90}`;
+        const referrer = `https://www.example-${n % 900}.org/blog/article-${n % 7}`;
+        return arrivalOf({ program_id, ref, landing, referrer, id: `0.${1e12 + n}` }, clock);
+      });
+      const reply = await counterOf(env, object).commit(batchOf(arrivals, `batch-${1e9 + made++}`));
+      if (!reply.stored) throw new Error("a commit was refused");
+    }
+    return {};
+  },
+  flush: async (env, { object }: { object: string }) => {
+    await counterOf(env, object).flush();
+    return {};
+  },
+  forget: async (env, { object }: { object: string }) => counterOf(env, object).ensureAlarm(),
+  sql: async (env, { sql }: { sql: string }) => {
+    const { results, meta } = await env.DB.prepare(sql).all();
+    return { results, rows_written: meta.rows_written };
+  },
+};
+
+function counterOf(env: Bindings, object: string): MeasuredCounter {
+  return env.CLICKS.getByName(object) as unknown as MeasuredCounter;
+}
+
+export default {
+  async fetch(request, env, execution) {
+    const control = /^\/measure\/(\w+)$/.exec(new URL(request.url).pathname)?.[1];
+    if (control !== undefined) {
+      const text = await request.text();
+      const run = controls[control];
+      if (!run) return new Response(null, { status: 404 });
+      const used = control === "sql" ? env : metered(env);
+      return Response.json(await run(used, (text === "" ? {} : JSON.parse(text)) as never));
+    }
+    tally.requests++;
+    return worker.fetch(request, metered(env), execution);
+  },
+  async queue(batch, env, execution) {
+    tally.requests++;
+    await worker.queue(batch, metered(env), execution);
+  },
+  async scheduled(event, env, execution) {
+    tally.requests++;
+    await worker.scheduled(event, metered(env), execution);
+  },
+} satisfies ExportedHandler<Bindings>;
+
+const limiter = { limit: async () => ({ success: true }) };
+
+function metered(env: Bindings): Bindings {
+  return {
+    ...env,
+    DB: meterDatabase(env.DB),
+    CLICKS: meterObjects(env.CLICKS),
+    DELIVERIES: meterQueue(env.DELIVERIES),
+    RATE_LIMIT_API: limiter,
+    RATE_LIMIT_FAILED_AUTH: limiter,
+    RATE_LIMIT_CLICK: limiter,
+    RATE_LIMIT_SIGN_IN: limiter,
+  };
+}
+
+function meterDatabase(database: D1Database): D1Database {
+  const plain = new WeakMap<object, D1PreparedStatement>();
+  const noted = <T>(result: D1Result<T>): D1Result<T> => {
+    tally.d1_rows_read += result.meta.rows_read;
+    tally.d1_rows_written += result.meta.rows_written;
+    return result;
+  };
+  const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
+    const meter = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values), sql),
+      run: async () => noted(await statement.run()),
+      all: async () => noted(await statement.all()),
+      first: async (column?: string) => {
+        const [row] = noted(await statement.all()).results;
+        return (column === undefined ? row : row?.[column]) ?? null;
+      },
+      // Raw rows come without their counts, so the query is asked twice.
+      raw: async () => {
+        if (!/^\s*select/i.test(sql)) throw new Error(`not metered: ${sql}`);
+        noted(await statement.all());
+        return statement.raw();
+      },
+    } as unknown as D1PreparedStatement;
+    plain.set(meter, statement);
+    return meter;
+  };
+  const meter: Pick<D1Database, "prepare" | "batch"> = {
+    prepare: (sql) => wrap(database.prepare(sql), sql),
+    batch: async <T>(statements: D1PreparedStatement[]) => {
+      const results = await database.batch<T>(statements.map((statement) => plain.get(statement) ?? statement));
+      return results.map(noted);
+    },
+  };
+  return meter as D1Database;
+}
+
+function meterObjects(namespace: Bindings["CLICKS"]): Bindings["CLICKS"] {
+  const getByName: Bindings["CLICKS"]["getByName"] = (...args) =>
+    new Proxy(namespace.getByName(...args), {
+      get(stub, name) {
+        const method = Reflect.get(stub, name) as (...values: unknown[]) => unknown;
+        return (...values: unknown[]) => {
+          tally.do_requests++;
+          return Reflect.apply(method, stub, values);
+        };
+      },
+    });
+  return { getByName } as Bindings["CLICKS"];
+}
+
+function meterQueue(queue: Bindings["DELIVERIES"]): Bindings["DELIVERIES"] {
+  return {
+    sendBatch: async (messages: Iterable<MessageSendRequest>) => {
+      const list = [...messages];
+      tally.queue_operations += list.length * OPERATIONS_PER_MESSAGE;
+      return queue.sendBatch(list);
+    },
+  } as unknown as Bindings["DELIVERIES"];
+}
+
+let cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+
+/** What a cursor has read is known when it has been read. */
+function settleCursors(): void {
+  for (const cursor of cursors) {
+    tally.do_rows_read += cursor.rowsRead;
+    tally.do_rows_written += cursor.rowsWritten;
+  }
+  cursors = [];
+}
+
+let isMetered = false;
+
+/** The storage of all objects at once: their methods stand on shared prototypes. An alarm that is set is a row written. */
+function meterStorage(storage: DurableObjectStorage): void {
+  if (isMetered) return;
+  isMetered = true;
+  const sql = Object.getPrototypeOf(storage.sql) as SqlStorage;
+  const { exec } = sql;
+  sql.exec = function metered<T extends Record<string, SqlStorageValue>>(
+    this: SqlStorage,
+    query: string,
+    ...bindings: unknown[]
+  ): SqlStorageCursor<T> {
+    const cursor = Reflect.apply(exec, this, [query, ...bindings]) as SqlStorageCursor<T>;
+    cursors.push(cursor);
+    return cursor;
+  } as SqlStorage["exec"];
+  const methods = Object.getPrototypeOf(storage) as DurableObjectStorage;
+  const { setAlarm } = methods;
+  methods.setAlarm = function metered(this: DurableObjectStorage, ...args: Parameters<typeof setAlarm>) {
+    tally.do_rows_written++;
+    return Reflect.apply(setAlarm, this, args);
+  };
+}

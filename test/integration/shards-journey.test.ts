@@ -234,7 +234,9 @@ describe("the operator", () => {
     const walked: string[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
-      const page: Awaited<ReturnType<typeof list>> = await list(`per_page=1${cursor && `&cursor=${cursor}`}`);
+      const page: Awaited<ReturnType<typeof list>> = await list(
+        `per_page=${walked.length < 6 ? 1 : 100}${cursor && `&cursor=${cursor}`}`,
+      );
       expect(page.total).toBe(total);
       walked.push(...page.ids);
       cursor = page.next_cursor;

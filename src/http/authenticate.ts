@@ -8,6 +8,7 @@ import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
 import { replicationOf, requireBookmarkForm, tellBookmark } from "./bookmark.ts";
 import { addressOf } from "./context.ts";
+import { isOverLimit } from "./rate-limit.ts";
 
 const RETRY_AFTER_SECONDS = 60;
 
@@ -24,7 +25,7 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       throw new AppError("unauthorized", "Send the API key in the header Authorization: Bearer <API_KEY>.");
     }
     const hash = await sha256Hex(key);
-    if (!(await c.env.RATE_LIMIT_API.limit({ key: hash })).success) {
+    if (await isOverLimit(c.env.RATE_LIMIT_API, hash)) {
       throw new AppError("rate_limited", "Too many requests with this key.", { retryAfter: RETRY_AFTER_SECONDS });
     }
     const shard = shardOfKey(key);
@@ -88,8 +89,7 @@ function bearerOf(c: Context<AppEnv>): string | null {
 async function countFailure(c: Context<AppEnv>): Promise<void> {
   const address = addressOf(c);
   if (address === null) return;
-  const { success } = await c.env.RATE_LIMIT_FAILED_AUTH.limit({ key: address });
-  if (!success) {
+  if (await isOverLimit(c.env.RATE_LIMIT_FAILED_AUTH, address)) {
     throw new AppError("rate_limited", "Too many failed authentications.", { retryAfter: RETRY_AFTER_SECONDS });
   }
 }

@@ -9,6 +9,7 @@ import { newId } from "../lib/id.ts";
 import { readBody } from "../lib/request-body.ts";
 import { addressIn } from "./context.ts";
 import { errorBody, logFailure, retryAfterOf, statusOf, toAppError } from "./errors.ts";
+import { isOverLimit } from "./rate-limit.ts";
 import { UNLESS_SET } from "./security-headers.ts";
 
 /** Of the runtime's execution context: keeps work alive after the reply. */
@@ -66,9 +67,8 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
   if (!isReadable(headers.get("content-type"))) {
     throw new AppError("unsupported_media_type", "Send the click as application/json or text/plain.");
   }
-  const limiter = env.RATE_LIMIT_CLICK as RateLimit | undefined;
   const address = addressIn(headers);
-  if (limiter && address !== null && (await isOverLimit(limiter, address))) {
+  if (address !== null && (await isOverLimit(env.RATE_LIMIT_CLICK, address))) {
     throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER.limited });
   }
   const text = await readText(request);
@@ -105,15 +105,6 @@ function isReadable(contentType: string | null): boolean {
 }
 
 const READABLE = /^\s*(?:text\/plain|application\/json)\s*(?:;|$)/i;
-
-/** By address, where there is one and a limit is set up; a limiter that fails lets the click pass. Nothing is stored. */
-async function isOverLimit(limiter: RateLimit, key: string): Promise<boolean> {
-  try {
-    return !(await limiter.limit({ key })).success;
-  } catch {
-    return false;
-  }
-}
 
 /** The body, or null when it is too long. One whose length is not told is read no further than the limit. */
 async function readText(request: Request): Promise<string | null> {

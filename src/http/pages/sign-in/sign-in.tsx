@@ -14,6 +14,7 @@ import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { sendMail } from "../../../lib/mail.ts";
 import { addressOf } from "../../context.ts";
+import { isOverLimit } from "../../rate-limit.ts";
 import {
   currentSession,
   dropSession,
@@ -108,7 +109,7 @@ export const signIn = new Hono<PageEnv>()
 
 async function limitByAddress(c: Context<PageEnv>): Promise<void> {
   const address = addressOf(c);
-  if (address === null || (await c.env.RATE_LIMIT_SIGN_IN.limit({ key: address })).success) return;
+  if (address === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, address))) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });

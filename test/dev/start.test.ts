@@ -19,6 +19,7 @@ describe("npm start", () => {
   let url: string;
   let key: string;
   let running: Running;
+  let left: number[] = [];
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-start-"));
@@ -28,6 +29,8 @@ describe("npm start", () => {
   });
   after(async () => {
     running.child.kill("SIGKILL");
+    // A runtime without the process that started it never ends by itself.
+    for (const pid of left) if (await isRuntime(pid)) process.kill(pid, "SIGKILL");
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -83,6 +86,7 @@ describe("npm start", () => {
   it("names the runtime that a killed run left on the port, so that one command frees it", async () => {
     running = runScript(START, env);
     await running.until(/Ctrl\+C stops the service/);
+    left = await descendantsOf(running.child.pid!);
     running.child.kill("SIGKILL");
     // The runtime that is left has the pipes as well, so `ended` waits for it.
     await once(running.child, "exit");
@@ -99,6 +103,17 @@ describe("npm start", () => {
     await refuseTakenPort(Number(env.PORT));
   });
 });
+
+/** Linux only; elsewhere nobody. */
+async function descendantsOf(pid: number): Promise<number[]> {
+  const told = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
+  const children = told.split(" ").filter(Boolean).map(Number);
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
+}
+
+async function isRuntime(pid: number): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).startsWith("workerd");
+}
 
 describe(".dev.vars", () => {
   let folder: string;

@@ -88,22 +88,22 @@ describe("security headers", () => {
     const good = JSON.stringify({ program_id: program.id, ref: "x", landing: "/", referrer: "" });
     const script = await call("/service.js");
     const etag = script.headers.get("etag") ?? "";
-    const replies: [string, Promise<Reply<unknown>>, number][] = [
-      ["POST /click", click(good), 202],
-      ["POST /click", click("{"), 400],
-      ["POST /click", click("x".repeat(5_000)), 413],
-      ["POST /click", click(good, "text/html"), 415],
-      ["POST /click", click("{}"), 422],
-      ["OPTIONS /click", call("/click", { method: "OPTIONS" }), 204],
-      ["GET /click", call("/click"), 405],
-      ["GET /service.js", Promise.resolve(script), 200],
-      ["GET /service.js", call("/service.js", { headers: { "if-none-match": etag } }), 304],
-      ["GET /r/", call(`/r/${program.id}/${stocked.partner.slug}`), 302],
-      ["GET /r/", call("/r/prog_00000000000000000000000000/x"), 404],
-      ["GET /r/", call("/r/x/y"), 404],
+    const replies: [string, () => Promise<Reply<unknown>>, number][] = [
+      ["POST /click", () => click(good), 202],
+      ["POST /click", () => click("{"), 400],
+      ["POST /click", () => click("x".repeat(5_000)), 413],
+      ["POST /click", () => click(good, "text/html"), 415],
+      ["POST /click", () => click("{}"), 422],
+      ["OPTIONS /click", () => call("/click", { method: "OPTIONS" }), 204],
+      ["GET /click", () => call("/click"), 405],
+      ["GET /service.js", () => Promise.resolve(script), 200],
+      ["GET /service.js", () => call("/service.js", { headers: { "if-none-match": etag } }), 304],
+      ["GET /r/", () => call(`/r/${program.id}/${stocked.partner.slug}`), 302],
+      ["GET /r/", () => call("/r/prog_00000000000000000000000000/x"), 404],
+      ["GET /r/", () => call("/r/x/y"), 404],
     ];
-    for (const [what, sent, status] of replies) {
-      const reply = await sent;
+    for (const [what, send, status] of replies) {
+      const reply = await send();
       expect([what, reply.status]).toEqual([what, status]);
       expectHardened(reply, what);
     }

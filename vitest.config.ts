@@ -4,7 +4,7 @@ import { quietWrangler } from "./src/dev/quiet.ts";
 
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
-const { PROPERTY_RUNS = "40", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED } = process.env;
+const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED } = process.env;
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",

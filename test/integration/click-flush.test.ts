@@ -374,7 +374,7 @@ describe("exactly once", () => {
         await expectRecorded(stored, repeated > 0 ? { duplicate: repeated } : {});
         expect(new Set((await clicksOf(program_id)).map(({ id }) => id)).size).toBe(stored);
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   }, 60_000);
 });

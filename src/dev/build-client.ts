@@ -1,5 +1,5 @@
 /**
- * `npm run build:client`: writes client/index.d.ts, the types by which `hono/client` calls the API. They are what the
+ * `npm run build:client`: writes src/client/index.d.ts, the types by which `hono/client` calls the API. They are what the
  * compiler infers of the routes in src/app.ts, written out, so that an owner's project reads this one file and nothing
  * of the service's source. With --check it writes nothing and fails where the file does not follow the routes.
  */
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { ROOT } from "./root.ts";
 
-const COMMITTED = join(ROOT, "client", "index.d.ts");
+const COMMITTED = join(ROOT, "src", "client", "index.d.ts");
 
 /** What is asked of the compiler: the types that follow, with nothing in them but what they come down to. */
 const QUESTION = `
@@ -41,14 +41,14 @@ export const statuses = plain<ErrorStatus>();
 const written = await readFile(COMMITTED, "utf8").catch(() => "");
 const current = await formatted(await clientTypes());
 if (written === current) {
-  console.log("client/index.d.ts is up to date.");
+  console.log("src/client/index.d.ts is up to date.");
 } else if (process.argv.includes("--check")) {
-  console.error("client/index.d.ts does not follow the routes: run npm run build:client.");
+  console.error("src/client/index.d.ts does not follow the routes: run npm run build:client.");
   process.exitCode = 1;
 } else {
-  await mkdir(join(ROOT, "client"), { recursive: true });
+  await mkdir(join(ROOT, "src", "client"), { recursive: true });
   await writeFile(COMMITTED, current);
-  console.log("client/index.d.ts written.");
+  console.log("src/client/index.d.ts written.");
 }
 
 async function clientTypes(): Promise<string> {

@@ -16,7 +16,7 @@ describe("the typed client in a project of its own", () => {
     example = await readFile(join(ROOT, "test", "support", "readme-client.ts"), "utf8");
     const installed = join(folder, "node_modules", "affiliate-program-service");
     await mkdir(installed, { recursive: true });
-    for (const name of ["package.json", "client"])
+    for (const name of ["package.json", "src/client"])
       await cp(join(ROOT, name), join(installed, name), { recursive: true });
     await symlink(join(ROOT, "node_modules", "hono"), join(folder, "node_modules", "hono"));
     const config = {
@@ -64,8 +64,8 @@ describe("the typed client in a project of its own", () => {
     const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
     assert.deepEqual(packed?.files.map(({ path }) => path).toSorted(), [
       "README.md",
-      "client/index.d.ts",
       "package.json",
+      "src/client/index.d.ts",
     ]);
   });
 });

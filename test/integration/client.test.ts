@@ -1,8 +1,8 @@
 import { exports } from "cloudflare:workers";
 import { hc } from "hono/client";
 import { describe, expect, expectTypeOf, it, vi } from "vitest";
-import types from "../../client/index.d.ts?raw";
-import type { AffiliateApi, ApiError } from "../../client/index.d.ts";
+import types from "../../src/client/index.d.ts?raw";
+import type { AffiliateApi, ApiError } from "../../src/client/index.d.ts";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import readme from "../../README.md?raw";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";

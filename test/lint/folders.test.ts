@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   clicks: ["clicks", "core", "domain", "lib"],
   http: ["http", "core", "providers", "clicks", "lib", "domain", "tracker"],
   tracker: ["tracker"],
+  client: ["client"],
   dev: ["dev", "db"],
 };
 const MAY_IMPORT_TYPES: Record<string, string[]> = {

@@ -11,7 +11,7 @@ import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { commissionOccurrence } from "./ledger-rows.ts";
 import type { Commission } from "./ledger.ts";
-import { countedTotal, isTimed } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 
@@ -53,14 +53,9 @@ export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter)
   );
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
-  const narrowed =
-    filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter);
-  const total = narrowed
-    ? ctx.db
-        .select({ total: sql<number>`count(*)` })
-        .from(commissions)
-        .where(conditions)
-    : countedTotal(ctx, "commissions", filter.status);
+  const narrowed = Boolean(
+    filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter),
+  );
   const [rows, [counted]] = await ctx.read(
     ctx.db
       .select()
@@ -69,7 +64,7 @@ export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter)
       .orderBy(desc(commissions.id))
       .limit(limit)
       .offset(offset),
-    total,
+    totalOfList(ctx, { name: "commissions", table: commissions, state: filter.status }, conditions, narrowed),
   );
   return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
 }

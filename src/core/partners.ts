@@ -8,7 +8,7 @@ import { iso } from "../lib/time.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
-import { countedTotal } from "./list-total.ts";
+import { totalOfList } from "./list-total.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewPartner } from "./views.ts";
@@ -97,13 +97,7 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
   );
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
-  const narrowed = filter.search;
-  const total = narrowed
-    ? ctx.db
-        .select({ total: sql<number>`count(*)` })
-        .from(partners)
-        .where(conditions)
-    : countedTotal(ctx, "partners", filter.status);
+  const narrowed = Boolean(filter.search);
   const [rows, [counted]] = await ctx.read(
     ctx.db
       .select()
@@ -112,7 +106,7 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
       .orderBy(desc(partners.id))
       .limit(limit)
       .offset(offset),
-    total,
+    totalOfList(ctx, { name: "partners", table: partners, state: filter.status }, conditions, narrowed),
   );
   return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
 }

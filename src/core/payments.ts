@@ -7,7 +7,7 @@ import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settle, type Commission, type Payment } from "./ledger.ts";
-import { countedTotal, isTimed } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
 
 export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;
@@ -35,13 +35,7 @@ export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Prom
   );
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
-  const narrowed = filter.provider || filter.partner_id || isTimed(filter);
-  const total = narrowed
-    ? ctx.db
-        .select({ total: sql<number>`count(*)` })
-        .from(payments)
-        .where(conditions)
-    : countedTotal(ctx, "payments", filter.outcome);
+  const narrowed = Boolean(filter.provider || filter.partner_id || isTimed(filter));
   const [rows, [counted]] = await ctx.read(
     ctx.db
       .select()
@@ -50,7 +44,7 @@ export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Prom
       .orderBy(desc(payments.id))
       .limit(limit)
       .offset(offset),
-    total,
+    totalOfList(ctx, { name: "payments", table: payments, state: filter.outcome }, conditions, narrowed),
   );
   return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
 }

@@ -8,7 +8,7 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission } from "./ledger.ts";
-import { countedTotal, isTimed } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
 import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
@@ -40,13 +40,7 @@ export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promis
   );
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
-  const narrowed = filter.partner_id || isTimed(filter);
-  const total = narrowed
-    ? ctx.db
-        .select({ total: sql<number>`count(*)` })
-        .from(payouts)
-        .where(conditions)
-    : countedTotal(ctx, "payouts", filter.status);
+  const narrowed = Boolean(filter.partner_id || isTimed(filter));
   const [rows, [counted]] = await ctx.read(
     ctx.db
       .select()
@@ -55,7 +49,7 @@ export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promis
       .orderBy(desc(payouts.id))
       .limit(limit)
       .offset(offset),
-    total,
+    totalOfList(ctx, { name: "payouts", table: payouts, state: filter.status }, conditions, narrowed),
   );
   return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
 }

@@ -52,6 +52,7 @@ const MAX_BATCH_LENGTH = 300_000;
 export const MAX_WAITING = 4_096;
 /** How long one request leads before it offers the lead to the next, so that no request pays for all the others. */
 const LEAD_MS = SECOND;
+/** How long a leader waits at most for those whom it expects, however long the last call took. */
 const LINGER_MS = 10;
 const WATCH_MS = 3 * SECOND;
 const GIVE_UP_MS = 9 * SECOND;

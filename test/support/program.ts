@@ -103,7 +103,6 @@ export async function call<T>(path: string, init: RequestInit = {}): Promise<Rep
   return replyTo<T>(request, await exports.default.fetch(request));
 }
 
-/** Pages for people are not part of the API. */
 /** Pages for people, which are not part of the API. */
 export function isPage(pathname: string): boolean {
   return /^\/($|(sign-in|sign-out|switch|dashboard|portal|assets)(\/|$))/.test(pathname);

@@ -8,7 +8,7 @@ import { runJobs } from "./jobs.ts";
 import { openSlots } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
 import { consumeByShard } from "./outbound/shards.ts";
-import { queueWakeUps } from "./outbound/wake.ts";
+import { queueWakeUps } from "./core/wake.ts";
 
 export { ClickCounter } from "./clicks/counter.ts";
 

@@ -1,11 +1,10 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { Ctx } from "../core/context.ts";
 import { databaseFor, databasesOf } from "../core/database.ts";
-import { wakeUpMessage } from "../domain/delivery.ts";
-import type { AppEnv, Bindings, DeliveryMessage } from "../env.ts";
+import { queueWakeUps } from "../core/wake.ts";
+import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { SecretSealer } from "../lib/seal.ts";
-import { logLine, reasonOf } from "../lib/log.ts";
 
 /** Gives every request its id, its instant and its base context; the id stands on every response (contract §2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -40,28 +39,11 @@ export function baseContext(
     now,
     actor: "system",
     sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
-    wake: (delivery_ids, shard) => waitUntil(wakeDeliveries(env, delivery_ids, shard, request_id)),
+    wake: (delivery_ids, shard) => {
+      const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
+      waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
+    },
   };
-}
-
-const MAX_MESSAGES = 100;
-
-/** A lost wake-up loses nothing: the sweep finds the row. So a failing queue is logged, never an error of the caller. */
-async function wakeDeliveries(
-  env: Bindings,
-  delivery_ids: string[],
-  shard: number,
-  request_id: string | undefined,
-): Promise<void> {
-  try {
-    for (let i = 0; i < delivery_ids.length; i += MAX_MESSAGES) {
-      const chunk = delivery_ids.slice(i, i + MAX_MESSAGES);
-      const bodies = chunk.map((delivery_id): DeliveryMessage => wakeUpMessage(delivery_id, shard));
-      await env.DELIVERIES.sendBatch(bodies.map((body) => ({ body })));
-    }
-  } catch (error) {
-    logLine("error", { what: "wake-up not queued", request_id, reason: reasonOf(error) });
-  }
 }
 
 /** The visitor's address for rate limits only; it is never stored. Null outside the platform. */

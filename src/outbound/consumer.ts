@@ -12,7 +12,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt } from "./send.ts";
-import { wakeUpAt, type Wake } from "./wake.ts";
+import { wakeUpAt, type Wake } from "../core/wake.ts";
 
 export interface ConsumerDeps extends Pick<Ctx, "db" | "sealer"> {
   fetch: Fetch;

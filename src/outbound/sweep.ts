@@ -1,6 +1,6 @@
 import { listDue } from "../core/deliveries.ts";
 import type { ConsumerDeps } from "./consumer.ts";
-import { wakeUpAt } from "./wake.ts";
+import { wakeUpAt } from "../core/wake.ts";
 
 /** Lanes woken by one sweep: with ten wake-ups each, well below what one invocation may send. */
 const MAX_LANES = 500;

@@ -67,7 +67,7 @@ describe("the log", () => {
       "request failed",
       "no e-mail is set up",
       "e-mail not sent",
-      "wake-up not queued",
+      "wake-ups not queued",
       "attempt failed",
       "job failed",
     ]) {
@@ -86,7 +86,7 @@ describe("the log", () => {
   });
 
   it("names the request of every line that is written in one", () => {
-    const inRequests = ["request failed", "no e-mail is set up", "e-mail not sent", "wake-up not queued"];
+    const inRequests = ["request failed", "no e-mail is set up", "e-mail not sent", "wake-ups not queued"];
     const own = lines.map(({ text }) => JSON.parse(text) as { what: string; request_id?: string });
     const named = own.filter(({ what }) => inRequests.includes(what));
     expect(named.length).toBeGreaterThan(4);

@@ -3,7 +3,7 @@ import { createMessageBatch, env } from "cloudflare:test";
 import type { DeliveryMessage } from "../../src/env.ts";
 import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consumer.ts";
 import { wakeDue } from "../../src/outbound/sweep.ts";
-import type { WakeUp } from "../../src/outbound/wake.ts";
+import type { WakeUp } from "../../src/core/wake.ts";
 import { RESOLVER_URL, type OutsideWorld } from "./dns.ts";
 import { testContext, type TestProgram } from "./program.ts";
 

@@ -22,18 +22,26 @@ const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
 const MAX_BATCH = 100;
 
-/** Puts wake-ups of a shard's deliveries on the queue. One that is lost loses nothing, the sweep finds the row: so a failure is logged, not thrown. */
-export async function queueWakeUps(queue: WakeUpQueue, wakeUps: WakeUp[], shard = 0): Promise<void> {
+/**
+ * Puts wake-ups of a shard's deliveries on the queue, with the queue's own delay where they say none. One that is lost loses nothing, the sweep finds the row: so a
+ * failure is logged, under the request that it was for, and not thrown.
+ */
+export async function queueWakeUps(
+  queue: WakeUpQueue,
+  wakeUps: readonly (Omit<WakeUp, "delay_seconds"> & Partial<WakeUp>)[],
+  shard = 0,
+  request_id?: string,
+): Promise<void> {
   try {
     for (let i = 0; i < wakeUps.length; i += MAX_BATCH) {
       const messages = wakeUps.slice(i, i + MAX_BATCH).map(({ delivery_id, delay_seconds }) => ({
         body: wakeUpMessage(delivery_id, shard),
-        delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS),
+        ...(delay_seconds === undefined ? {} : { delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS) }),
       }));
       await queue.sendBatch(messages);
     }
   } catch (error) {
-    logLine("error", { what: "wake-ups not queued", reason: reasonOf(error) });
+    logLine("error", { what: "wake-ups not queued", request_id, reason: reasonOf(error) });
   }
 }
 

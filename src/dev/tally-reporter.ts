@@ -1,20 +1,50 @@
 import { writeFileSync } from "node:fs";
-import type { Reporter, TestModule } from "vitest/node";
+import { relative } from "node:path";
+import type { Reporter, SerializedError, TestModule } from "vitest/node";
+import { ROOT } from "./root.ts";
+
+/** What a run of tests ended in. */
+export interface Tally {
+  passed: number;
+  failed: number;
+  /** One line for each failure: where it stands, its name, and how its message begins. */
+  failures: string[];
+}
+
+/** As much of a failure's message as its line shows: a property's counterexample, a field of an answer. */
+const MESSAGE_LENGTH = 1_000;
+
+/** `message` on one line, shortened. */
+export function failureLine(where: string, message: string): string {
+  return `${where}: ${message.replaceAll(/\s+/g, " ").trim().slice(0, MESSAGE_LENGTH)}`;
+}
 
 /**
- * Writes how many tests passed and failed as JSON to the file that TALLY names, for `test.ts`. A file that failed as a
- * whole, so that its tests never ran, counts as one.
+ * Writes a `Tally` as JSON to the file that TALLY names, for `test.ts`. A file that failed as a whole, so that its tests
+ * never ran, counts as one.
  */
 export default class TallyReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const counts = { passed: 0, failed: 0 };
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const tally: Tally = { passed: 0, failed: 0, failures: [] };
     for (const module of modules) {
-      const states = [...module.children.allTests()].map((test) => test.result().state);
-      counts.passed += states.filter((state) => state === "passed").length;
-      const failed = states.filter((state) => state === "failed").length;
-      counts.failed += failed === 0 && module.state() === "failed" ? 1 : failed;
+      const where = relative(ROOT, module.moduleId);
+      const tests = [...module.children.allTests()];
+      tally.passed += tests.filter((test) => test.result().state === "passed").length;
+      const failed = tests.filter((test) => test.result().state === "failed");
+      tally.failed += failed.length === 0 && module.state() === "failed" ? 1 : failed.length;
+      for (const test of failed) {
+        tally.failures.push(failureLine(`${where} > ${test.fullName}`, messageOf(test.result().errors)));
+      }
+      if (failed.length === 0 && module.state() === "failed") {
+        tally.failures.push(failureLine(where, messageOf(module.errors())));
+      }
     }
+    tally.failures.push(...unhandled.map(({ message }) => failureLine("unhandled", message)));
     const path = process.env["TALLY"];
-    if (path) writeFileSync(path, JSON.stringify(counts));
+    if (path) writeFileSync(path, JSON.stringify(tally));
   }
+}
+
+function messageOf(errors: readonly { message: string }[] | undefined): string {
+  return errors?.[0]?.message ?? "no message";
 }

@@ -2,26 +2,22 @@
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
  * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
- * `npm test -- <file or name>` passes its arguments on to vitest alone. The last line sums up all:
- * `N passed, N failed`.
+ * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is told again at the end, on a line
+ * that begins with `failed: `; the last line sums up all: `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
-
-interface Counts {
-  passed: number;
-  failed: number;
-}
+import { failureLine, type Tally } from "./tally-reporter.ts";
 
 const reports = await mkdtemp(join(tmpdir(), "affiliate-tests-"));
 const [first, ...rest] = process.argv.slice(2);
 quietWrangler();
 try {
-  const results: Counts[] = [];
+  const results: Tally[] = [];
   if (first === "browser" || first === "faults") {
     results.push(await runNodeTests([first], rest));
   } else if (first === "fuzz") {
@@ -34,29 +30,33 @@ try {
   } else {
     results.push(await runVitest([first, ...rest]));
   }
-  const sum = (of: keyof Counts) => results.reduce((total, counts) => total + counts[of], 0);
-  console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
+  const sum = (of: "passed" | "failed") => results.reduce((total, tally) => total + tally[of], 0);
+  console.log("");
+  for (const failure of results.flatMap(({ failures }) => failures)) console.log(`failed: ${failure}`);
+  console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
   process.exitCode = sum("failed") === 0 && sum("passed") > 0 ? 0 : 1;
 } finally {
   await rm(reports, { recursive: true, force: true });
 }
 
-async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise<Counts> {
+async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise<Tally> {
   const report = join(reports, "vitest.json");
   const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
   const reporters = ["--reporter=default", `--reporter=${join(ROOT, "src", "dev", "tally-reporter.ts")}`];
   const code = await run([vitest, "run", ...args, ...reporters], { ...env, TALLY: report });
-  const { passed, failed } = JSON.parse(
-    await readFile(report, "utf8").catch(() => '{"passed":0,"failed":0}'),
-  ) as Counts;
-  return counts(code, passed, failed);
+  const none: Tally = { passed: 0, failed: 0, failures: [] };
+  const tally = await readFile(report, "utf8").then(
+    (text) => JSON.parse(text) as Tally,
+    () => none,
+  );
+  return judged(code, "vitest", tally);
 }
 
 /** The readable report goes to `told`, a file, or to standard output. */
-async function runNodeTests(folders: string[], args: string[], told = "stdout"): Promise<Counts> {
+async function runNodeTests(folders: string[], args: string[], told = "stdout"): Promise<Tally> {
   const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
-  if (files.length === 0) return { passed: 0, failed: 0 };
+  if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const report = join(reports, "node.tap");
   const code = await run([
     ...["--test", "--test-reporter=spec", `--test-reporter-destination=${told}`],
@@ -64,12 +64,28 @@ async function runNodeTests(folders: string[], args: string[], told = "stdout"):
   ]);
   const tap = await readFile(report, "utf8").catch(() => "");
   const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
-  return counts(code, count("pass"), count("fail") + count("cancelled"));
+  const failed = count("fail") + count("cancelled");
+  return judged(code, "node --test", { passed: count("pass"), failed, failures: failuresIn(tap) });
+}
+
+/** A suite is `not ok` when something in it is: only what failed itself is told. */
+function failuresIn(tap: string): string[] {
+  const reports = tap.split(/^(?= *not ok )/m).slice(1);
+  return reports
+    .filter((report) => !report.includes("failureType: 'subtestsFailed'"))
+    .map((report) => {
+      const name = /^ *not ok \d+ - (.*)/.exec(report)?.[1] ?? "";
+      const place = /location: '(.*)'/.exec(report)?.[1] ?? "";
+      const message = /^ *error: (?:\|-\n)?([\s\S]*?)\n *(?:code|name|expected|stack):/m.exec(report)?.[1] ?? "";
+      return failureLine(`${relative(ROOT, place)} > ${name}`, message);
+    });
 }
 
 /** A run that ended badly without a failed test (a file that did not load, an unhandled error) is a failure too. */
-function counts(code: number, passed: number, failed: number): Counts {
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
+function judged(code: number, runner: string, tally: Tally): Tally {
+  if (code === 0 || tally.failed > 0) return tally;
+  const failures = tally.failures.length > 0 ? tally.failures : [`${runner} exited with ${code}`];
+  return { ...tally, failed: 1, failures };
 }
 
 function run(args: string[], env: NodeJS.Dict<string> = {}): Promise<number> {

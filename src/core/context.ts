@@ -1,5 +1,5 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import { runBatch, type Database, type Rows, type Statement } from "../db/client.ts";
+import { reusable, runBatch, type Database, type Rows, type Statement } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import type { Databases } from "../db/shards.ts";
 import { AppError } from "../lib/errors.ts";
@@ -61,6 +61,13 @@ export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   return { ...ctx, program, programId: sql`${program.id}`, read: (...statements) => runBatch(ctx.db, statements) };
 }
 
+const programOfKey = reusable((db) =>
+  db
+    .select()
+    .from(programs)
+    .where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
+);
+
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
  * an unknown key answers 401 whatever else was read. Source: contract §2 and the goal of one round trip a read.
@@ -86,10 +93,7 @@ export function forApiKey(
     },
     async read(...statements) {
       if (found) return runBatch(copy ?? ctx.db, statements);
-      const lookup = ctx.db
-        .select()
-        .from(programs)
-        .where(sql`${programs.api_key_hash} = ${api_key_hash}`);
+      const lookup = programOfKey(ctx.db, { api_key_hash });
       const accept = (bearers: unknown): Program => {
         const [program] = bearers as Program[];
         if (!program) throw new AppError("unauthorized", "The API key is not valid.");

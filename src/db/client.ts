@@ -1,3 +1,4 @@
+import { fillPlaceholders } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { boundedDatabase } from "./bounded.ts";
@@ -29,13 +30,40 @@ interface PreparedQuery {
   mapResult(result: unknown, isFromBatch: boolean): unknown;
 }
 
+function prepare(statement: Statement): PreparedQuery {
+  return (statement as unknown as { _prepare(): PreparedQuery })._prepare();
+}
+
+/**
+ * A statement for `runBatch` whose text is made once, and used again with other values for its `sql.placeholder`s:
+ * making the text costs a good part of a small read.
+ */
+export function reusable<T extends Statement>(
+  build: (db: Database) => T,
+): (db: Database, values: Record<string, unknown>) => T {
+  let made: { query: PreparedQuery; sql: string; params: unknown[] } | undefined;
+  return (db, values) => {
+    if (!made) {
+      const query = prepare(build(db));
+      made = { query, ...query.getQuery() };
+    }
+    const { query, sql, params } = made;
+    const filled: PreparedQuery = {
+      ...(query.fields ? { fields: query.fields } : {}),
+      getQuery: () => ({ sql, params: fillPlaceholders(params, values) }),
+      mapResult: (result, isFromBatch) => query.mapResult(result, isFromBatch),
+    };
+    return { _prepare: () => filled } as unknown as T;
+  };
+}
+
 /**
  * Several statements in one round trip and one transaction. Drizzle's `batch` cannot bind the parameters of raw SQL
  * (`db.run(sql…)`, `db.all(sql…)`), so the statements are bound here and only their results are mapped by drizzle.
  */
 export async function runBatch<const T extends readonly Statement[]>(db: Database, statements: T): Promise<Rows<T>> {
   if (statements.length === 0) return [] as never;
-  const queries = statements.map((statement) => (statement as unknown as { _prepare(): PreparedQuery })._prepare());
+  const queries = statements.map(prepare);
   const bound = queries.map((query) => {
     const { sql, params } = query.getQuery();
     return db.$client.prepare(sql).bind(...params);

@@ -1,5 +1,6 @@
 /**
- * `npm run bench`: the built Worker against a bare Worker on the same runtime and machine, in alternating runs.
+ * `npm run bench`: the built Worker against a bare Worker on the same runtime and machine, in alternating runs; clicks
+ * and lists also against the least that does the same (`least-worker.ts`).
  *
  *   --only=click,script     some of the cases
  *   --connections=16,64     instead of 16, 64 and 256
@@ -13,9 +14,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { CASES, makeBenchWorld, type BenchCase, type BenchWorld } from "./cases.ts";
+import { CASES, makeBenchWorld, prepareLeast, type BenchCase, type BenchWorld } from "./cases.ts";
 import { load, rawRequest, type LoadResult } from "./load.ts";
-import { buildWorker, startRawService, type RawService } from "./raw-service.ts";
+import { buildWorker, startMeasure, startRawService, type RawService } from "./raw-service.ts";
 
 interface Run extends LoadResult {
   /** Microseconds of CPU per answer. */
@@ -29,6 +30,8 @@ interface Line {
   bare_rate: number;
   ratio: number;
   goal: number | null;
+  /** Of the least Worker to the bare one. */
+  least_ratio: number | null;
   p50: number;
   p99: number;
   bare_p99: number;
@@ -54,16 +57,22 @@ const folder = await mkdtemp(join(tmpdir(), "affiliate-bench-"));
 const running: RawService[] = [];
 try {
   await buildWorker(join(folder, "worker"));
-  const bare = await startRawService(null, join(folder, "bare-state"));
-  running.push(bare);
-  const service = await startRawService(join(folder, "worker"), join(folder, "state"));
-  running.push(service);
+  const start = async (starting: Promise<RawService>) => {
+    const service = await starting;
+    running.push(service);
+    return service;
+  };
+  const bare = await start(startMeasure("bare", join(folder, "bare-state")));
+  const least = await start(startMeasure("least", join(folder, "least-state")));
+  const service = await start(startRawService(join(folder, "worker"), join(folder, "state")));
   const world = await makeBenchWorld(service.url);
+  await prepareLeast(least.url, world);
   const lines: Line[] = [];
   for (const bench of cases) {
     await measure(service, 64, 1, await bench.requests(world));
+    if (bench.least) await measure(least, 64, 1, await bench.requests(world));
     for (const connections of options.connections.split(",").map(Number)) {
-      const line = await compare(bench, connections, bare, service, world);
+      const line = await compare(bench, connections, { bare, least, service }, world);
       lines.push(line);
       if (!options.json) print(line, lines.length === 1);
     }
@@ -77,22 +86,22 @@ try {
 async function compare(
   bench: BenchCase,
   connections: number,
-  bare: RawService,
-  service: RawService,
+  { bare, least, service }: Record<"bare" | "least" | "service", RawService>,
   world: BenchWorld,
 ): Promise<Line> {
-  const rounds: { bare: Run; own: Run }[] = [];
+  const rounds: { bare: Run; least: Run | null; own: Run }[] = [];
   for (let round = 0; round < Number(options.rounds); round++) {
     const seconds = Number(options.seconds);
     rounds.push({
       bare: await measure(bare, connections, seconds, [BARE_REQUEST]),
+      least: bench.least ? await measure(least, connections, seconds, await bench.requests(world)) : null,
       own: await measure(service, connections, seconds, await bench.requests(world)),
     });
   }
   const of = (value: (round: (typeof rounds)[number]) => number) => median(rounds.map(value));
   const unexpected: Record<string, number> = {};
-  for (const { own } of rounds) {
-    for (const [status, count] of Object.entries(own.statuses)) {
+  for (const { own, least } of rounds) {
+    for (const [status, count] of [own, least].flatMap((run) => Object.entries(run?.statuses ?? {}))) {
       if (!bench.done.includes(Number(status))) unexpected[status] = (unexpected[status] ?? 0) + count;
     }
   }
@@ -103,6 +112,7 @@ async function compare(
     bare_rate: of((round) => round.bare.rate),
     ratio: of((round) => round.own.rate / round.bare.rate),
     goal: bench.goal[connections] ?? null,
+    least_ratio: bench.least ? of((round) => round.least!.rate / round.bare.rate) : null,
     p50: of(({ own }) => own.p50),
     p99: of(({ own }) => own.p99),
     bare_p99: of((round) => round.bare.p99),
@@ -136,7 +146,9 @@ function print(line: Line, first: boolean): void {
   if (first) {
     const { cpu, cores, node } = machine();
     console.log(`${cpu}, ${cores} cores, Node ${node}; medians of ${options.rounds} runs of ${options.seconds} s\n`);
-    console.log("case             conn.   rate/s  ratio to bare  goal    p50 ms   p99 ms  bare p99   CPU µs  bare");
+    console.log(
+      "case             conn.   rate/s  ratio to bare  goal    least  p50 ms   p99 ms  bare p99   CPU µs  bare",
+    );
   }
   const cell = (value: number, width: number, digits: number) => value.toFixed(digits).padStart(width);
   console.log(
@@ -146,7 +158,8 @@ function print(line: Line, first: boolean): void {
       cell(line.rate, 9, 0),
       cell(line.ratio, 15, 3),
       line.goal === null ? "     –" : `≥ ${line.goal.toFixed(2)}`,
-      cell(line.p50, 9, 2),
+      line.least_ratio === null ? "     –" : cell(line.least_ratio, 6, 3),
+      cell(line.p50, 8, 2),
       cell(line.p99, 8, 1),
       cell(line.bare_p99, 9, 1),
       cell(line.cpu_us, 8, 0),

@@ -22,10 +22,18 @@ export interface BenchCase {
   /** Statuses that count as done. */
   done: number[];
   requests: (world: BenchWorld) => string[] | Promise<string[]>;
+  /** Whether `least-worker.ts` answers the same requests. */
+  least?: true;
 }
 
 export const CASES: BenchCase[] = [
-  { name: "click", goal: { 16: 0.28, 64: 0.45 }, done: [202], requests: (world) => [clickRequest(world)] },
+  {
+    name: "click",
+    goal: { 16: 0.28, 64: 0.45 },
+    done: [202],
+    requests: (world) => [clickRequest(world)],
+    least: true,
+  },
   {
     name: "script",
     goal: {},
@@ -37,6 +45,7 @@ export const CASES: BenchCase[] = [
     goal: { 64: 0.05 },
     done: [200],
     requests: (world) => [rawRequest("GET", "/api/v1/partners", authorized(world))],
+    least: true,
   },
   {
     name: "API create",
@@ -90,6 +99,12 @@ export function clickRequest({ program_id, ref }: BenchWorld): string {
       id: `0.${PLACE}`,
     }),
   );
+}
+
+/** Tells the least Worker of the key that the requests of this world come with. */
+export async function prepareLeast(url: string, { api_key }: BenchWorld): Promise<void> {
+  const response = await fetch(`${url}/prepare`, { headers: { authorization: `Bearer ${api_key}` } });
+  if (!response.ok) throw new Error(`The least Worker: ${response.status}`);
 }
 
 /** A program with its secret, and twenty partners for the lists. */

@@ -11,11 +11,22 @@ import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler"
 import { freePort, WRANGLER } from "../../src/dev/local-service.ts";
 import { quietWrangler } from "../../src/dev/quiet.ts";
 import { ROOT } from "../../src/dev/root.ts";
+import { LEAST_WORKER } from "./least-worker.ts";
 
 export const ADMIN_TOKEN = "bench-admin-token";
 
 /** What answers 204 and does nothing: the measure for everything else. */
-export const BARE_WORKER = "export default { fetch: () => new Response(null, { status: 204 }) };";
+const BARE_WORKER = "export default { fetch: () => new Response(null, { status: 204 }) };";
+
+/** What a built Worker is measured against. */
+const MEASURES = {
+  bare: { script: BARE_WORKER },
+  least: {
+    script: LEAST_WORKER,
+    durableObjects: { CLICKS: { className: "Clicks", useSQLite: true } },
+    d1Databases: { DB: "least" },
+  },
+};
 
 /** The platform's rate limiters answer from memory; their local stand-in writes to a database, so they are played. */
 const PLAYED_LIMITERS = `
@@ -61,15 +72,23 @@ export async function buildWorker(folder: string): Promise<void> {
   await writeFile(join(folder, "bench.js"), PLAYED_LIMITERS);
 }
 
-/** Starts the Worker that `buildWorker` put into `folder`; without a folder the bare one. */
-export async function startRawService(
-  folder: string | null,
+/** Starts the Worker that `buildWorker` put into `folder`. */
+export function startRawService(
+  folder: string,
   persistTo: string,
   { outbound = "" }: RawServiceOptions = {},
 ): Promise<RawService> {
+  return start(persistTo, ["built", folder, outbound]);
+}
+
+export function startMeasure(measure: keyof typeof MEASURES, persistTo: string): Promise<RawService> {
+  return start(persistTo, [measure]);
+}
+
+async function start(persistTo: string, what: string[]): Promise<RawService> {
   quietWrangler();
   const port = await freePort();
-  const args = [fileURLToPath(import.meta.url), String(port), persistTo, folder ?? "", outbound];
+  const args = [fileURLToPath(import.meta.url), String(port), persistTo, ...what];
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe", "ipc"] });
   let errors = "";
   child.stderr?.on("data", (data: Buffer) => (errors = (errors + data.toString()).slice(-4_000)));
@@ -100,24 +119,30 @@ export async function startRawService(
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [port, persistTo, folder, outbound] = process.argv.slice(2);
-  await serve(Number(port), persistTo!, folder!, outbound!);
+  const [port, persistTo, what, folder = "", outbound = ""] = process.argv.slice(2);
+  await serve(Number(port), persistTo!, what as "built" | keyof typeof MEASURES, folder, outbound);
 }
 
-async function serve(port: number, persistTo: string, folder: string, outbound: string): Promise<void> {
+async function serve(
+  port: number,
+  persistTo: string,
+  what: "built" | keyof typeof MEASURES,
+  folder: string,
+  outbound: string,
+): Promise<void> {
   const shared = { name: "worker", cf: false, unsafeDirectSockets: [{ host: "127.0.0.1", port }] };
   const options: MiniflareOptions = convertV4MiniflareOptions(
-    folder === ""
-      ? { ...shared, modules: true, script: BARE_WORKER, compatibilityDate: "2026-09-18" }
-      : {
+    what === "built"
+      ? {
           ...shared,
           ...(await builtWorker(folder)),
           ...(outbound === "" ? {} : { outboundService: (request: Request) => forward(request, outbound) }),
-        },
+        }
+      : { ...shared, ...MEASURES[what], modules: true, compatibilityDate: "2026-09-18" },
   );
   const miniflare = new Miniflare({ ...options, resourcePersistencePath: persistTo });
   await miniflare.ready;
-  if (folder !== "") await migrate(await miniflare.getD1Database("DB"));
+  if (what === "built") await migrate(await miniflare.getD1Database("DB"));
   console.log(`ready ${await runtimeOf(process.pid)}`);
   const worker = await miniflare.getWorker();
   process.on("message", (cron: string) => {

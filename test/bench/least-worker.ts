@@ -1,0 +1,99 @@
+/**
+ * What is left of a click and of a list when all is taken away but what nobody can do without: the measure for how near
+ * the service is to what this runtime allows on this machine. It checks nothing, limits nothing, flushes nothing.
+ *
+ * The click: its JSON is read, it waits for the group commit in the isolate, one call stores the group as one row. The
+ * list: the key is hashed and looked up, 20 partners and their total are read, all in one batch with its SQL at hand.
+ */
+export const LEAST_WORKER = `
+import { DurableObject } from "cloudflare:workers";
+
+export class Clicks extends DurableObject {
+  constructor(state, env) {
+    super(state, env);
+    state.storage.sql.exec("create table if not exists batches (id integer primary key, entries text not null)");
+  }
+  async commit(entries) {
+    this.ctx.storage.sql.exec("insert into batches (entries) values (?)", entries);
+  }
+}
+
+let waiting = [];
+let leading = false;
+
+async function lead(env) {
+  leading = true;
+  while (waiting.length > 0) {
+    const group = waiting;
+    waiting = [];
+    const stored = await env.CLICKS.getByName("clicks").commit(group.map(({ entry }) => entry).join(",")).then(
+      () => true,
+      () => false,
+    );
+    for (const { settle } of group) settle(stored);
+  }
+  leading = false;
+}
+
+async function click(request, env, execution) {
+  const { program_id, ref, landing, referrer } = await request.json();
+  const created_at = new Date().toISOString();
+  const entry = JSON.stringify({ id: crypto.randomUUID(), created_at, program_id, ref, landing, referrer });
+  const { promise, resolve } = Promise.withResolvers();
+  // A request that waits for nothing of its own is judged hung.
+  const timer = setTimeout(resolve, 5_000, false);
+  waiting.push({ entry, settle: resolve });
+  if (!leading) execution.waitUntil(lead(env));
+  const stored = await promise;
+  clearTimeout(timer);
+  return answer(null, stored ? 202 : 503);
+}
+
+const KEY = "select id from programs where key_hash = ?";
+
+async function list(request, env) {
+  const key = new TextEncoder().encode(request.headers.get("authorization"));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", key)).toHex();
+  const [programs, partners, totals] = await env.DB.batch([
+    env.DB.prepare("select * from programs where key_hash = ?").bind(hash),
+    env.DB.prepare("select * from partners where program_id = (" + KEY + ") order by id desc limit 21").bind(hash),
+    env.DB.prepare("select total from totals where program_id = (" + KEY + ")").bind(hash),
+  ]);
+  if (programs.results.length === 0) return answer(null, 401);
+  const data = partners.results.slice(0, 20);
+  return answer(JSON.stringify({ data, total: totals.results[0].total, next_cursor: null }), 200);
+}
+
+/** Makes the tables, a program with this key and its 20 partners. */
+async function prepare(request, env) {
+  const key = new TextEncoder().encode(request.headers.get("authorization"));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", key)).toHex();
+  const columns = "email text, slug text, status text, first_name text, last_name text, commission_pct real, payout_method text, payout_email text, metadata text, created_at text, updated_at text";
+  const stamp = new Date().toISOString();
+  await env.DB.batch([
+    env.DB.prepare("create table programs (id text primary key, key_hash text unique, name text)"),
+    env.DB.prepare("create table partners (program_id text, id text, " + columns + ", primary key (program_id, id)) without rowid"),
+    env.DB.prepare("create table totals (program_id text primary key, total integer)"),
+    env.DB.prepare("insert into programs values ('prog_1', ?, 'Least')").bind(hash),
+    env.DB.prepare("insert into totals values ('prog_1', 20)"),
+    ...Array.from({ length: 20 }, (_, i) =>
+      env.DB.prepare("insert into partners values ('prog_1', ?, ?, ?, 'active', null, null, null, null, null, null, ?, ?)")
+        .bind("part_01m7x5fqvp4s92eawnhz4cz" + (100 + i), "p" + i + "@partners.example", "p" + i, stamp, stamp)),
+  ]);
+  return answer(null, 204);
+}
+
+/** Every answer of the service has its id, and a page of another origin may read a click's. */
+function answer(body, status) {
+  return new Response(body, {
+    status,
+    headers: { "Access-Control-Allow-Origin": "*", "X-Request-Id": "req_01m7x5fqvp4s92eawnhz4czc32" },
+  });
+}
+
+export default {
+  fetch(request, env, execution) {
+    if (request.url.endsWith("/click")) return click(request, env, execution);
+    return request.url.endsWith("/prepare") ? prepare(request, env) : list(request, env);
+  },
+};`;

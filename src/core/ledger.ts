@@ -1,4 +1,4 @@
-import { eq, sql, type InferSelectModel } from "drizzle-orm";
+import { eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { commissions, flows, payments } from "../db/schema.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
@@ -6,7 +6,7 @@ import { decidePayment, type LedgerPartner, type Outcome } from "../domain/payme
 import type { ProviderName } from "../domain/provider-name.ts";
 import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { reachable, type PaymentKey } from "./facts.ts";
+import { paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./ledger-rows.ts";
 
 export type Payment = InferSelectModel<typeof payments>;
@@ -107,24 +107,19 @@ async function readState(
   const program_id = ctx.program.id;
   const { provider } = key;
   const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
-  const own = sql`program_id = ${program_id} and provider = ${provider} and provider_transaction_id in (${ids})`;
-  const subjects = sql`program_id = ${program_id} and provider = ${provider} and (
-    (scope = 'payment' and subject in (${ids}))
-    or (scope = 'subscription' and subject in (select subscription_id from payments where ${own}))
-    or (scope = 'customer' and subject in (select customer_id from payments where ${own}))
-    or (scope = 'email' and subject in (select lower(f.data ->> 'customer_email') from fact_subjects s
-      join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-      where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'payment'
-        and s.subject in (${ids}))))`;
-  const known = sql`program_id = ${program_id} and provider = ${provider}
-    and fact_id in (select fact_id from fact_subjects where ${subjects})`;
+  const own = paymentsNamed(program_id, provider, ids);
+  const facts = factsOf(program_id, provider, ids, own);
   const [paymentRows, factRows, commissionRows, flowRows, partnerRows, closedRows] = await ctx.read(
-    db.select().from(payments).where(own).orderBy(payments.provider_transaction_id),
-    db.all<{ data: string }>(sql`select data from facts where ${known}`),
+    db
+      .select()
+      .from(payments)
+      .where(sql`${payments.id} in (${own})`)
+      .orderBy(payments.provider_transaction_id),
+    db.all<{ data: string }>(sql`select data from (${facts})`),
     db
       .select()
       .from(commissions)
-      .where(sql`payment_id in (select id from payments where ${own})`)
+      .where(sql`${commissions.payment_id} in (${own})`)
       .orderBy(commissions.id),
     db
       .select()
@@ -132,8 +127,9 @@ async function readState(
       .where(sql`program_id = ${program_id} and active = 1`),
     db.all<LedgerPartner & { slug_key: string }>(sql`select p.id as id, p.slug as slug, p.email as email,
         p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
-      from partner_slugs s join partners p on p.id = s.partner_id
-      where s.program_id = ${program_id} and s.slug_key in (select ref_key from facts where ${known})`),
+      from (select distinct ref_key from (${facts})) named
+        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.ref_key
+        cross join partners p on p.id = s.partner_id`),
     db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
       where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
         and event_id = ${closing?.event_id ?? ""}`),
@@ -151,4 +147,26 @@ async function readState(
       partners: partnerRows,
     },
   };
+}
+
+/**
+ * The facts that speak of a payment (`ids` as of `reachable`, `own` as of `paymentsNamed`), each once: its own, the
+ * cancellations of its subscription and, only where it carries no reference itself, those that are remembered for its
+ * subscription, its customer and the customer's address.
+ */
+function factsOf(program_id: string, provider: ProviderName, ids: SQL, own: SQL): SQL {
+  const joined = (subjects: SQL) => sql`(${subjects}) about
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
+      and s.scope = about.scope and s.subject = about.subject
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
+  const named = sql`select 'payment' as scope, subject from (${ids})`;
+  const said = joined(named);
+  const remembered = sql`select 'customer' as scope, customer_id as subject from payments where id in (${own})
+    union select 'email', lower(f.data ->> 'customer_email') from ${said}`;
+  const isOwnRef = sql`exists (select 1 from ${said} where f.kind = 'payment' and f.ref_key is not null)`;
+  return sql`select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
+      union select 'subscription', subscription_id from payments where id in (${own})
+      union select scope, subject from (${remembered}) where not ${isOwnRef}`)}
+    where f.kind <> 'attribution' or not ${isOwnRef}
+    group by f.fact_id`;
 }

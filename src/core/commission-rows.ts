@@ -3,8 +3,8 @@ import { eventIds, type SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 
 /**
- * `commission.updated` for each of the commissions `c` that `which` selects: what `commissionOccurrence` tells of one
- * that was read, and the payout that holds it. Where `isSent`, the webhook goes out as well.
+ * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionOccurrence`
+ * tells of one that was read, and the payout that holds it. Where `isSent`, the webhook goes out as well.
  */
 export function updatedCommissions(ctx: ProgramCtx, which: SQL, isSent: boolean): SelectedOccurrences {
   return {
@@ -17,7 +17,7 @@ export function updatedCommissions(ctx: ProgramCtx, which: SQL, isSent: boolean)
           'payout_id', c.payout_id) as payload,
         json_object('id', c.id, 'partner_id', c.partner_id, 'amount', c.amount_cents, 'revenue', c.txn_amount_cents,
           'status', c.status, 'currency', c.currency) as data
-      from commissions c where c.program_id = ${ctx.program.id} and ${which}`,
+      from commissions c where +c.program_id = ${ctx.program.id} and ${which}`,
   };
 }
 

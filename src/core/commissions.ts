@@ -11,7 +11,7 @@ import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { commissionOccurrence } from "./ledger-rows.ts";
 import type { Commission } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 
@@ -42,7 +42,9 @@ export type BulkResult =
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<Page<Commission>> {
   const conditions = and(
-    sql`${commissions.program_id} = ${ctx.programId}`,
+    filter.partner_id || filter.payout_id
+      ? alsoOfProgram(ctx, commissions.program_id)
+      : sql`${commissions.program_id} = ${ctx.programId}`,
     filter.status ? eq(commissions.status, filter.status) : undefined,
     filter.partner_id ? eq(commissions.partner_id, filter.partner_id) : undefined,
     filter.payout_id ? eq(commissions.payout_id, filter.payout_id) : undefined,
@@ -236,7 +238,7 @@ function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: Commi
         approved_at = j.value ->> 'approved_at', rejected_reason = j.value ->> 'rejected_reason',
         updated_at = j.value ->> 'updated_at'
       from json_each(${JSON.stringify(rows)}) j
-      where commissions.id = j.value ->> 'id' and commissions.program_id = ${ctx.program.id}
+      where commissions.id = j.value ->> 'id' and +commissions.program_id = ${ctx.program.id}
         and commissions.updated_at = j.value ->> 'was' and commissions.payout_id is null`),
     expect: rows.length,
   };

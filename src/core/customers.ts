@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { emailKey } from "../domain/email.ts";
+import { PROVIDER_NAMES } from "../domain/provider-name.ts";
 import { iso } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -34,19 +35,16 @@ export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Era
   const boundTo = sql`(select p.ref from payments p where p.program_id = facts.program_id
     and p.provider = facts.provider and p.provider_transaction_id = facts.data ->> 'key'
     and p.decision ->> 'ref_source' = 'email')`;
-  const bindings = sql`program_id = ${program_id} and scope = 'email' and subject = ${address}`;
+  // Every provider is named, for their key has them before the subject.
+  const bindings = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
+    and subject = ${address}`;
   const forgetBinding = [
-    db.run(sql`delete from facts where program_id = ${program_id} and (provider, fact_id) in (
-      select provider, fact_id from fact_subjects where ${bindings})`),
+    db.run(sql`delete from facts where (program_id, provider, fact_id) in (
+      select program_id, provider, fact_id from fact_subjects where ${bindings})`),
     db.run(sql`delete from fact_subjects where ${bindings}`),
   ] as const;
   const statements = [
-    db.all<{ n: number }>(sql`select count(*) as n from provider_events where ${told}`),
-    db.all<{ n: number }>(sql`select count(*) as n from payments where program_id = ${program_id}
-      and lower(customer_email) = ${address}`),
-    db.all<{ n: number }>(sql`select count(*) as n from commissions where program_id = ${program_id}
-      and lower(customer_email) = ${address}`),
-    db.run(sql`update payments set erased_at = ${stamp}, customer_email = null,
+    db.all(sql`update payments set erased_at = ${stamp}, customer_email = null,
         facts_revision = facts_revision + 1,
         settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end,
         decision = case when decision is null then null else json_set(decision, '$.decided_on', null, '$.flows', (
@@ -56,18 +54,14 @@ export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Era
               then json_set(condition.value, '$.saw', ${ERASED}) else json(condition.value) end)
             from json_each(flow.value, '$.conditions') condition)))
           from json_each(decision, '$.flows') flow)) end
-      where program_id = ${program_id} and lower(customer_email) = ${address}`),
-    db.run(sql`update commissions set customer_email = null
-      where program_id = ${program_id} and lower(customer_email) = ${address}`),
-    db.run(sql`update provider_events set body = null where ${told}`),
+      where program_id = ${program_id} and lower(customer_email) = ${address} returning 1 as erased`),
+    db.all(sql`update commissions set customer_email = null
+      where program_id = ${program_id} and lower(customer_email) = ${address} returning 1 as erased`),
+    db.all(sql`update provider_events set body = null where ${told} returning 1 as erased`),
     db.run(sql`update facts set data = json_set(data, '$.customer_email', null, '$.ref', coalesce(data ->> 'ref', ${boundTo})),
         ref_key = coalesce(ref_key, lower(${boundTo})) where ${ofCustomer}`),
     ...forgetBinding,
   ] as const;
-  const [[events], [paymentRows], [commissionRows]] = await runBatch(db, statements);
-  return {
-    payments: paymentRows?.n ?? 0,
-    commissions: commissionRows?.n ?? 0,
-    provider_events: events?.n ?? 0,
-  };
+  const [paid, earned, received] = await runBatch(db, statements);
+  return { payments: paid.length, commissions: earned.length, provider_events: received.length };
 }

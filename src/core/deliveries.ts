@@ -165,9 +165,17 @@ export interface DueWakeUp {
  */
 export async function listDue(ctx: Clocked, lanes: number): Promise<DueWakeUp[]> {
   const now = iso(ctx.now);
+  // From one lane to the next in their index, so that endpoints with nothing open cost nothing.
   return ctx.db.all<DueWakeUp>(sql`
-    with lanes as (
-      select e.id as endpoint_id from webhook_endpoints e where e.active = 1 and e.deleted_at is null and (
+    with recursive open (endpoint_id) as (
+      select min(c.endpoint_id) from deliveries c indexed by deliveries_lane where ${OPEN}
+      union all
+      select (select min(c.endpoint_id) from deliveries c indexed by deliveries_lane
+        where c.endpoint_id > open.endpoint_id and ${OPEN})
+      from open where open.endpoint_id is not null),
+    lanes as (
+      select e.id as endpoint_id from open cross join webhook_endpoints e on e.id = open.endpoint_id
+      where e.active = 1 and e.deleted_at is null and (
         exists (select 1 from deliveries c where c.endpoint_id = e.id and ${pendingDue(now)})
         or exists (select 1 from deliveries c where c.endpoint_id = e.id and ${DELIVERING}))
       order by random() limit ${lanes})

@@ -141,10 +141,11 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
     if (made.length === 0) return result;
     await commit(ctx, {
       writes: [
-        // Of two recoveries at once the second finds these sent by the first, and reads again.
+        // Of two recoveries at once the second finds these sent by the first, and reads again. The plus: by their events,
+        // and not by all that the endpoint was ever sent.
         refuseWhere(
           ctx,
-          sql`exists (select 1 from deliveries s where s.endpoint_id = ${id} and ${SENT_OR_OPEN}
+          sql`exists (select 1 from deliveries s where +s.endpoint_id = ${id} and ${SENT_OR_OPEN}
             and s.event_id in (select m.value ->> 'event_id' from json_each(${JSON.stringify(made)}) m))`,
         ),
         { statement: insertDeliveries(ctx, id, made), expect: made.length },

@@ -152,11 +152,16 @@ export async function findClaimedProgram(
     const on = onShard(ctx, shardOfProgram(named));
     return on && findProgramBy(on, sql`${named}`);
   }
+  // Two look-ups in each program: a vendor's ids alone have no index, and whoever comes here is not verified yet.
   const { said, failure } = await askAll(ctx, (on) =>
     findProgramBy(
       on,
-      sql`(select program_id from payments where provider = ${provider}
-        and (provider_transaction_id = ${transaction_id} or subscription_id = ${subscription_id}) limit 1)`,
+      sql`(select g.id from programs g cross join payments p on p.program_id = g.id and p.provider = ${provider}
+          and p.provider_transaction_id = ${transaction_id}
+        union all
+        select g.id from programs g cross join payments p on p.program_id = g.id
+          and p.subscription_id = ${subscription_id} and +p.provider = ${provider}
+        limit 1)`,
     ),
   );
   const found = said.find(({ answer }) => answer !== null);

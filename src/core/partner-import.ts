@@ -215,7 +215,7 @@ function completePartners(ctx: ProgramCtx, rows: readonly (Partner & { before: s
   const given = rows.map(({ metadata: _, ...row }) => row);
   const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
   return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j
-    where partners.id = j.value ->> 'id' and partners.program_id = ${ctx.program.id}
+    where partners.id = j.value ->> 'id' and +partners.program_id = ${ctx.program.id}
       and partners.updated_at = j.value ->> 'before'`);
 }
 

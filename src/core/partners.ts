@@ -163,9 +163,14 @@ async function changePartner(
 ): Promise<Partner> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
   const { partner, activated } = await untilWon(async () => {
-    const [[before], ownSlugs] = await ctx.read(
+    const [[before], holders] = await ctx.read(
       ctx.db.select().from(partners).where(owned(ctx, id)),
-      ctx.db.select({ slug_key: partnerSlugs.slug_key }).from(partnerSlugs).where(eq(partnerSlugs.partner_id, id)),
+      ctx.db
+        .select({ partner_id: partnerSlugs.partner_id })
+        .from(partnerSlugs)
+        .where(
+          and(sql`${partnerSlugs.program_id} = ${ctx.programId}`, eq(partnerSlugs.slug_key, slugKey(patch.slug ?? ""))),
+        ),
     );
     if (!before) throw notFound("partner");
     if (Object.keys(given).length === 0) return { partner: before, activated: false };
@@ -180,7 +185,7 @@ async function changePartner(
         expect: 1,
       },
     ];
-    if (!ownSlugs.some(({ slug_key }) => slug_key === slugKey(after.slug))) {
+    if (patch.slug !== undefined && !holders.some(({ partner_id }) => partner_id === id)) {
       writes.push({ statement: claimSlug(ctx, after) });
     }
     const turnsActive = after.status === "active" && before.status !== "active";

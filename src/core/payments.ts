@@ -7,7 +7,7 @@ import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settle, type Commission, type Payment } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
 
 export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;
@@ -26,7 +26,7 @@ export interface PaymentWithRows {
 /** The program's payments with what became of each, newest first. */
 export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Promise<Page<Payment>> {
   const conditions = and(
-    sql`${payments.program_id} = ${ctx.programId}`,
+    filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
     filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
     filter.provider ? eq(payments.provider, filter.provider) : undefined,
     filter.partner_id ? eq(payments.partner_id, filter.partner_id) : undefined,
@@ -59,7 +59,7 @@ export async function getPayment(ctx: ProgramCtx, id: string): Promise<PaymentWi
     ctx.db
       .select()
       .from(commissions)
-      .where(and(eq(commissions.payment_id, id), sql`${commissions.program_id} = ${ctx.programId}`))
+      .where(and(eq(commissions.payment_id, id), alsoOfProgram(ctx, commissions.program_id)))
       .orderBy(commissions.id),
   );
   if (!payment) throw notFound("payment");

@@ -8,7 +8,7 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
 import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
@@ -32,7 +32,7 @@ const MAX_COMMISSIONS = 1_000;
 /** The program's payouts, newest first. */
 export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<Page<Payout>> {
   const conditions = and(
-    sql`${payouts.program_id} = ${ctx.programId}`,
+    filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
     filter.status ? eq(payouts.status, filter.status) : undefined,
     filter.partner_id ? eq(payouts.partner_id, filter.partner_id) : undefined,
     filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
@@ -61,7 +61,7 @@ export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWith
     ctx.db
       .select()
       .from(commissions)
-      .where(and(eq(commissions.payout_id, id), sql`${commissions.program_id} = ${ctx.programId}`))
+      .where(and(eq(commissions.payout_id, id), alsoOfProgram(ctx, commissions.program_id)))
       .orderBy(desc(commissions.id))
       .limit(MAX_COMMISSIONS),
   );

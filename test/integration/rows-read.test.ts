@@ -1,0 +1,112 @@
+/**
+ * What an operation costs does not grow with its program, nor with the others of the deployment: D1 bills the rows that
+ * are read, and its planner knows nothing of the sizes of tables. Every operation is measured in a small deployment and
+ * in the same one grown; what it is about is made for it anew and is as large both times.
+ */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { app } from "../../src/app.ts";
+import { newId } from "../../src/lib/id.ts";
+import { repeatStory, run } from "../support/grown-program.ts";
+import { playOutside } from "../support/payouts.ts";
+import { makeProgram } from "../support/program.ts";
+import { BACKGROUND, GROWING } from "../support/rows-background.ts";
+import { ROUTES } from "../support/rows-routes.ts";
+import { meter, newSubject, openWorld, type Operation, type Subject, type World } from "../support/rows-world.ts";
+import { pageAddress, pageRoutes } from "../support/stocked.ts";
+
+/** How many times a program has lived its story; the small one has more than a page of everything. */
+const SMALL = 25;
+const GROWN = 125;
+/** Other programs that a deployment has grown by, the first of which has lived as many stories. */
+const OTHERS = 60;
+/** What an operation may read more by chance, such as the up to 20 deliveries of a lane that is counted. */
+const SLACK = 30;
+/** What is longer than any page, small or grown. */
+const HISTORY = { small: 120, grown: 320 };
+
+const now = Date.now();
+
+/** Every page of the dashboard and the portal. */
+function pages(): Record<string, Operation> {
+  const routes = pageRoutes("dashboard", "portal").filter(({ method }) => method === "GET");
+  const shown = routes.map(({ path }) => [`GET ${path}`, async (subject: Subject) => showPage(subject, path)] as const);
+  return Object.fromEntries(shown.filter(([name]) => !(name in GROWING)));
+}
+
+async function showPage(subject: Subject, path: string): Promise<void> {
+  const { partner, flow, endpoint, delivery, commissions, payment, payouts, event } = subject;
+  const ids = {
+    ...{ partners: partner.id, flows: flow, webhooks: endpoint, deliveries: delivery, payments: payment },
+    ...{ commissions: commissions[0]!, payouts: payouts[0]!, events: event, secrets: "provider_a_webhook_secret" },
+  };
+  const visitor = path.startsWith("/portal") ? subject.portal : subject.owner;
+  const { status } = await visitor.get(pageAddress(path, ids));
+  expect([path, status]).toEqual([path, 200]);
+}
+
+/** Those that change something have subjects of their own. */
+const GROUPS: Record<string, Operation>[] = [
+  ROUTES,
+  BACKGROUND,
+  pages(),
+  Object.fromEntries(Object.entries(GROWING).map(([name, growing]) => [name, growing.run])),
+];
+
+type Measured = Map<string, ReturnType<typeof meter.taken>>;
+
+async function measure(world: World, history: number): Promise<Measured> {
+  const measured: Measured = new Map();
+  playOutside(world.vendor);
+  for (const group of GROUPS) {
+    const subject = await newSubject(world, history);
+    for (const [name, operation] of Object.entries(group)) {
+      meter.taken();
+      await operation(subject);
+      measured.set(name, meter.taken());
+    }
+  }
+  return measured;
+}
+
+async function grow(world: World): Promise<void> {
+  await repeatStory(world.story, SMALL, GROWN);
+  const neighbour = await openWorld();
+  await repeatStory(neighbour.story, 0, GROWN);
+  for (let i = 1; i < OTHERS; i++) {
+    const { id } = await makeProgram();
+    await run(
+      `insert into webhook_endpoints (id, program_id, url, secret, events, active, created_at, updated_at)
+      select ?, ?, 'https://others.example.com', secret, '["*"]', 1, '', '' from webhook_endpoints limit 1`,
+      ...[newId("endpoint", now), id],
+    );
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("the rows that an operation reads", () => {
+  it("are as many in a program and a deployment that have grown", { timeout: 60_000 }, async () => {
+    const world = await openWorld();
+    await repeatStory(world.story, 0, SMALL);
+    const small = await measure(world, HISTORY.small);
+    await grow(world);
+    const grown = await measure(world, HISTORY.grown);
+    const tooMany = [...grown].flatMap(([name, { rows, most }]) => {
+      const before = small.get(name)!.rows;
+      const { story = 0, delivery = 0, program = 0 } = GROWING[name] ?? {};
+      const more = story * (GROWN - SMALL) + delivery * (HISTORY.grown - HISTORY.small) + program * OTHERS;
+      return rows - before <= SLACK + more ? [] : [{ name, before, rows, most }];
+    });
+    expect(tooMany).toEqual([]);
+  });
+
+  it("are measured for every route", () => {
+    const measured = new Set(GROUPS.flatMap((group) => Object.keys(group).map((name) => name.split(",")[0])));
+    const routes = app.routes.filter(({ method, path }) => method !== "ALL" && /^\/(api\/v1|admin)\//.test(path));
+    const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !measured.has(route));
+    expect(missing).toEqual([]);
+    expect(routes.length).toBeGreaterThan(40);
+  });
+});

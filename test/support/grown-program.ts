@@ -1,0 +1,108 @@
+/** Programs of any size, made of copies of a story that the service itself has written. */
+import { env } from "cloudflare:workers";
+import { sendA, sendB } from "./ledger.ts";
+import { makeEndpoint } from "./outbound.ts";
+import { makeCommissions } from "./payouts.ts";
+import { makePartner, type TestProgram } from "./program.ts";
+import * as a from "./provider-a.ts";
+import * as b from "./provider-b.ts";
+import { uniqueId } from "./vendor.ts";
+
+type Row = Record<string, unknown>;
+
+/** All that a partner and its customers leave behind, by table. */
+export type Story = [table: string, rows: Row[]][];
+
+/** Parts before what refers to them. */
+const TABLES = [
+  ...["partners", "partner_slugs", "payments", "payouts", "commissions", "provider_events", "facts", "fact_subjects"],
+  ...["events", "messages", "deliveries", "click_counts"],
+];
+
+/** What stands in the texts of a story wherever a copy has its own. */
+const NAME = "grownstory";
+
+/** Ids of the service that are the story's own, ids of the vendors, and what people are called. */
+const OWN = new RegExp(
+  `((?:par|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
+  "g",
+);
+
+/** Lives one story in a program: every outcome, status and state of a delivery is in it. */
+export async function liveStory(program: TestProgram): Promise<Story> {
+  await makeEndpoint(program, "https://everything.example.com/hook");
+  const resting = await makeEndpoint(program, "https://resting.example.com/hook");
+  await program.api("PATCH", `/api/v1/webhooks/${resting.id}`, { active: false });
+  const partner = await makePartner(program, { slug: NAME, email: `${NAME}@partners.example`, first_name: NAME });
+  const ref = partner.slug;
+  const email = `${NAME}@customers.example`;
+  const payment_intent = uniqueId("pi_");
+  await sendA(program, a.sessionCompleted({ ref, email, payment_intent, customer: uniqueId("cus_") }));
+  await sendA(program, a.chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
+  const bought = { customer: uniqueId("cus_"), subscription: uniqueId("sub_"), email };
+  await sendA(program, a.invoicePaid({ ref, ...bought }));
+  await sendA(program, a.invoicePaid({ ...bought }));
+  await sendA(program, a.sessionCompleted({ ref: null, email, customer: uniqueId("cus_") }));
+  const subscription = uniqueId("sub_");
+  await sendB(program, b.transactionCompleted({ program: program.id, ref, subscription, customer: uniqueId("ctm_") }));
+  await sendB(program, b.subscriptionCanceled({ program: program.id, id: subscription }));
+  const statuses = ["approved", "approved", "rejected", "pending"] as const;
+  await makeCommissions(
+    program,
+    partner.id,
+    statuses.map((status) => ({ status })),
+  );
+  const payouts = async (how: string) => {
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    const { data } = (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts?status=pending")).body;
+    if (how !== "left") await program.api("POST", `/api/v1/payouts/${data[0]?.id}/${how}`);
+  };
+  await payouts("mark-paid");
+  await makeCommissions(program, partner.id, [{}]);
+  await payouts("left");
+  await makeCommissions(program, partner.id, [{}]);
+  await run(
+    `update deliveries set status = iif(rowid % 5 = 0, 'failed', 'succeeded'), next_attempt_at = null,
+    attempt_count = 1, completed_at = created_at where program_id = ?`,
+    program.id,
+  );
+  await run(
+    `insert into click_counts (program_id, partner_id, day, count) values (?, ?, '2026-10-01', 3)`,
+    program.id,
+    partner.id,
+  );
+  const results = await env.DB.batch<Row>(
+    TABLES.map((table) => env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id)),
+  );
+  return TABLES.map((table, i) => [table, results[i]?.results ?? []]);
+}
+
+/** Lives the story again, under other names: copies `from` to `to`, the last one not included. */
+export async function repeatStory(story: Story, from: number, to: number): Promise<void> {
+  for (const [table, rows] of story) {
+    const columns = Object.keys(rows[0] ?? {});
+    const copies = Array.from({ length: to - from }, (_, i) => rows.map((row) => copyOf(row, from + i))).flat();
+    for (let at = 0; at < copies.length; at += 500) {
+      await run(
+        `insert into ${table} (${columns.join(", ")}) select ${columns.map((column) => `value ->> '${column}'`).join(", ")}
+          from json_each(?)`,
+        JSON.stringify(copies.slice(at, at + 500)),
+      );
+    }
+  }
+}
+
+function copyOf(row: Row, nth: number): Row {
+  const digits = String(nth).padStart(4, "0");
+  const text = JSON.stringify(row).replaceAll(OWN, (_, time?: string, rest?: string, vendors?: string) => {
+    if (time !== undefined) return `${time}${digits}${rest}`;
+    return vendors === undefined ? `${NAME}${nth}` : `${vendors}x${nth}`;
+  });
+  return JSON.parse(text) as Row;
+}
+
+export async function run(sql: string, ...values: unknown[]): Promise<void> {
+  await env.DB.prepare(sql)
+    .bind(...values)
+    .run();
+}

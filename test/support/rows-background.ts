@@ -1,0 +1,228 @@
+/** What the service does besides answering its API, and all that reads more rows where there is more, with the reason. */
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { approveDueCommissions } from "../../src/core/auto-approve.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/archive-clicks.ts";
+import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks.ts";
+import { disableGivenUp } from "../../src/core/endpoint-health.ts";
+import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
+import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { forgetOld } from "../../src/core/retention.ts";
+import { requestLink } from "../../src/core/sign-in.ts";
+import { finishUnfinished } from "../../src/core/unfinished.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { newId } from "../../src/lib/id.ts";
+import { DAY, iso, MINUTE } from "../../src/lib/time.ts";
+import { playOutsideWorld } from "./dns.ts";
+import { run } from "./grown-program.ts";
+import { deliveriesOf, openOutbound } from "./outbound.ts";
+import { clientOf } from "./payouts.ts";
+import { bodyOfB, subscriptionCanceled } from "./provider-b.ts";
+import { admin, api, fresh, meter, METERED, meteredContext, send, type Operation, type Subject } from "./rows-world.ts";
+import { followLink, makeVisitor } from "./visitor.ts";
+import { callWith } from "./watched-database.ts";
+
+const now = Date.now();
+/** Before anything was earned, on a day on which payouts are made. */
+const FIRST_OF_MONTH = Date.parse(`${iso(now - 62 * DAY).slice(0, 7)}-01T00:00:30.000Z`);
+
+const customerFile = ({ partner }: Subject) => `customer_email,code\n${fresh()}@customers.example,${partner.slug}\n`;
+
+/** What nobody waits for, or who has no key. */
+export const BACKGROUND: Record<string, Operation> = {
+  "the domain that a link leads to": async ({ program }) => findProgramDomain(meteredContext().db, program.id),
+  "a flush of clicks": async ({ program, partner }) => {
+    const flush = { object: "weur:rows", epoch: fresh(), from: 0, to: 3, now };
+    const click = { created_at: iso(now), program_id: program.id, landing: "/", referrer: "" };
+    await registerClickObject(METERED, flush);
+    const arrivals = [
+      ...[partner.slug, "nobody"].map((ref) => ({ ...click, id: newId("event", now), ref })),
+      { created_at: iso(now), program_id: program.id, dropped: "bot" as const },
+    ];
+    expect(await flushClicks(METERED, { ...flush, arrivals })).toBe(3);
+    await listClickObjects(METERED);
+  },
+  "deliveries, from the sweep to the record": async ({ program, endpoint, delivery }) => {
+    await run(
+      `update deliveries set status = 'pending', attempt_count = 0, next_attempt_at = ? where id = ?`,
+      ...[iso(now), delivery],
+    );
+    const world = playOutsideWorld({ receivers: { "subject-one.example.com": () => new Response("ok") } });
+    const outbound = openOutbound(world, { now: now + 10 * MINUTE }, openDatabase(meter.binding));
+    expect(await outbound.sweep(program)).toHaveLength(1);
+    await outbound.deliver(delivery);
+    expect((await deliveriesOf(program, endpoint)).find(({ id }) => id === delivery)?.status).toBe("succeeded");
+  },
+  "cron: finish what is unfinished": async ({ program, payment, payment_intent }) => {
+    const long_ago = iso(now - DAY);
+    await run(
+      "update payments set facts_revision = facts_revision + 1, updated_at = ? where id = ?",
+      long_ago,
+      payment,
+    );
+    await run(
+      `update provider_events set audit_event_id = null, received_at = ? where program_id = ? and instr(body, ?)`,
+      ...[long_ago, program.id, payment_intent],
+    );
+    expect(await finishUnfinished(meteredContext(), () => true)).toEqual({ finished: 2, failed: 0 });
+  },
+  "cron: reconcile transfers": async ({ payouts, vendor }) => {
+    await run(
+      `update payouts set status = 'processing', attempt = 1, reconcile_at = ?, attempt_started_at = ?,
+        attempt_params = '{"request":"","key_mark":""}' where id = ?`,
+      ...[iso(now - 1), iso(now - 2), payouts[0]],
+    );
+    expect(await reconcileTransfers(meteredContext(), clientOf(vendor))).toBe(1);
+  },
+  "cron: move clicks into the archive": async ({ program }) => {
+    const then = now - 40 * DAY;
+    await run("insert into click_archive_days (program_id, day) values (?, ?)", program.id, iso(then).slice(0, 10));
+    await run(
+      "insert into events (program_id, id, type, payload, created_at) values (?, ?, 'click', '{}', ?)",
+      ...[program.id, newId("event", then), iso(then)],
+    );
+    expect(await archiveNotedDays(meteredContext(), env.ARCHIVE)).toBe(1);
+  },
+};
+
+/** What reads more where there is more: why, and at most how many rows more for each story, delivery or program. */
+export interface Growing {
+  run: Operation;
+  why: string;
+  story?: number;
+  delivery?: number;
+  program?: number;
+}
+
+const NO_INDEX_OF_ADDRESSES = "an address may be an owner's or a partner's of any program: each is asked";
+const SUMMED = "what is still to be paid is summed by partner";
+const EXPORTED = "the answer is all payouts";
+
+export const GROWING: Record<string, Growing> = {
+  "GET /api/v1/partners, searched": {
+    run: api("GET", "/api/v1/partners?search=nobody"),
+    why: "a text may stand anywhere in a name: all partners are looked at, and counted",
+    story: 2,
+  },
+  "GET /api/v1/commissions, of a time": {
+    run: api("GET", "/api/v1/commissions?from=2026-01-01&to=2026-01-02"),
+    why: "a commission has no index by time, a row written for each; it is looked for and counted",
+    story: 21,
+  },
+  "GET /api/v1/payouts/export.csv": { run: api("GET", "/api/v1/payouts/export.csv"), why: EXPORTED, story: 4 },
+  "GET /dashboard/payouts/export.csv": {
+    run: async ({ owner }) => owner.get("/dashboard/payouts/export.csv"),
+    why: EXPORTED,
+    story: 4,
+  },
+  "POST /api/v1/payouts/generate": {
+    run: api("POST", "/api/v1/payouts/generate", { dry_run: true }),
+    why: SUMMED,
+    story: 9,
+  },
+  "GET /dashboard/payouts/new": {
+    run: async ({ owner }) => owner.get("/dashboard/payouts/new"),
+    why: SUMMED,
+    story: 10,
+  },
+  "GET /dashboard": {
+    run: async ({ owner }) => owner.get("/dashboard"),
+    why: "the payments and commissions of the last days and all that is not paid yet are summed",
+    story: 70,
+  },
+  "POST /api/v1/customers/erase": {
+    run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),
+    why: "an address may stand in everything that was ever stored",
+    story: 45,
+  },
+  "POST /api/v1/imports, customers": {
+    run: api("POST", "/api/v1/imports?kind=customers&product=rewardful&provider=provider_a", customerFile),
+    why: "payments that came meanwhile are looked for in the last 31 days, for they have no index by address",
+    story: 10,
+  },
+  "GET /api/v1/events, clicks": {
+    run: api("GET", "/api/v1/events?type=click"),
+    why: "clicks have no index by type, a row written for each: other events between them are read over",
+    story: 50,
+  },
+  "GET /api/v1/webhooks/:id/deliveries": {
+    run: api("GET", "/api/v1/webhooks/{endpoint}/deliveries"),
+    why: "the deliveries of one endpoint are counted, of 90 days at most",
+    delivery: 1,
+  },
+  "GET /dashboard/webhooks/:id": {
+    run: async ({ owner, endpoint }) => owner.get(`/dashboard/webhooks/${endpoint}`),
+    why: "the deliveries of one endpoint are counted, of 90 days at most",
+    delivery: 1,
+  },
+  "POST /api/v1/webhooks/:id/recover": {
+    run: api("POST", "/api/v1/webhooks/{endpoint}/recover", { since: iso(now - DAY) }),
+    why: "the deliveries of one endpoint since then are looked through for failed ones",
+    delivery: 1,
+  },
+  "an event of a provider that names no program": {
+    run: async () => {
+      const event = subscriptionCanceled({ id: "sub_of_nobody" });
+      const { status } = await callWith(METERED, "/webhooks/provider_b", { method: "POST", body: bodyOfB(event) });
+      expect(status).toBe(404);
+    },
+    why: "the ids of a vendor have no index without a program: each is asked",
+    program: 2,
+  },
+  "a sign-in of an owner, and the choice of accounts": {
+    run: async ({ program }) => {
+      const requested = await requestLink(meteredContext(), program.program.owner_email);
+      const visitor = makeVisitor(send);
+      await followLink(visitor, requested!.link.token);
+      await visitor.get("/switch");
+    },
+    why: NO_INDEX_OF_ADDRESSES,
+    program: 6.5,
+  },
+  "a sign-in of a partner": {
+    run: async ({ partner }) => {
+      const requested = await requestLink(meteredContext(), partner.email);
+      await followLink(makeVisitor(send), requested!.link.token);
+    },
+    why: NO_INDEX_OF_ADDRESSES,
+    program: 4.5,
+  },
+  "POST /admin/sign-in-links": {
+    run: admin("POST", "/admin/sign-in-links", ({ program }) => ({ email: program.program.owner_email })),
+    why: NO_INDEX_OF_ADDRESSES,
+    program: 2.5,
+  },
+  "GET /admin/programs": { run: admin("GET", "/admin/programs?per_page=5"), why: "programs are counted", program: 1.2 },
+  "POST /admin/secrets/reseal": {
+    run: admin("POST", "/admin/secrets/reseal"),
+    why: "every sealed value of the deployment is looked at",
+    program: 20,
+  },
+  "cron: disable failing endpoints": {
+    run: async () => disableGivenUp(meteredContext()),
+    why: "once a day each endpoint is looked at",
+    program: 1.2,
+  },
+  "cron: forget what is past its time": {
+    run: async () => forgetOld(meteredContext()),
+    why: "once a day each endpoint, session and sign-in link is looked at",
+    program: 2,
+  },
+  "cron: approve due commissions": {
+    run: async () => approveDueCommissions(meteredContext()),
+    why: "once a day each pending commission is looked at, of programs where they approve themselves",
+    story: 12,
+    program: 2,
+  },
+  "cron: note clicks beyond their retention": {
+    run: async () => noteArchivableDays(meteredContext(), 30),
+    why: "once a day each program and each of its days with clicks is looked at",
+    program: 2.2,
+  },
+  "cron: the past month's payouts": {
+    run: async () => generateMonthlyPayouts(meteredContext(FIRST_OF_MONTH)),
+    why: "on the first of a month each program is looked at, and there each payable commission of that day",
+    story: 4,
+    program: 4,
+  },
+};

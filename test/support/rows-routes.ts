@@ -1,0 +1,100 @@
+/** The routes of the API and of the operator that read no more rows where there is more. */
+import { DAY, iso } from "../../src/lib/time.ts";
+import { makeProgram } from "./program.ts";
+import { admin, api, fresh, type Operation, type Subject } from "./rows-world.ts";
+
+const now = Date.now();
+const RECENT = `from=${iso(now - 7 * DAY).slice(0, 10)}&to=${iso(now).slice(0, 10)}`;
+
+const partnerFile = ({ partner }: Subject) => {
+  const name = fresh();
+  return `email,token,paypal_email\n${name}@old.example,${name},\n${partner.email},${name}-too,p@pay.example\n`;
+};
+
+/** By route; what stands after a comma is another way to call it. */
+export const ROUTES: Record<string, Operation> = {
+  "GET /api/v1/programs/me": api("GET", "/api/v1/programs/me"),
+  "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),
+  "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
+
+  "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
+  "GET /api/v1/partners": api("GET", "/api/v1/partners"),
+  "GET /api/v1/partners, of a status": api("GET", "/api/v1/partners?status=active"),
+  "GET /api/v1/partners/:id": api("GET", "/api/v1/partners/{partner}"),
+  "PATCH /api/v1/partners/:id": api("PATCH", "/api/v1/partners/{partner}", () => ({ first_name: fresh() })),
+  "PATCH /api/v1/partners/:id, its slug": api("PATCH", "/api/v1/partners/{partner}", () => ({ slug: fresh() })),
+  "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
+  "PATCH /api/v1/partners/:id, active again": api("PATCH", "/api/v1/partners/{partner}", { status: "active" }),
+  "POST /api/v1/partners/:id/provider-a-account": api("POST", "/api/v1/partners/{partner}/provider-a-account"),
+  "POST /api/v1/imports, partners": api("POST", "/api/v1/imports?kind=partners&product=rewardful", partnerFile),
+
+  "POST /api/v1/flows": api("POST", "/api/v1/flows", { name: "Flat", action_type: "flat", action_value: 5 }),
+  "POST /api/v1/flows/simulate": api("POST", "/api/v1/flows/simulate", ({ flow }) => ({ flow_id: flow, last: 10 })),
+  "GET /api/v1/flows": api("GET", "/api/v1/flows"),
+  "GET /api/v1/flows/:id": api("GET", "/api/v1/flows/{flow}"),
+  "PATCH /api/v1/flows/:id": api("PATCH", "/api/v1/flows/{flow}", { priority: 2 }),
+  "DELETE /api/v1/flows/:id": api("DELETE", "/api/v1/flows/{flow}"),
+
+  "GET /api/v1/payments": api("GET", "/api/v1/payments"),
+  "GET /api/v1/payments, of an outcome": api("GET", "/api/v1/payments?outcome=no_ref"),
+  "GET /api/v1/payments, of a partner": api("GET", "/api/v1/payments?partner_id={partner}"),
+  "GET /api/v1/payments, of both": api("GET", "/api/v1/payments?partner_id={partner}&outcome=commission"),
+  "GET /api/v1/payments, of a partner and a time": api("GET", `/api/v1/payments?partner_id={partner}&${RECENT}`),
+  "GET /api/v1/payments/:id": api("GET", "/api/v1/payments/{payment}"),
+  "POST /api/v1/payments/:id/reprocess": api("POST", "/api/v1/payments/{payment}/reprocess"),
+
+  "GET /api/v1/commissions": api("GET", "/api/v1/commissions"),
+  "GET /api/v1/commissions, of a status": api("GET", "/api/v1/commissions?status=pending"),
+  "GET /api/v1/commissions, of a partner": api("GET", "/api/v1/commissions?partner_id={partner}"),
+  "GET /api/v1/commissions, of both": api("GET", "/api/v1/commissions?partner_id={partner}&status=pending"),
+  "GET /api/v1/commissions, of a payout": api("GET", "/api/v1/commissions?payout_id={payouts.0}"),
+  "GET /api/v1/commissions, of a paid payout": api("GET", "/api/v1/commissions?payout_id={payouts.1}&status=approved"),
+  "POST /api/v1/commissions": api("POST", "/api/v1/commissions", ({ partner }) => ({
+    partner_id: partner.id,
+    amount_cents: 5,
+    note: "a bonus",
+  })),
+  "POST /api/v1/commissions/bulk": api("POST", "/api/v1/commissions/bulk", ({ commissions }) => ({
+    ids: commissions,
+    status: "approved",
+  })),
+  "GET /api/v1/commissions/:id": api("GET", "/api/v1/commissions/{commissions.0}"),
+  "PATCH /api/v1/commissions/:id": api("PATCH", "/api/v1/commissions/{commissions.0}", { status: "rejected" }),
+
+  "GET /api/v1/payouts": api("GET", "/api/v1/payouts"),
+  "GET /api/v1/payouts, of a status": api("GET", "/api/v1/payouts?status=paid"),
+  "GET /api/v1/payouts, of a partner": api("GET", "/api/v1/payouts?partner_id={partner}"),
+  "GET /api/v1/payouts, of both": api("GET", "/api/v1/payouts?partner_id={partner}&status=paid"),
+  "GET /api/v1/payouts/:id": api("GET", "/api/v1/payouts/{payouts.0}"),
+  "POST /api/v1/payouts/:id/pay": api("POST", "/api/v1/payouts/{payouts.0}/pay"),
+  "POST /api/v1/payouts/:id/mark-paid": api("POST", "/api/v1/payouts/{payouts.1}/mark-paid"),
+  "POST /api/v1/payouts/:id/cancel": api("POST", "/api/v1/payouts/{payouts.2}/cancel"),
+
+  "GET /api/v1/clicks/summary": api("GET", `/api/v1/clicks/summary?${RECENT}`),
+  "GET /api/v1/clicks/summary, of a partner": api("GET", `/api/v1/clicks/summary?${RECENT}&partner_id={partner}`),
+  "GET /api/v1/events": api("GET", "/api/v1/events"),
+  "GET /api/v1/events, of a type": api("GET", "/api/v1/events?type=commission.created"),
+  "GET /api/v1/events, of a time": api("GET", `/api/v1/events?${RECENT}`),
+  "GET /api/v1/events/:id": api("GET", "/api/v1/events/{event}"),
+
+  "POST /api/v1/webhooks": api("POST", "/api/v1/webhooks", {
+    url: "https://subject-two.example.com/",
+    events: ["payout.paid"],
+  }),
+  "GET /api/v1/webhooks": api("GET", "/api/v1/webhooks"),
+  "GET /api/v1/webhooks/:id": api("GET", "/api/v1/webhooks/{endpoint}"),
+  "PATCH /api/v1/webhooks/:id": api("PATCH", "/api/v1/webhooks/{endpoint}", () => ({ description: fresh() })),
+  "POST /api/v1/webhooks/:id/rotate-secret": api("POST", "/api/v1/webhooks/{endpoint}/rotate-secret"),
+  "POST /api/v1/webhooks/:id/test": api("POST", "/api/v1/webhooks/{endpoint}/test"),
+  "POST /api/v1/webhooks/:id/deliveries/:delivery_id/redeliver": api(
+    "POST",
+    "/api/v1/webhooks/{endpoint}/deliveries/{delivery}/redeliver",
+  ),
+  "DELETE /api/v1/webhooks/:id": api("DELETE", "/api/v1/webhooks/{endpoint}"),
+
+  "POST /admin/programs": admin("POST", "/admin/programs", () => ({ name: "N", owner_email: `${fresh()}@o.example` })),
+  "POST /admin/programs/:id/api-key": async (subject) => {
+    const { id } = await makeProgram();
+    await admin("POST", `/admin/programs/${id}/api-key`)(subject);
+  },
+};

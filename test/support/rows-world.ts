@@ -1,0 +1,179 @@
+/** A deployment that can be measured, grown and measured again; each measurement has subjects of its own. */
+import { env } from "cloudflare:workers";
+import { createOwnerLink, requestLink } from "../../src/core/sign-in.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { newId } from "../../src/lib/id.ts";
+import { iso } from "../../src/lib/time.ts";
+import { liveStory, run, type Story } from "./grown-program.ts";
+import { sendA } from "./ledger.ts";
+import { meterDatabase } from "./metered-database.ts";
+import { deliveriesOf } from "./outbound.ts";
+import { API_KEY_A, makeCommissions } from "./payouts.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { sessionCompleted } from "./provider-a.ts";
+import { openVendor } from "./provider-a-api.ts";
+import { uniqueId } from "./vendor.ts";
+import { followLink, makeVisitor, type Visitor } from "./visitor.ts";
+import { callWith } from "./watched-database.ts";
+
+export const meter = meterDatabase(env.DB);
+export const METERED = { DB: meter.binding };
+
+/** A context outside any request, on the meter. */
+export const meteredContext = (now?: number) => ({ ...testContext(now), db: openDatabase(meter.binding) });
+
+export const send = async (path: string, init: RequestInit) => callWith<string>(METERED, path, init);
+
+export interface World {
+  program: TestProgram;
+  story: Story;
+  owner: Visitor;
+  /** The payment provider, for payouts. */
+  vendor: ReturnType<typeof openVendor>;
+}
+
+/** What operations are about: made anew for each measurement, so that it does not grow with the rest. */
+export interface Subject extends World {
+  partner: { id: string; slug: string; email: string };
+  portal: Visitor;
+  /** The partner's, both pending. */
+  commissions: string[];
+  /** The partner's, pending at provider A, of two commissions each. */
+  payouts: string[];
+  payment: string;
+  payment_intent: string;
+  customer_email: string;
+  flow: string;
+  /** Which has a history as long as the world is large. */
+  endpoint: string;
+  /** Of that endpoint: failed. */
+  delivery: string;
+  event: string;
+}
+
+export type Operation = (subject: Subject) => Promise<unknown>;
+
+/** The addresses of endpoints that subjects have. */
+const MADE = "https://subject-*";
+
+let made = 0;
+
+/** A name that nobody has. */
+export function fresh(): string {
+  return `new${(made += 1)}`;
+}
+
+/** A program that has lived its story, with its owner signed in. */
+export async function openWorld(): Promise<World> {
+  const { sealer } = testContext();
+  const program = await makeProgram({
+    api_key_last_used_at: iso(Date.now()),
+    provider_a_api_key: await sealer.seal(API_KEY_A),
+    auto_approve_days: 30,
+  });
+  const story = await liveStory(program);
+  const owner = makeVisitor(send);
+  await followLink(owner, (await createOwnerLink(testContext(), program.program.owner_email)).token);
+  return { program, story, owner, vendor: openVendor({ keys: [API_KEY_A] }) };
+}
+
+/** `size`: how many deliveries the endpoint has behind it. */
+export async function newSubject(world: World, size: number): Promise<Subject> {
+  const { program, vendor } = world;
+  const now = Date.now();
+  const name = fresh();
+  // Those of the subjects before it.
+  await run(
+    "update webhook_endpoints set deleted_at = created_at where program_id = ? and url glob ?",
+    program.id,
+    MADE,
+  );
+  await run("delete from flows where program_id = ?", program.id);
+  const partner = await makePartner(program, { slug: name, email: `${name}@partners.example` });
+  const account = `acct_${name}`;
+  vendor.accounts.set(account, { state: "active", email: "", body: {} });
+  await run(
+    "update partners set payout_method = 'provider_a', provider_a_account_id = ? where id = ?",
+    account,
+    partner.id,
+  );
+  const payment_intent = uniqueId("pi_");
+  const customer_email = `${name}@customers.example`;
+  await sendA(program, sessionCompleted({ ref: name, email: customer_email, payment_intent }));
+  const payouts = Array.from({ length: 3 }, () => newId("payout", now));
+  for (const id of payouts) {
+    await run(
+      `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, period_end, due_at,
+        commission_count, attempt, created_at, updated_at)
+      values (?1, ?2, ?3, 2000, 'USD', 'pending', 'provider_a', ?4, ?4, 2, 0, ?4, ?4)`,
+      ...[id, program.id, partner.id, iso(now)],
+    );
+    await makeCommissions(program, partner.id, [{ payout_id: id }, { payout_id: id }]);
+  }
+  const commissions = await makeCommissions(program, partner.id, [{ status: "pending" }, { status: "pending" }]);
+  const create = async (path: string, body: unknown) =>
+    (await program.api<{ id: string }>("POST", `/api/v1${path}`, body)).body.id;
+  const flow = await create("/flows", { name, action_type: "flat", action_value: 5 });
+  const url = "https://subject-one.example.com/hook";
+  const endpoint = await create("/webhooks", { url, events: ["partner.updated"] });
+  await run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
+    insert into deliveries (id, program_id, endpoint_id, event_id, event, status, attempt_count, created_at, completed_at)
+    select substr(?2, 1, 24) || printf('%06d', i), ?3, ?4, substr(?5, 1, 24) || printf('%06d', i), 'partner.updated',
+      'succeeded', 1, ?6, ?6 from n`,
+    ...[size, newId("delivery", now), program.id, endpoint, newId("event", now), iso(now)],
+  );
+  await program.api("PATCH", `/api/v1/partners/${partner.id}`, { last_name: name });
+  await run("update deliveries set status = 'succeeded', next_attempt_at = null where status = 'pending'");
+  const delivery = (await deliveriesOf(program, endpoint)).at(-1)!.id;
+  await run("update deliveries set status = 'failed' where id = ?", delivery);
+  const portal = makeVisitor(send);
+  await followLink(portal, (await requestLink(testContext(), partner.email))!.link.token);
+  return {
+    ...world,
+    ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery },
+    commissions: commissions.map(({ id }) => id),
+    payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
+    event: await idOf("select max(id) as id from events where program_id = ?", program.id),
+  };
+}
+
+async function idOf(sql: string, value: string): Promise<string> {
+  const row = await env.DB.prepare(sql).bind(value).first<{ id: string }>();
+  return row!.id;
+}
+
+type Body = string | Record<string, unknown>;
+
+/** The API call of a route, answered well; `{partner}`, `{payouts.1}` stand for the subject's ids. */
+export function api(method: string, path: string, body?: Body | ((subject: Subject) => Body)): Operation {
+  return async (subject) => {
+    const address = path.replaceAll(/\{(\w+)(?:\.(\d))?\}/g, (_, name: keyof Subject, nth?: string) => {
+      const value = subject[name];
+      if (Array.isArray(value)) return (value as string[])[Number(nth)]!;
+      return typeof value === "string" ? value : (value as { id: string }).id;
+    });
+    const given = typeof body === "function" ? body(subject) : body;
+    await answered(method, address, `Bearer ${subject.program.api_key}`, given);
+  };
+}
+
+/** An operator's call, answered well. */
+export function admin(method: string, path: string, body?: (subject: Subject) => Body): Operation {
+  return async (subject) => answered(method, path, "Bearer test-admin-token", body?.(subject));
+}
+
+/** A text is a CSV file, all else JSON. */
+async function answered(method: string, path: string, authorization: string, body?: Body): Promise<void> {
+  const isFile = typeof body === "string";
+  const { status, body: reply } = await callWith(METERED, path, {
+    method,
+    headers: {
+      authorization,
+      "content-type": isFile ? "text/csv" : "application/json",
+      ...(method === "GET" ? {} : { "Idempotency-Key": fresh() }),
+    },
+    ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
+  });
+  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(reply)}`);
+}

@@ -245,6 +245,10 @@ export const commissions = sqliteTable(
   (t) => [
     index("commissions_list").on(t.program_id, t.id),
     index("commissions_status").on(t.program_id, t.status, t.id),
+    // What the owner is to review: few, so almost nothing is written for it.
+    index("commissions_flagged")
+      .on(t.program_id, t.id)
+      .where(sql`flagged = 1`),
     index("commissions_partner").on(t.partner_id, t.id),
     index("commissions_payment").on(t.payment_id),
     index("commissions_payout")

@@ -109,6 +109,11 @@ export const GROWING: Record<string, Growing> = {
     why: "a commission has no index by time, a row written for each; it is looked for and counted",
     story: 21,
   },
+  "GET /api/v1/commissions, to review": {
+    run: api("GET", "/api/v1/commissions?status=pending&flagged=true"),
+    why: "the flagged ones are counted, one in each story",
+    story: 1,
+  },
   "GET /api/v1/payouts/export.csv": { run: api("GET", "/api/v1/payouts/export.csv"), why: EXPORTED, story: 4 },
   "GET /dashboard/payouts/export.csv": {
     run: async ({ owner }) => owner.get("/dashboard/payouts/export.csv"),

@@ -1,0 +1,1 @@
+CREATE INDEX `commissions_flagged` ON `commissions` (`program_id`,`id`) WHERE flagged = 1;

@@ -157,11 +157,11 @@ async function readIdentities(ctx: Ctx, email: string): Promise<Identity[]> {
       .from(programs)
       .where(sql`lower(${programs.owner_email}) = ${email}`)
       .orderBy(desc(programs.id)),
-    // The cross join asks the index of addresses once per program; the address alone has none.
+    // From the address to its programs, in this order: left to itself the database might begin with all programs.
     ctx.db.all<{ partner_id: string; program_id: string; program_name: string }>(sql`
       select p.id as partner_id, g.id as program_id, g.name as program_name
-      from ${programs} g cross join ${partners} p on p.program_id = g.id and lower(p.email) = ${email}
-      where p.status <> 'deactivated' order by p.id desc`),
+      from ${partners} p cross join ${programs} g on g.id = p.program_id
+      where lower(p.email) = ${email} and p.status <> 'deactivated' order by p.id desc`),
   ]);
   return [
     ...owned.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),

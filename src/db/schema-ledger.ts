@@ -8,37 +8,42 @@ import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 
-export const programs = sqliteTable("programs", {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  owner_email: text().notNull(),
-  domain: text(),
-  currency: text().notNull().default("USD"),
-  default_commission_pct: real().notNull().default(20),
-  payout_term: text().notNull().default("NET-15"),
-  min_payout_cents: integer().notNull().default(0),
-  cookie_days: integer().notNull().default(60),
-  attribution: text().$type<"last" | "first">().notNull().default("last"),
-  auto_approve_days: integer(),
-  /** Which database holds the program's rows (`db/client.ts`). */
-  shard: integer().notNull().default(0),
-  api_key_hash: text().notNull().unique(),
-  api_key_last4: text().notNull(),
-  api_key_created_at: text().notNull(),
-  api_key_last_used_at: text(),
-  /** Sealed (`lib/seal.ts`): `<key id>.<iv>.<ciphertext>`. The previous one stays valid until its `_until`. */
-  provider_a_webhook_secret: text(),
-  provider_a_webhook_secret_previous: text(),
-  provider_a_webhook_secret_previous_until: text(),
-  provider_b_webhook_secret: text(),
-  provider_b_webhook_secret_previous: text(),
-  provider_b_webhook_secret_previous_until: text(),
-  provider_a_api_key: text(),
-  provider_a_last_event_at: text(),
-  provider_b_last_event_at: text(),
-  created_at: text().notNull(),
-  updated_at: text().notNull(),
-});
+export const programs = sqliteTable(
+  "programs",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    owner_email: text().notNull(),
+    domain: text(),
+    currency: text().notNull().default("USD"),
+    default_commission_pct: real().notNull().default(20),
+    payout_term: text().notNull().default("NET-15"),
+    min_payout_cents: integer().notNull().default(0),
+    cookie_days: integer().notNull().default(60),
+    attribution: text().$type<"last" | "first">().notNull().default("last"),
+    auto_approve_days: integer(),
+    /** Which database holds the program's rows (`db/client.ts`). */
+    shard: integer().notNull().default(0),
+    api_key_hash: text().notNull().unique(),
+    api_key_last4: text().notNull(),
+    api_key_created_at: text().notNull(),
+    api_key_last_used_at: text(),
+    /** Sealed (`lib/seal.ts`): `<key id>.<iv>.<ciphertext>`. The previous one stays valid until its `_until`. */
+    provider_a_webhook_secret: text(),
+    provider_a_webhook_secret_previous: text(),
+    provider_a_webhook_secret_previous_until: text(),
+    provider_b_webhook_secret: text(),
+    provider_b_webhook_secret_previous: text(),
+    provider_b_webhook_secret_previous_until: text(),
+    provider_a_api_key: text(),
+    provider_a_last_event_at: text(),
+    provider_b_last_event_at: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  // By which people sign in, whatever the number of programs.
+  (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
+);
 
 export const partners = sqliteTable(
   "partners",
@@ -66,6 +71,7 @@ export const partners = sqliteTable(
     index("partners_list").on(t.program_id, t.id),
     index("partners_status").on(t.program_id, t.status, t.id),
     uniqueIndex("partners_email").on(t.program_id, sql`lower(${t.email})`),
+    index("partners_address").on(sql`lower(${t.email})`),
   ],
 );
 

@@ -92,6 +92,9 @@ export const ROUTES: Record<string, Operation> = {
   ),
   "DELETE /api/v1/webhooks/:id": api("DELETE", "/api/v1/webhooks/{endpoint}"),
 
+  "POST /admin/sign-in-links": admin("POST", "/admin/sign-in-links", ({ program }) => ({
+    email: program.program.owner_email,
+  })),
   "POST /admin/programs": admin("POST", "/admin/programs", () => ({ name: "N", owner_email: `${fresh()}@o.example` })),
   "POST /admin/programs/:id/api-key": async (subject) => {
     const { id } = await makeProgram();

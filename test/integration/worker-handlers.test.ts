@@ -129,7 +129,7 @@ describe("the cron handler", () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const { binding, roundTrips } = watchDatabase(env.DB, {
       before: (statements) => {
-        if (statements.some((text) => text.includes("with lanes"))) throw new Error("no database for this");
+        if (statements.some((text) => text.includes("lanes as"))) throw new Error("no database for this");
       },
     });
     await fire("* * * * *", { DB: binding });

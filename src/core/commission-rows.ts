@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { eventIds, type SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import { alsoOfProgram } from "./tenant.ts";
 
 /**
  * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionOccurrence`
@@ -17,7 +18,7 @@ export function updatedCommissions(ctx: ProgramCtx, which: SQL, isSent: boolean)
           'payout_id', c.payout_id) as payload,
         json_object('id', c.id, 'partner_id', c.partner_id, 'amount', c.amount_cents, 'revenue', c.txn_amount_cents,
           'status', c.status, 'currency', c.currency) as data
-      from commissions c where +c.program_id = ${ctx.program.id} and ${which}`,
+      from commissions c where ${alsoOfProgram(ctx, sql`c.program_id`)} and ${which}`,
   };
 }
 

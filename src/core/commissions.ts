@@ -11,9 +11,10 @@ import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { commissionOccurrence } from "./ledger-rows.ts";
 import type { Commission } from "./ledger.ts";
-import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
+import { alsoOfProgram } from "./tenant.ts";
 
 export interface CommissionFilter extends PageRequest {
   status?: CommissionStatus | undefined;
@@ -239,7 +240,7 @@ function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: Commi
         approved_at = j.value ->> 'approved_at', rejected_reason = j.value ->> 'rejected_reason',
         updated_at = j.value ->> 'updated_at'
       from json_each(${JSON.stringify(rows)}) j
-      where commissions.id = j.value ->> 'id' and +commissions.program_id = ${ctx.program.id}
+      where commissions.id = j.value ->> 'id' and ${alsoOfProgram(ctx, commissions.program_id)}
         and commissions.updated_at = j.value ->> 'was' and commissions.payout_id is null`),
     expect: rows.length,
   };

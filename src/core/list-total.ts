@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { listCounts } from "../db/schema.ts";
 import type { ProgramCtx } from "./context.ts";
 
@@ -15,15 +15,6 @@ export function totalOfList(
     .select({ total: sql<number>`count(*)` })
     .from(list.table)
     .where(conditions);
-}
-
-/**
- * The tenant filter of rows that another filter finds already: of one partner, payment or payout. The plus keeps the
- * database from the program's own indexes: it knows nothing of sizes, and would rather read the whole program in the
- * order that is asked for than sort a few rows.
- */
-export function alsoOfProgram(ctx: Pick<ProgramCtx, "programId">, column: SQLiteColumn): SQL {
-  return sql`+${column} = ${ctx.programId}`;
 }
 
 export function isTimed({ from, to }: { from?: number | undefined; to?: number | undefined }): boolean {

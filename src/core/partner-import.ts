@@ -6,6 +6,7 @@ import { commit, CommitConflict, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { newPartner, partnerOccurrence, type Partner, type PartnerInput } from "./partners.ts";
 import { nextStamp } from "./stamps.ts";
+import { alsoOfProgram } from "./tenant.ts";
 
 /** How many lines one import takes. */
 export const MAX_IMPORT_LINES = 5_000;
@@ -215,7 +216,7 @@ function completePartners(ctx: ProgramCtx, rows: readonly (Partner & { before: s
   const given = rows.map(({ metadata: _, ...row }) => row);
   const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
   return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j
-    where partners.id = j.value ->> 'id' and +partners.program_id = ${ctx.program.id}
+    where partners.id = j.value ->> 'id' and ${alsoOfProgram(ctx, sql`partners.program_id`)}
       and partners.updated_at = j.value ->> 'before'`);
 }
 

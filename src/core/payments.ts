@@ -7,7 +7,8 @@ import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settle, type Commission, type Payment } from "./ledger.ts";
-import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
+import { alsoOfProgram } from "./tenant.ts";
 
 export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;

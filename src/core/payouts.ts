@@ -8,10 +8,11 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission } from "./ledger.ts";
-import { alsoOfProgram, isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, totalOfList } from "./list-total.ts";
 import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
+import { alsoOfProgram } from "./tenant.ts";
 
 export interface PayoutFilter extends PageRequest {
   status?: PayoutStatus | undefined;

@@ -3,28 +3,44 @@ import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
 import { commissions, payments, programs, eventCounts } from "../../src/db/schema.ts";
 import { eq } from "drizzle-orm";
+import type { ProviderName } from "../../src/domain/provider-name.ts";
+import type { Bindings } from "../../src/env.ts";
 import { call, SECRET_A, SECRET_B, type Reply, type TestProgram } from "./program.ts";
 import { bodyOfA, signA, type EventA } from "./provider-a.ts";
 import { bodyOfB, signB, type EventB } from "./provider-b.ts";
+import { callWith } from "./watched-database.ts";
 
 type Received = { received?: boolean; outcome?: string; error?: { code: string } };
 
-export async function sendA(program: TestProgram, event: EventA): Promise<Reply<Received>> {
+/** `bindings`: others than the deployment's. */
+export async function sendA(
+  program: TestProgram,
+  event: EventA,
+  bindings?: Partial<Bindings>,
+): Promise<Reply<Received>> {
   const body = bodyOfA(event);
-  return call(`/webhooks/provider_a?program_id=${program.id}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "Provider-A-Signature": await signA(body, SECRET_A) },
-    body,
-  });
+  return deliver(program, "provider_a", body, { "Provider-A-Signature": await signA(body, SECRET_A) }, bindings);
 }
 
-export async function sendB(program: TestProgram, event: EventB): Promise<Reply<Received>> {
+export async function sendB(
+  program: TestProgram,
+  event: EventB,
+  bindings?: Partial<Bindings>,
+): Promise<Reply<Received>> {
   const body = bodyOfB(event);
-  return call(`/webhooks/provider_b?program_id=${program.id}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "Provider-B-Signature": await signB(body, SECRET_B) },
-    body,
-  });
+  return deliver(program, "provider_b", body, { "Provider-B-Signature": await signB(body, SECRET_B) }, bindings);
+}
+
+async function deliver(
+  program: TestProgram,
+  provider: ProviderName,
+  body: string,
+  signature: Record<string, string>,
+  bindings?: Partial<Bindings>,
+): Promise<Reply<Received>> {
+  const path = `/webhooks/${provider}?program_id=${program.id}`;
+  const init = { method: "POST", headers: { "content-type": "application/json", ...signature }, body };
+  return bindings ? callWith(bindings, path, init) : call(path, init);
 }
 
 /** Everything the ledger of a program holds, in the order of the vendor's ids. */

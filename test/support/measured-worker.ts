@@ -7,6 +7,7 @@ import { FLUSH_DELAY, ClickCounter } from "../../src/clicks/counter.ts";
 import { SHARDS } from "../../src/clicks/region.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { meterDatabase } from "./metered-database.ts";
 
 /** What the platform counts. */
 const tally = {
@@ -125,7 +126,10 @@ const limiter = { limit: async () => ({ success: true }) };
 function metered(env: Bindings): Bindings {
   return {
     ...env,
-    DB: meterDatabase(env.DB),
+    DB: meterDatabase(env.DB, ({ rows_read, rows_written }) => {
+      tally.d1_rows_read += rows_read;
+      tally.d1_rows_written += rows_written;
+    }),
     CLICKS: meterObjects(env.CLICKS),
     DELIVERIES: meterQueue(env.DELIVERIES),
     RATE_LIMIT_API: limiter,
@@ -133,42 +137,6 @@ function metered(env: Bindings): Bindings {
     RATE_LIMIT_CLICK: limiter,
     RATE_LIMIT_SIGN_IN: limiter,
   };
-}
-
-function meterDatabase(database: D1Database): D1Database {
-  const plain = new WeakMap<object, D1PreparedStatement>();
-  const noted = <T>(result: D1Result<T>): D1Result<T> => {
-    tally.d1_rows_read += result.meta.rows_read;
-    tally.d1_rows_written += result.meta.rows_written;
-    return result;
-  };
-  const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
-    const meter = {
-      bind: (...values: unknown[]) => wrap(statement.bind(...values), sql),
-      run: async () => noted(await statement.run()),
-      all: async () => noted(await statement.all()),
-      first: async (column?: string) => {
-        const [row] = noted(await statement.all()).results;
-        return (column === undefined ? row : row?.[column]) ?? null;
-      },
-      // Raw rows come without their counts, so the query is asked twice.
-      raw: async () => {
-        if (!/^\s*select/i.test(sql)) throw new Error(`not metered: ${sql}`);
-        noted(await statement.all());
-        return statement.raw();
-      },
-    } as unknown as D1PreparedStatement;
-    plain.set(meter, statement);
-    return meter;
-  };
-  const meter: Pick<D1Database, "prepare" | "batch"> = {
-    prepare: (sql) => wrap(database.prepare(sql), sql),
-    batch: async <T>(statements: D1PreparedStatement[]) => {
-      const results = await database.batch<T>(statements.map((statement) => plain.get(statement) ?? statement));
-      return results.map(noted);
-    },
-  };
-  return meter as D1Database;
 }
 
 function meterObjects(namespace: Bindings["CLICKS"]): Bindings["CLICKS"] {

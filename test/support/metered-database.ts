@@ -1,29 +1,25 @@
-/** The database between the Worker and D1: adds up what D1 says that its statements read. */
+/** The database between the Worker and D1: passes on what D1 says that each statement read and wrote. */
 
-export interface MeteredDatabase {
-  binding: D1Database;
-  /** Rows read since the last call of this, and the statements that read the most of them. */
-  taken(): { rows: number; most: string[] };
-}
-
-export function meterDatabase(database: D1Database): MeteredDatabase {
-  let seen: { sql: string; rows: number }[] = [];
+export function meterDatabase(database: D1Database, note: (meta: D1Meta, sql: string) => void): D1Database {
   const texts = new WeakMap<object, { sql: string; inner: D1PreparedStatement }>();
-  const note = <T extends D1Result>(sql: string, result: T): T => {
-    seen.push({ sql: sql.replaceAll(/\s+/g, " "), rows: result.meta.rows_read });
+  const noted = <T extends D1Result>(sql: string, result: T): T => {
+    note(result.meta, sql);
     return result;
   };
   const statement = (inner: D1PreparedStatement, sql: string): D1PreparedStatement => {
-    const all = async <T>() => note(sql, await inner.all<T>());
+    const all = async <T>() => noted(sql, await inner.all<T>());
     const metered: Pick<D1PreparedStatement, "bind" | "all" | "run"> & Record<"raw" | "first", unknown> = {
       bind: (...values) => statement(inner.bind(...values), sql),
       all,
       run: all,
-      // Neither tells what it read.
-      raw: async () => (await all<Record<string, unknown>>()).results.map((row) => Object.values(row)),
       first: async (column?: string) => {
         const row = (await all<Record<string, unknown>>()).results[0] ?? null;
-        return column === undefined ? row : row?.[column];
+        return column === undefined ? row : (row?.[column] ?? null);
+      },
+      // Raw rows come without their counts: what only reads is asked twice.
+      raw: async () => {
+        const { results } = await all<Record<string, unknown>>();
+        return /^\s*(select|with)\b/i.test(sql) ? inner.raw() : results.map((row) => Object.values(row));
       },
     };
     texts.set(metered, { sql, inner });
@@ -34,17 +30,28 @@ export function meterDatabase(database: D1Database): MeteredDatabase {
     batch: async <T>(statements: D1PreparedStatement[]) => {
       const parts = statements.map((one) => texts.get(one)!);
       const results = await database.batch<T>(parts.map(({ inner }) => inner));
-      return results.map((result, i) => note(parts[i]!.sql, result));
+      return results.map((result, i) => noted(parts[i]!.sql, result));
     },
   };
+  return metered as D1Database;
+}
+
+export interface RowMeter {
+  binding: D1Database;
+  /** Rows read since the last call of this, and the statements that read the most of them. */
+  taken(): { rows: number; most: string[] };
+}
+
+export function meterRowsRead(database: D1Database): RowMeter {
+  let seen: { sql: string; rows: number }[] = [];
   return {
-    binding: metered as D1Database,
+    binding: meterDatabase(database, ({ rows_read }, sql) => void seen.push({ sql, rows: rows_read })),
     taken() {
       const sorted = seen.toSorted((a, b) => b.rows - a.rows);
       seen = [];
       return {
         rows: sorted.reduce((sum, { rows }) => sum + rows, 0),
-        most: sorted.slice(0, 3).map(({ rows, sql }) => `${rows}: ${sql.slice(0, 200)}`),
+        most: sorted.slice(0, 3).map(({ rows, sql }) => `${rows}: ${sql.replaceAll(/\s+/g, " ").slice(0, 200)}`),
       };
     },
   };

@@ -6,7 +6,7 @@ import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { liveStory, run, type Story } from "./grown-program.ts";
 import { sendA } from "./ledger.ts";
-import { meterDatabase } from "./metered-database.ts";
+import { meterRowsRead } from "./metered-database.ts";
 import { deliveriesOf } from "./outbound.ts";
 import { API_KEY_A, makeCommissions } from "./payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
@@ -16,7 +16,7 @@ import { uniqueId } from "./vendor.ts";
 import { followLink, makeVisitor, type Visitor } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
-export const meter = meterDatabase(env.DB);
+export const meter = meterRowsRead(env.DB);
 export const METERED = { DB: meter.binding };
 
 /** A context outside any request, on the meter. */

@@ -69,8 +69,9 @@ try {
   await prepareLeast(least.url, world);
   const lines: Line[] = [];
   for (const bench of cases) {
-    await measure(service, 64, 1, await bench.requests(world));
-    if (bench.least) await measure(least, 64, 1, await bench.requests(world));
+    for (const one of bench.least === "only" ? [least] : bench.least ? [service, least] : [service]) {
+      await measure(one, 64, 1, await bench.requests(world));
+    }
     for (const connections of options.connections.split(",").map(Number)) {
       const line = await compare(bench, connections, { bare, least, service }, world);
       lines.push(line);
@@ -94,8 +95,8 @@ async function compare(
     const seconds = Number(options.seconds);
     rounds.push({
       bare: await measure(bare, connections, seconds, [BARE_REQUEST]),
-      least: bench.least ? await measure(least, connections, seconds, await bench.requests(world)) : null,
-      own: await measure(service, connections, seconds, await bench.requests(world)),
+      least: bench.least === true ? await measure(least, connections, seconds, await bench.requests(world)) : null,
+      own: await measure(bench.least === "only" ? least : service, connections, seconds, await bench.requests(world)),
     });
   }
   const of = (value: (round: (typeof rounds)[number]) => number) => median(rounds.map(value));
@@ -112,7 +113,7 @@ async function compare(
     bare_rate: of((round) => round.bare.rate),
     ratio: of((round) => round.own.rate / round.bare.rate),
     goal: bench.goal[connections] ?? null,
-    least_ratio: bench.least ? of((round) => round.least!.rate / round.bare.rate) : null,
+    least_ratio: bench.least === true ? of((round) => round.least!.rate / round.bare.rate) : null,
     p50: of(({ own }) => own.p50),
     p99: of(({ own }) => own.p99),
     bare_p99: of((round) => round.bare.p99),

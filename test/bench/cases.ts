@@ -22,8 +22,8 @@ export interface BenchCase {
   /** Statuses that count as done. */
   done: number[];
   requests: (world: BenchWorld) => string[] | Promise<string[]>;
-  /** Whether `least-worker.ts` answers the same requests. */
-  least?: true;
+  /** Whether `least-worker.ts` answers the same requests, or it alone does. */
+  least?: true | "only";
 }
 
 export const CASES: BenchCase[] = [
@@ -34,6 +34,7 @@ export const CASES: BenchCase[] = [
     requests: (world) => [clickRequest(world)],
     least: true,
   },
+  { name: "empty call", goal: {}, done: [204], requests: () => [rawRequest("GET", "/call", {})], least: "only" },
   {
     name: "script",
     goal: {},

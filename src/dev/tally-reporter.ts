@@ -31,13 +31,14 @@ export default class TallyReporter implements Reporter {
       const tests = [...module.children.allTests()];
       tally.passed += tests.filter((test) => test.result().state === "passed").length;
       const failed = tests.filter((test) => test.result().state === "failed");
-      tally.failed += failed.length === 0 && module.state() === "failed" ? 1 : failed.length;
-      for (const test of failed) {
-        tally.failures.push(failureLine(`${where} > ${test.fullName}`, messageOf(test.result().errors)));
+      const failures = failed.map((test) =>
+        failureLine(`${where} > ${test.fullName}`, messageOf(test.result().errors)),
+      );
+      if (failures.length === 0 && module.state() === "failed") {
+        failures.push(failureLine(where, messageOf(module.errors())));
       }
-      if (failed.length === 0 && module.state() === "failed") {
-        tally.failures.push(failureLine(where, messageOf(module.errors())));
-      }
+      tally.failed += failures.length;
+      tally.failures.push(...failures);
     }
     tally.failures.push(...unhandled.map(({ message }) => failureLine("unhandled", message)));
     const path = process.env["TALLY"];

@@ -159,25 +159,25 @@ async function tolerant(work: Promise<unknown>): Promise<void> {
 
 const chosen = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(list.length, 1)];
 
-async function perform(world: World, todo: Step): Promise<void> {
+async function perform(world: World, step: Step): Promise<void> {
   world.now += 1_000;
   world.vendor.now = world.now;
   const ctx = await contextOf(world);
   const occurred_at = iso(world.now);
-  switch (todo.do) {
+  switch (step.do) {
     case "purchase": {
       const key = `in_${world.program.id}_${world.purchases.length}`;
-      world.purchases.push({ key, net: todo.net, refunded: 0 });
+      world.purchases.push({ key, net: step.net, refunded: 0 });
       await tell(world, ctx, {
         kind: "payment",
         key,
         source: "invoice",
         aliases: [key],
         paid: true,
-        currency: todo.currency,
-        base_cents: todo.net,
-        gross_cents: todo.net,
-        ref: world.partners[todo.partner]!.slug,
+        currency: step.currency,
+        base_cents: step.net,
+        gross_cents: step.net,
+        ref: world.partners[step.partner]!.slug,
         customer_email: null,
         customer_id: null,
         subscription_id: null,
@@ -186,9 +186,9 @@ async function perform(world: World, todo: Step): Promise<void> {
       return;
     }
     case "refund": {
-      const purchase = chosen(world.purchases, todo.pick);
+      const purchase = chosen(world.purchases, step.pick);
       if (!purchase) return;
-      purchase.refunded = Math.max(purchase.refunded, Math.ceil((purchase.net * todo.share) / 100));
+      purchase.refunded = Math.max(purchase.refunded, Math.ceil((purchase.net * step.share) / 100));
       await tell(world, ctx, {
         kind: "adjustment",
         adjustment_id: `ch_${purchase.key}`,
@@ -209,8 +209,8 @@ async function perform(world: World, todo: Step): Promise<void> {
       return;
     }
     case "move": {
-      const row = chosen(await commissionsOf(world.program), todo.pick);
-      if (row) await tolerant(updateCommission(ctx, row.id, { status: todo.status }));
+      const row = chosen(await commissionsOf(world.program), step.pick);
+      if (row) await tolerant(updateCommission(ctx, row.id, { status: step.status }));
       return;
     }
     case "auto-approve":
@@ -218,15 +218,15 @@ async function perform(world: World, todo: Step): Promise<void> {
       return;
     case "manual":
       await createManualCommission(ctx, {
-        partner_id: world.partners[todo.partner]!.id,
-        amount_cents: todo.amount,
-        currency: todo.currency,
+        partner_id: world.partners[step.partner]!.id,
+        amount_cents: step.amount,
+        currency: step.currency,
         note: "by hand",
       });
       return;
     case "generate": {
-      const period_end = world.now - todo.daysAgo * DAY;
-      const runs = Array.from({ length: todo.atOnce }, () =>
+      const period_end = world.now - step.daysAgo * DAY;
+      const runs = Array.from({ length: step.atOnce }, () =>
         generatePayouts(ctx, { period_start: null, period_end, dry_run: false }),
       );
       await Promise.all(runs);
@@ -234,20 +234,20 @@ async function perform(world: World, todo: Step): Promise<void> {
       return;
     }
     case "cancel": {
-      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      const payout = chosen(await payoutsOf(world.program), step.pick);
       if (payout) await tolerant(cancelPayout(ctx, payout.id));
       return;
     }
     case "mark paid": {
-      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      const payout = chosen(await payoutsOf(world.program), step.pick);
       if (payout) await tolerant(markPayoutPaid(ctx, payout.id, null));
       return;
     }
     case "pay": {
-      const payout = chosen(await payoutsOf(world.program), todo.pick);
+      const payout = chosen(await payoutsOf(world.program), step.pick);
       if (!payout) return;
-      if (todo.fault === "refuse") for (const account of world.vendor.accounts.values()) account.state = "restricted";
-      else if (todo.fault) world.vendor.faults = [todo.fault];
+      if (step.fault === "refuse") for (const account of world.vendor.accounts.values()) account.state = "restricted";
+      else if (step.fault) world.vendor.faults = [step.fault];
       await tolerant(payPayout(ctx, payout.id, clientOf(world.vendor)));
       world.vendor.faults = [];
       for (const account of world.vendor.accounts.values()) account.state = "active";
@@ -257,10 +257,10 @@ async function perform(world: World, todo: Step): Promise<void> {
       await reconcileTransfers(testContext(world.now), clientOf(world.vendor));
       return;
     case "minimum":
-      await db.update(programs).set({ min_payout_cents: todo.cents }).where(eq(programs.id, world.program.id));
+      await db.update(programs).set({ min_payout_cents: step.cents }).where(eq(programs.id, world.program.id));
       return;
     case "wait":
-      world.now += todo.hours * HOUR;
+      world.now += step.hours * HOUR;
   }
 }
 
@@ -328,8 +328,8 @@ it("earned = paid + held + carried forward, at every step", { timeout: 300_000 }
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
       await db.update(payouts).set({ reconcile_at: null }).where(eq(payouts.status, "processing"));
       const world = await openWorld();
-      for (const todo of steps) {
-        await perform(world, todo);
+      for (const step of steps) {
+        await perform(world, step);
         await check(world);
       }
     }),

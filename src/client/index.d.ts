@@ -98,10 +98,6 @@ type Routes = {
         };
       };
       output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
         data: {
           id: string;
           program_id: string;
@@ -133,6 +129,10 @@ type Routes = {
           paid_at: string | null;
           updated_at: string;
         }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
       };
       outputFormat: "json";
       status: 200;
@@ -702,10 +702,6 @@ type Routes = {
         };
       };
       output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
         data: {
           id: string;
           program_id: string;
@@ -724,6 +720,10 @@ type Routes = {
           created_at: string;
           updated_at: string;
         }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
       };
       outputFormat: "json";
       status: 200;
@@ -929,10 +929,6 @@ type Routes = {
         };
       };
       output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
         data: {
           id: string;
           program_id: string;
@@ -959,6 +955,10 @@ type Routes = {
           created_at: string;
           updated_at: string;
         }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
       };
       outputFormat: "json";
       status: 200;
@@ -1195,10 +1195,6 @@ type Routes = {
         };
       };
       output: {
-        total: number;
-        page: number;
-        per_page: number;
-        next_cursor: string | null;
         data: {
           id: string;
           program_id: string;
@@ -1218,6 +1214,10 @@ type Routes = {
           paid_at: string | null;
           updated_at: string;
         }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
       };
       outputFormat: "json";
       status: 200;

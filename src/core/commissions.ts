@@ -1,5 +1,5 @@
-import { and, desc, eq, gte, isNull, lt, sql } from "drizzle-orm";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { and, eq, gte, isNull, lt, sql } from "drizzle-orm";
+import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
 import { judgeChange, type ChangeableCommission, type CommissionChange } from "../domain/commission-change.ts";
@@ -11,10 +11,11 @@ import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { commissionOccurrence } from "./ledger-rows.ts";
 import type { Commission } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { alsoOfProgram } from "./tenant.ts";
+import { viewCommission, type CommissionView } from "./views.ts";
 
 export interface CommissionFilter extends PageRequest {
   status?: CommissionStatus | undefined;
@@ -40,8 +41,10 @@ export type BulkResult =
   | { id: string; ok: true; status: CommissionStatus }
   | { id: string; ok: false; error: { code: "not_found" | "invalid_transition"; message: string } };
 
+const LIST = pagedList("commissions", commissions, viewCommission);
+
 /** The program's commissions, newest first: an id carries the time of the payment. */
-export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<Page<Commission>> {
+export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const conditions = and(
     filter.partner_id || filter.payout_id
       ? alsoOfProgram(ctx, commissions.program_id)
@@ -55,22 +58,10 @@ export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter)
     filter.from === undefined ? undefined : gte(commissions.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(commissions.created_at, iso(filter.to)),
   );
-  const after = cursorId(filter);
-  const { limit, offset } = window(filter);
   const narrowed = Boolean(
     filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter),
   );
-  const [rows, [counted]] = await ctx.read(
-    ctx.db
-      .select()
-      .from(commissions)
-      .where(and(conditions, after ? lt(commissions.id, after) : undefined))
-      .orderBy(desc(commissions.id))
-      .limit(limit)
-      .offset(offset),
-    totalOfList(ctx, { name: "commissions", table: commissions, state: filter.status }, conditions, narrowed),
-  );
-  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
 export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commission> {

@@ -50,15 +50,37 @@ export interface ProgramCtx extends Ctx {
   programId: SQL;
   /** Runs the statements in one round trip and returns their rows; authenticates on the first call. */
   read: Read;
+  /** The same for a page of a list, each part a select of one value: one statement, also where the key is looked up. */
+  readPage: (parts: PageParts) => Promise<PageRead>;
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Statement[]>;
 }
 
 export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;
 
+export interface PageParts {
+  total: SQL;
+  rows: SQL;
+}
+
+export interface PageRead {
+  total: number;
+  /** Null where there are none. */
+  rows: string | null;
+}
+
 /** A context for a program that is already known: a session's, an inbound webhook's, a job's. */
 export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
-  return { ...ctx, program, programId: sql`${program.id}`, read: (...statements) => runBatch(ctx.db, statements) };
+  const read: Read = (...statements) => runBatch(ctx.db, statements);
+  return { ...ctx, program, programId: sql`${program.id}`, read, readPage: (parts) => readPageBy(read, ctx.db, parts) };
+}
+
+/** A program as it is stored: none of its columns needs a conversion. */
+type PageRow = Program & { page_total: number; page_rows: string | null };
+
+async function readPageBy(read: Read, db: Database, { total, rows }: PageParts): Promise<PageRead> {
+  const [[page]] = await read(db.all<PageRead>(sql`select (${total}) as total, (${rows}) as rows`));
+  return page!;
 }
 
 const programOfKey = reusable((db) =>
@@ -84,6 +106,13 @@ export function forApiKey(
 ): ProgramCtx {
   const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
   let found: Program | undefined;
+  const accept = (program: Program | undefined): Program => {
+    if (!program) throw new AppError("unauthorized", "The API key is not valid.");
+    found = program;
+    onFound(program);
+    bound.programId = sql`${program.id}`;
+    return program;
+  };
   const bound: ProgramCtx = {
     ...ctx,
     programId,
@@ -94,17 +123,9 @@ export function forApiKey(
     async read(...statements) {
       if (found) return runBatch(copy ?? ctx.db, statements);
       const lookup = programOfKey(ctx.db, { api_key_hash });
-      const accept = (bearers: unknown): Program => {
-        const [program] = bearers as Program[];
-        if (!program) throw new AppError("unauthorized", "The API key is not valid.");
-        found = program;
-        onFound(program);
-        bound.programId = sql`${program.id}`;
-        return program;
-      };
       if (!copy || statements.length === 0) {
         const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
-        accept(bearers);
+        accept((bearers as Program[])[0]);
         return rows as never;
       }
       const bearer = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
@@ -112,11 +133,21 @@ export function forApiKey(
         runBatch(ctx.db, [lookup]),
         runBatch(copy, [bearer, ...statements]).catch(() => null),
       ]);
-      const { id } = accept(bearers);
+      const { id } = accept((bearers as Program[])[0]);
       const [seen, ...rows] = copied ?? [];
       if ((seen as { id: string }[] | undefined)?.[0]?.id === id) return rows as never;
       // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
       return runBatch(ctx.db, statements);
+    },
+    async readPage(parts) {
+      if (found || copy) return readPageBy((...statements) => bound.read(...statements), ctx.db, parts);
+      const [[row]] = await runBatch(ctx.db, [
+        ctx.db.all<PageRow>(sql`select (${parts.total}) as page_total, (${parts.rows}) as page_rows, programs.*
+          from programs where api_key_hash = ${api_key_hash}`),
+      ]);
+      const { page_total, page_rows, ...program } = row ?? {};
+      accept(row && (program as Program));
+      return { total: page_total ?? 0, rows: page_rows ?? null };
     },
   };
   return bound;

@@ -1,5 +1,5 @@
-import { and, desc, eq, lt, sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { clickCounts, commissions, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
 import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../domain/partner.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -8,10 +8,10 @@ import { iso } from "../lib/time.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
-import { totalOfList } from "./list-total.ts";
+import { pagedList, readPage } from "./list-page.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
-import { viewPartner } from "./views.ts";
+import { viewPartner, type PartnerView } from "./views.ts";
 
 export type Partner = InferSelectModel<typeof partners>;
 
@@ -88,27 +88,17 @@ export interface PartnerFilter extends PageRequest {
   search?: string | undefined;
 }
 
+const LIST = pagedList("partners", partners, viewPartner);
+
 /** The program's partners, newest first. */
-export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Promise<Page<Partner>> {
+export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
   const conditions = and(
     sql`${partners.program_id} = ${ctx.programId}`,
     filter.status ? eq(partners.status, filter.status) : undefined,
     filter.search ? matches(filter.search) : undefined,
   );
-  const after = cursorId(filter);
-  const { limit, offset } = window(filter);
   const narrowed = Boolean(filter.search);
-  const [rows, [counted]] = await ctx.read(
-    ctx.db
-      .select()
-      .from(partners)
-      .where(and(conditions, after ? lt(partners.id, after) : undefined))
-      .orderBy(desc(partners.id))
-      .limit(limit)
-      .offset(offset),
-    totalOfList(ctx, { name: "partners", table: partners, state: filter.status }, conditions, narrowed),
-  );
-  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
 /** One partner with what all commissions come to, by currency, and the clicks recorded. */

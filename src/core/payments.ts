@@ -1,5 +1,5 @@
-import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { and, eq, gte, lt, sql } from "drizzle-orm";
+import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, payments } from "../db/schema.ts";
 import type { Outcome } from "../domain/payment.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
@@ -7,8 +7,9 @@ import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
 import { settle, type Commission, type Payment } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { alsoOfProgram } from "./tenant.ts";
+import { viewPayment, type PaymentView } from "./views.ts";
 
 export interface PaymentFilter extends PageRequest {
   outcome?: Outcome | undefined;
@@ -24,8 +25,10 @@ export interface PaymentWithRows {
   commissions: Commission[];
 }
 
+const LIST = pagedList("payments", payments, viewPayment);
+
 /** The program's payments with what became of each, newest first. */
-export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Promise<Page<Payment>> {
+export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
     filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
@@ -34,20 +37,8 @@ export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Prom
     filter.from === undefined ? undefined : gte(payments.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payments.created_at, iso(filter.to)),
   );
-  const after = cursorId(filter);
-  const { limit, offset } = window(filter);
   const narrowed = Boolean(filter.provider || filter.partner_id || isTimed(filter));
-  const [rows, [counted]] = await ctx.read(
-    ctx.db
-      .select()
-      .from(payments)
-      .where(and(conditions, after ? lt(payments.id, after) : undefined))
-      .orderBy(desc(payments.id))
-      .limit(limit)
-      .offset(offset),
-    totalOfList(ctx, { name: "payments", table: payments, state: filter.outcome }, conditions, narrowed),
-  );
-  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+  return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed });
 }
 
 /** One payment with its trace and its commission rows. */

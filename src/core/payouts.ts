@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
-import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, payouts } from "../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -8,11 +8,12 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission } from "./ledger.ts";
-import { isTimed, totalOfList } from "./list-total.ts";
+import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { alsoOfProgram } from "./tenant.ts";
+import { viewPayout, type PayoutView } from "./views.ts";
 
 export interface PayoutFilter extends PageRequest {
   status?: PayoutStatus | undefined;
@@ -30,8 +31,10 @@ export interface PayoutWithCommissions {
 
 const MAX_COMMISSIONS = 1_000;
 
+const LIST = pagedList("payouts", payouts, viewPayout);
+
 /** The program's payouts, newest first. */
-export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<Page<Payout>> {
+export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
     filter.status ? eq(payouts.status, filter.status) : undefined,
@@ -39,20 +42,8 @@ export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promis
     filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
   );
-  const after = cursorId(filter);
-  const { limit, offset } = window(filter);
   const narrowed = Boolean(filter.partner_id || isTimed(filter));
-  const [rows, [counted]] = await ctx.read(
-    ctx.db
-      .select()
-      .from(payouts)
-      .where(and(conditions, after ? lt(payouts.id, after) : undefined))
-      .orderBy(desc(payouts.id))
-      .limit(limit)
-      .offset(offset),
-    totalOfList(ctx, { name: "payouts", table: payouts, state: filter.status }, conditions, narrowed),
-  );
-  return pageOf(filter, rows, counted?.total ?? 0, (row) => row);
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
 /** One payout with the commissions it holds or has paid; a canceled one holds none. */

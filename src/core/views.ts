@@ -33,6 +33,8 @@ export function viewPartner(partner: InferSelectModel<typeof partners>) {
   };
 }
 
+export type PartnerView = ReturnType<typeof viewPartner>;
+
 /** `stats` in the program's currency; other currencies stand beside it (contract §4). */
 export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
   const own = stats.find((row) => row.currency === currency);
@@ -143,6 +145,8 @@ export function viewCommission(commission: InferSelectModel<typeof commissions>)
   };
 }
 
+export type CommissionView = ReturnType<typeof viewCommission>;
+
 /** A commission in outbound webhooks (interface, "Commission and payout"; contract §9 adds the currency). */
 export function viewCommissionData(commission: InferSelectModel<typeof commissions>) {
   return {
@@ -177,6 +181,8 @@ export function viewPayout(payout: InferSelectModel<typeof payouts>) {
   };
 }
 
+export type PayoutView = ReturnType<typeof viewPayout>;
+
 /** A payment in lists; `trace` stands on the single one. */
 export function viewPayment(payment: InferSelectModel<typeof payments>) {
   return {
@@ -197,6 +203,8 @@ export function viewPayment(payment: InferSelectModel<typeof payments>) {
     updated_at: payment.updated_at,
   };
 }
+
+export type PaymentView = ReturnType<typeof viewPayment>;
 
 /**
  * A payment with its trace: the flows tried in order, each condition with the value it saw and whether it held, the

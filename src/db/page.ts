@@ -53,6 +53,27 @@ export function pageOf<Row extends { id: string }, T>(
   };
 }
 
+/** JSON text of a `T`. */
+export type JsonText<T> = string & { readonly says?: T };
+
+/** A page whose objects are still the JSON texts that the database made of them. */
+export interface PageOfTexts<T> extends Omit<Page<T>, "data"> {
+  texts: JsonText<T>[];
+}
+
+/** `pageOf` for rows that are JSON texts of objects with an `id`. */
+export function pageOfTexts<T extends { id: string }>(
+  request: PageRequest,
+  rows: readonly JsonText<T>[],
+  total: number,
+): PageOfTexts<T> {
+  const { page, per_page } = request;
+  const texts = rows.slice(0, per_page);
+  const last = texts.at(-1);
+  const next_cursor = last && rows.length > per_page ? encodeCursor((JSON.parse(last) as T).id) : null;
+  return { texts, total, page, per_page, next_cursor };
+}
+
 function encodeCursor(id: string): string {
   return toBase64(new TextEncoder().encode(id)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

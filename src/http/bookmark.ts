@@ -41,5 +41,5 @@ export function requireBookmarkForm(c: Context<AppEnv>): void {
 /** Puts the bookmark that was reached on the reply. */
 export function tellBookmark(c: Context<AppEnv>, { copy, primary }: Replication): void {
   const bookmark = (copy ?? primary)?.bookmark() ?? null;
-  if (bookmark !== null) c.header(BOOKMARK_HEADER, bookmark);
+  if (bookmark !== null) c.res.headers.set(BOOKMARK_HEADER, bookmark);
 }

@@ -17,7 +17,7 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
       baseContext(c.env, now, (work) => c.executionCtx.waitUntil(work), c.var.request_id),
     );
     await next();
-    c.header("X-Request-Id", c.var.request_id);
+    c.res.headers.set("X-Request-Id", c.var.request_id);
   };
 }
 

@@ -16,12 +16,14 @@ export const UNLESS_SET = {
   "X-Frame-Options": "DENY",
 } as const;
 
+const LIST = Object.entries(UNLESS_SET);
+
 /** Puts `UNLESS_SET` on the answers of the routes behind it; those before it (`http/track.ts`) set theirs themselves. */
 export function securityHeaders(): MiddlewareHandler<AppEnv> {
   return async function securityHeaders(c, next) {
     await next();
-    for (const [name, value] of Object.entries(UNLESS_SET)) {
-      if (!c.res.headers.has(name)) c.header(name, value);
-    }
+    // On the response itself: the context would make a new one for every header.
+    const { headers } = c.res;
+    for (const [name, value] of LIST) if (!headers.has(name)) headers.set(name, value);
   };
 }

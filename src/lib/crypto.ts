@@ -29,8 +29,12 @@ export async function constantTimeEqualText(a: string, b: string): Promise<boole
 }
 
 export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (const byte of bytes) text += HEX[byte]!;
+  return text;
 }
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Bytes of a lower- or upper-case hex text, or null when it is not hex. */
 export function fromHex(text: string): Uint8Array | null {

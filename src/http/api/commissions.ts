@@ -14,6 +14,7 @@ import { isCurrency } from "../../domain/currency.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
+import { pageReply } from "../page-reply.ts";
 import { jsonBody, pageQuery, query, requireJson, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
@@ -70,8 +71,7 @@ function viewBulk(data: BulkResult[]) {
 /** `/api/v1/commissions` (contract §6). */
 export const commissions = new Hono<AppEnv>()
   .get("/", query(commissionQuery), async (c) => {
-    const page = await listCommissions(c.var.ctx, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map(viewCommission) });
+    return pageReply(c, await listCommissions(c.var.ctx, c.req.valid("query")));
   })
   .post("/", requireJson, jsonBody(commissionCreate), replies(viewCommission, 201), async (c) => {
     const commission = await createManualCommission(c.var.ctx, c.req.valid("json"));

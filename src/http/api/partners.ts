@@ -5,6 +5,7 @@ import { viewPartner, viewStats } from "../../core/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
+import { pageReply } from "../page-reply.ts";
 import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from "../validate.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
@@ -59,8 +60,7 @@ export const partners = new Hono<AppEnv>()
     return c.json(viewPartner(partner), 201);
   })
   .get("/", query(partnerQuery), async (c) => {
-    const page = await listPartners(c.var.ctx, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map(viewPartner) });
+    return pageReply(c, await listPartners(c.var.ctx, c.req.valid("query")));
   })
   .get("/:id", async (c) => {
     const { partner, stats, clicks } = await getPartner(c.var.ctx, c.req.param("id"));

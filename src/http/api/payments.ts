@@ -1,11 +1,12 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { getPayment, listPayments, reprocessPayment } from "../../core/payments.ts";
-import { viewPayment, viewPaymentWithTrace } from "../../core/views.ts";
+import { viewPaymentWithTrace } from "../../core/views.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
+import { pageReply } from "../page-reply.ts";
 import { pageQuery, query, timeRange } from "../validate.ts";
 
 export const paymentQuery = pageQuery.extend({
@@ -18,8 +19,7 @@ export const paymentQuery = pageQuery.extend({
 /** `/api/v1/payments` (contract §5). */
 export const payments = new Hono<AppEnv>()
   .get("/", query(paymentQuery), async (c) => {
-    const page = await listPayments(c.var.ctx, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map(viewPayment) });
+    return pageReply(c, await listPayments(c.var.ctx, c.req.valid("query")));
   })
   .get("/:id", async (c) => {
     const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));

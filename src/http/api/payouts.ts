@@ -10,6 +10,7 @@ import type { AppEnv } from "../../env.ts";
 import { connectOf } from "../connect.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
+import { pageReply } from "../page-reply.ts";
 import { pageQuery, query, text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
@@ -43,8 +44,7 @@ function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation)
 /** `/api/v1/payouts` (contract §7). */
 export const payouts = new Hono<AppEnv>()
   .get("/", query(payoutQuery), async (c) => {
-    const page = await listPayouts(c.var.ctx, c.req.valid("query"));
-    return c.json({ ...page, data: page.data.map(viewPayout) });
+    return pageReply(c, await listPayouts(c.var.ctx, c.req.valid("query")));
   })
   .post("/generate", optionalJson(payoutGenerate), async (c) => {
     const { period_start, period_end, dry_run } = c.req.valid("json");

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import * as z from "zod";
+import { parsePage } from "../../../core/list-page.ts";
 import {
   createManualCommission,
   listCommissions,
@@ -8,7 +9,7 @@ import {
   updateCommissions,
   type BulkResult,
 } from "../../../core/commissions.ts";
-import type { Commission } from "../../../core/ledger.ts";
+import type { CommissionView } from "../../../core/views.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/names.ts";
 import { readCommissionStory } from "../../../core/story.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
@@ -52,7 +53,7 @@ const DONE = {
 export const commissions = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);
-    const page = await listCommissions(c.var.ctx, filter.value);
+    const page = parsePage(await listCommissions(c.var.ctx, filter.value));
     const { partner_id } = filter.value;
     const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
     const isFiltered = Object.keys(filter.texts).length > 0;
@@ -146,7 +147,7 @@ export const commissions = new Hono<PageEnv>()
     return c.redirect(`${AT}/${id}?done=${status ?? (flagged ? "flagged" : "unflagged")}`, 303);
   });
 
-function isOpen(row: Commission): boolean {
+function isOpen(row: CommissionView): boolean {
   return row.payout_id === null && (row.status === "pending" || row.status === "approved");
 }
 
@@ -182,7 +183,7 @@ function FilterForm({ filter, isFiltered }: { filter: Filter<z.output<typeof lis
   );
 }
 
-function List({ rows, names }: { rows: readonly Commission[]; names: ReadonlyMap<string, PartnerName> }) {
+function List({ rows, names }: { rows: readonly CommissionView[]; names: ReadonlyMap<string, PartnerName> }) {
   return (
     <Table
       label="Commissions"

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import * as z from "zod";
 import { readPartnerOverview } from "../../../core/overview.ts";
+import { parsePage } from "../../../core/list-page.ts";
 import {
   createPartner,
   deletePartner,
@@ -10,6 +11,7 @@ import {
   updatePartner,
   type Partner,
 } from "../../../core/partners.ts";
+import type { PartnerView } from "../../../core/views.ts";
 import { PARTNER_STATUSES } from "../../../domain/partner.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
@@ -45,7 +47,7 @@ const DONE = {
 export const partners = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);
-    const page = await listPartners(c.var.ctx, filter.value);
+    const page = parsePage(await listPartners(c.var.ctx, filter.value));
     const isFiltered = Object.keys(filter.texts).length > 0;
     return framed(
       c,
@@ -245,7 +247,7 @@ function NoPartners() {
   );
 }
 
-function PartnerCell({ partner }: { partner: Partner }) {
+function PartnerCell({ partner }: { partner: PartnerView }) {
   const name = partnerText(partner);
   return (
     <span>

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { readPartnerNames } from "../../../core/names.ts";
+import { parsePage } from "../../../core/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
@@ -30,7 +31,7 @@ const listQuery = pageQuery.extend({
 export const payments = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);
-    const page = await listPayments(c.var.ctx, filter.value);
+    const page = parsePage(await listPayments(c.var.ctx, filter.value));
     const names = await readPartnerNames(
       c.var.ctx,
       page.data.map((payment) => payment.partner_id),

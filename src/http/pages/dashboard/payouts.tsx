@@ -6,6 +6,7 @@ import { readPartnerNames } from "../../../core/names.ts";
 import { EXPORT_FORMATS, exportPayouts } from "../../../core/payout-export.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
+import { parsePage } from "../../../core/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -50,7 +51,7 @@ const DONE = {
 export const payouts = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);
-    const page = await listPayouts(c.var.ctx, filter.value);
+    const page = parsePage(await listPayouts(c.var.ctx, filter.value));
     const { partner_id } = filter.value;
     const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
     const isFiltered = Object.keys(filter.texts).length > 0;

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import * as z from "zod";
+import { parsePage } from "../../../core/list-page.ts";
 import { listCommissions } from "../../../core/commissions.ts";
-import type { Commission } from "../../../core/ledger.ts";
+import type { CommissionView } from "../../../core/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
@@ -24,7 +25,7 @@ const listQuery = pageQuery.extend({
 /** `/portal/commissions`: the partner's own, each with how it was worked out. Customers stay unnamed. */
 export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, listQuery);
-  const page = await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id });
+  const page = parsePage(await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
   const isFiltered = Object.keys(filter.texts).length > 0;
   return framed(
     c,
@@ -93,7 +94,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
 
-function workedOut({ kind, rate, txn_amount_cents, currency, note }: Commission): string {
+function workedOut({ kind, rate, txn_amount_cents, currency, note }: CommissionView): string {
   if (kind === "manual") return note ?? "Entered by hand";
   if (kind === "clawback") return "Correction of an earlier commission, after a refund";
   const of = moneyText(txn_amount_cents, currency);

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { parsePage } from "../../../core/list-page.ts";
 import { listPayouts } from "../../../core/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
@@ -15,7 +16,7 @@ const AT = "/portal/payouts";
 /** `/portal/payouts`: what was paid to the partner, and what is about to be. */
 export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, pageQuery);
-  const page = await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id });
+  const page = parsePage(await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
   const { program } = c.var.session;
   return framed(
     c,

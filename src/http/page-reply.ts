@@ -1,0 +1,12 @@
+import type { Context, TypedResponse } from "hono";
+import type { JSONParsed } from "hono/utils/types";
+import { textOfPage, type Page, type PageOfTexts } from "../core/list-page.ts";
+import type { AppEnv } from "../env.ts";
+
+/** Answers with a page of a list; its objects go out as the database wrote them. */
+export function pageReply<T>(
+  c: Context<AppEnv>,
+  page: PageOfTexts<T>,
+): TypedResponse<JSONParsed<Page<T>>, 200, "json"> {
+  return c.body(textOfPage(page), 200, { "Content-Type": "application/json" }) as never;
+}

@@ -1,0 +1,167 @@
+/**
+ * "`{data, total, page, per_page}`; newest first […]; an optional `cursor` (opaque, from the reply's `next_cursor`) for
+ * walking deep lists at constant cost" (contract §2), of the four lists whose objects the database writes.
+ */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { commissionCreate, commissionPatch } from "../../src/http/api/commissions.ts";
+import { partnerCreate } from "../../src/http/api/partners.ts";
+import { iso } from "../../src/lib/time.ts";
+import {
+  insertRows,
+  LIST_NAMES,
+  readList,
+  viewedRows,
+  type ListBody,
+  type Listed,
+  type ListName,
+} from "../support/list-rows.ts";
+import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+const ROWS = 5;
+
+/** A program with five rows in each list. */
+async function makeListed(): Promise<{ program: TestProgram; partner_id: string }> {
+  const program = await makeProgram({ api_key_last_used_at: iso(Date.now()) });
+  const rows = Array.from({ length: ROWS }, () => ({}));
+  const partner_id = await insertRows(program, { partners: rows, payments: rows, commissions: rows, payouts: rows });
+  return { program, partner_id };
+}
+
+describe("pages of a list", () => {
+  it.each(LIST_NAMES)("end exactly: %s", async (name) => {
+    const { program } = await makeListed();
+    const all = await viewedRows(program, name);
+    const whole = await readList(program, name, `?per_page=${ROWS}`);
+    expect(whole.body).toEqual({ data: all, total: ROWS, page: 1, per_page: ROWS, next_cursor: null });
+    expect(Object.keys(whole.body)).toEqual(["data", "total", "page", "per_page", "next_cursor"]);
+    const beyond = await readList(program, name, `?per_page=${ROWS}&page=2`);
+    expect(beyond.body).toEqual({ data: [], total: ROWS, page: 2, per_page: ROWS, next_cursor: null });
+    const first = await readList(program, name, `?per_page=${ROWS - 1}`);
+    expect(first.body.data).toEqual(all.slice(0, -1));
+    const last = await readList(program, name, `?per_page=${ROWS - 1}&cursor=${first.body.next_cursor}`);
+    expect([last.body.data, last.body.total, last.body.next_cursor]).toEqual([all.slice(-1), ROWS, null]);
+  });
+
+  it.each(LIST_NAMES)("are walked by cursor, every row once: %s", async (name) => {
+    const { program } = await makeListed();
+    const all = await viewedRows(program, name);
+    for (const per_page of [1, 2, 3]) {
+      const walked: Listed[] = [];
+      let cursor: string | null = "";
+      for (let steps = 0; cursor !== null && steps <= ROWS; steps++) {
+        const page = await readList(program, name, `?per_page=${per_page}${cursor && `&cursor=${cursor}`}`);
+        expect(page.body.total).toBe(ROWS);
+        walked.push(...page.body.data);
+        cursor = page.body.next_cursor;
+      }
+      expect(walked).toEqual(all);
+    }
+  });
+});
+
+describe("a list by another key", () => {
+  it.each(LIST_NAMES)("shows nothing of a program: %s", async (name) => {
+    const { program, partner_id } = await makeListed();
+    const other = await makeProgram();
+    const cursor = (await readList(program, name, "?per_page=1")).body.next_cursor;
+    const unknown = `${program.api_key.slice(0, -4)}${program.api_key.endsWith("AAAA") ? "BBBB" : "AAAA"}`;
+    for (const query of ["", `?partner_id=${partner_id}`, "?from=2020-01-01", "?search=p", `?cursor=${cursor}`]) {
+      const refused = await callApi<Record<string, unknown>>(unknown, "GET", `/api/v1/${name}${query}`);
+      expect([query, refused.status, Object.keys(refused.body)]).toEqual([query, 401, ["error"]]);
+      expect(JSON.stringify(refused.body)).not.toContain(program.id);
+      const { status, body } = await readList(other, name, query);
+      expect([query, status, body.data, body.total]).toEqual([query, 200, [], 0]);
+    }
+    expect((await readList(program, name)).body.data).toHaveLength(ROWS);
+  });
+});
+
+describe("the statement of a list", () => {
+  // A LIMIT that is bound makes SQLite compile the statement at every run.
+  it.each(LIST_NAMES)("is one, the same at every key, page and cursor, with its LIMIT in it: %s", async (name) => {
+    const statements = async () => {
+      const { program } = await makeListed();
+      const { binding, roundTrips } = watchDatabase(env.DB);
+      const read = async (query: string) => {
+        const headers = { authorization: `Bearer ${program.api_key}` };
+        const path = `/api/v1/${name}?per_page=3${query}`;
+        return (await callWith<ListBody>({ DB: binding }, path, { headers })).body;
+      };
+      const { next_cursor } = await read("");
+      expect((await read("&page=2")).data).toEqual((await read(`&cursor=${next_cursor}`)).data);
+      return roundTrips.map((sent) => sent.map(({ sql }) => sql));
+    };
+    const sent = await statements();
+    expect(sent).toEqual([[expect.any(String)], sent[0], [expect.any(String)]]);
+    expect(await statements()).toEqual(sent);
+    for (const [text] of sent) {
+      expect(text).toMatch(/\blimit 4\b/i);
+      expect(text).not.toMatch(/\blimit \?/i);
+    }
+  });
+});
+
+describe("a page of the longest texts", () => {
+  /** JSON writes each of these with six bytes. */
+  const long = (characters: number) => "\u0001".repeat(characters);
+  /** What D1 takes for one value, of which the row beyond the page is a part. */
+  const MAX_BYTES = (2_000_000 * 100) / 101;
+
+  async function expectWhole(program: TestProgram, name: ListName): Promise<void> {
+    const { status, body } = await readList(program, name, "?per_page=100");
+    expect([status, body.total, body.data.length]).toEqual([200, 101, 100]);
+    const written = JSON.stringify(body.data);
+    // Not `toBe`, which would show a megabyte.
+    expect(written === JSON.stringify((await viewedRows(program, name)).slice(0, 100))).toBe(true);
+    expect(new TextEncoder().encode(written).length).toBeLessThan(MAX_BYTES);
+  }
+
+  it("comes out whole: partners, with metadata of 8 KiB", async () => {
+    const program = await makeProgram();
+    const email = (i: number) => `${String(i).padStart(240, "x")}@x.example.com`;
+    const longest = {
+      first_name: long(200),
+      last_name: long(200),
+      payout_email: email(0),
+      metadata: { "": long(1364) },
+    };
+    const takes = (fields: object) =>
+      partnerCreate.safeParse({ email: email(0), slug: "p", ...longest, ...fields }).success;
+    const beyond = [{ first_name: long(201) }, { last_name: long(201) }, { metadata: { "": long(1365) } }];
+    expect([takes({}), ...beyond.map(takes)]).toEqual([true, false, false, false]);
+    const partners = Array.from({ length: 101 }, (_, i) => ({ ...longest, email: email(i) }));
+    await insertRows(program, { partners });
+    await expectWhole(program, "partners");
+  });
+
+  it("comes out whole: commissions", async () => {
+    const program = await makeProgram();
+    const takes = (characters: number) => [
+      commissionCreate.safeParse({ partner_id: "p", amount_cents: 1, note: long(characters) }).success,
+      commissionPatch.safeParse({ status: "rejected", reason: long(characters) }).success,
+    ];
+    expect([...takes(500), ...takes(501)]).toEqual([true, true, false, false]);
+    const vendors = { provider_transaction_id: long(255), subscription_id: long(255), customer_email: long(254) };
+    const longest = { ...vendors, note: long(500), rejected_reason: long(500), amount_cents: -Number.MAX_SAFE_INTEGER };
+    await insertRows(program, { commissions: Array.from({ length: 101 }, () => longest) });
+    await expectWhole(program, "commissions");
+  });
+
+  // The whole page is one value, and an inbound event is bounded by its body alone.
+  it.fails("comes out however long the references that vendors sent", async () => {
+    const program = await makeProgram();
+    await insertRows(program, { payments: Array.from({ length: 5 }, () => ({ ref: "x".repeat(900_000) })) });
+    expect((await readList(program, "payments")).status).toBe(200);
+  });
+
+  // SQLite reads JSON to a depth of 1,000.
+  it.fails("comes out however deep the metadata that the API took", async () => {
+    const program = await makeProgram();
+    const nested = "[".repeat(4_000) + "]".repeat(4_000);
+    const body = `{"email":"a@partners.example","slug":"a","metadata":{"a":${nested}}}`;
+    await program.api("POST", "/api/v1/partners", body);
+    expect((await readList(program, "partners")).status).toBe(200);
+  });
+});

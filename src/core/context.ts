@@ -1,6 +1,8 @@
-import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import { reusable, runBatch, type Database, type Rows, type Statement } from "../db/client.ts";
+import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
+import { jsonObject } from "../db/json-object.ts";
+import type { JsonText } from "../db/page.ts";
 import type { Databases } from "../db/shards.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Archive } from "./click-archive.ts";
@@ -50,8 +52,8 @@ export interface ProgramCtx extends Ctx {
   programId: SQL;
   /** Runs the statements in one round trip and returns their rows; authenticates on the first call. */
   read: Read;
-  /** The same for a page of a list, each part a select of one value: one statement, also where the key is looked up. */
-  readPage: (parts: PageParts) => Promise<PageRead>;
+  /** The same for a page of a list: one statement, also where the key is looked up. */
+  readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Statement[]>;
 }
@@ -59,14 +61,16 @@ export interface ProgramCtx extends Ctx {
 export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;
 
 export interface PageParts {
+  /** A select of one number. */
   total: SQL;
+  /** A select of JSON objects, as `object`, which begin with their id. */
   rows: SQL;
 }
 
-export interface PageRead {
+export interface PageRead<View> {
   total: number;
-  /** Null where there are none. */
-  rows: string | null;
+  /** Newest first. */
+  texts: JsonText<View>[];
 }
 
 /** A context for a program that is already known: a session's, an inbound webhook's, a job's. */
@@ -75,12 +79,29 @@ export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   return { ...ctx, program, programId: sql`${program.id}`, read, readPage: (parts) => readPageBy(read, ctx.db, parts) };
 }
 
-/** A program as it is stored: none of its columns needs a conversion. */
-type PageRow = Program & { page_total: number; page_rows: string | null };
+/** None of a program's columns needs a conversion from what its JSON says. */
+const PROGRAM_OBJECT = jsonObject<Program>(getTableColumns(programs));
 
-async function readPageBy(read: Read, db: Database, { total, rows }: PageParts): Promise<PageRead> {
-  const [[page]] = await read(db.all<PageRead>(sql`select (${total}) as total, (${rows}) as rows`));
-  return page!;
+/** A text and a total: one row for the whole, whose total is a number, and one for each object of the page. */
+type PageRow = [text: string | null, total: number | null];
+
+function pageOfRows<View>(rows: readonly PageRow[]): PageRead<View> {
+  const texts = rows.flatMap(([text, total]) => (total === null && text !== null ? [text] : []));
+  // The parts of a union come in no promised order; objects begin with their ids, which sort by age.
+  return { total: wholeOf(rows)?.[1] ?? 0, texts: texts.toSorted((a, b) => (a < b ? 1 : -1)) };
+}
+
+function wholeOf(rows: readonly PageRow[]): PageRow | undefined {
+  return rows.find(([, total]) => total !== null);
+}
+
+async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageParts): Promise<PageRead<View>> {
+  const [found] = await read(
+    db.all<{ text: string | null; total: number | null }>(
+      sql`select null as text, (${total}) as total union all select object, null from (${rows})`,
+    ),
+  );
+  return pageOfRows(found.map((row): PageRow => [row.text, row.total]));
 }
 
 const programOfKey = reusable((db) =>
@@ -141,13 +162,14 @@ export function forApiKey(
     },
     async readPage(parts) {
       if (found || copy) return readPageBy((...statements) => bound.read(...statements), ctx.db, parts);
-      const [[row]] = await runBatch(ctx.db, [
-        ctx.db.all<PageRow>(sql`select (${parts.total}) as page_total, (${parts.rows}) as page_rows, programs.*
-          from programs where api_key_hash = ${api_key_hash}`),
-      ]);
-      const { page_total, page_rows, ...program } = row ?? {};
-      accept(row && (program as Program));
-      return { total: page_total ?? 0, rows: page_rows ?? null };
+      const rows = await runRaw<PageRow>(
+        ctx.db,
+        sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
+          union all select object, null from (${parts.rows})`,
+      );
+      const [program] = wholeOf(rows) ?? [];
+      accept(program ? (JSON.parse(program) as Program) : undefined);
+      return pageOfRows(rows);
     },
   };
   return bound;

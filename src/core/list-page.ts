@@ -52,13 +52,13 @@ export async function readPage<View extends { id: string }>(
   const after = cursorId(request);
   const { limit, offset } = window(request);
   const wanted = after === null ? conditions : sql`${conditions} and ${table.id} < ${after}`;
-  const read = await ctx.readPage({
+  const { total, texts } = await ctx.readPage<View>({
     total: narrowed ? sql`select count(*) from ${table} where ${conditions}` : countedTotal(ctx, list.name, state),
-    rows: sql`select group_concat(object, char(10) order by id desc) from (
-      select ${table.id} as id, ${row} as object from ${table} where ${wanted}
-      order by ${table.id} desc limit ${sql.raw(String(limit))} offset ${offset})`,
+    // A bound LIMIT would make SQLite compile the statement anew at every run.
+    rows: sql`select ${row} as object from ${table} where ${wanted}
+      order by ${table.id} desc limit ${sql.raw(String(limit))} offset ${offset}`,
   });
-  return pageOfTexts(request, read.rows === null ? [] : read.rows.split("\n"), read.total);
+  return pageOfTexts(request, texts, total);
 }
 
 /** The objects themselves. */

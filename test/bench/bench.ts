@@ -1,10 +1,11 @@
 /**
- * `npm run bench`: the built Worker against a bare Worker on the same runtime and machine, in alternating runs; clicks
- * and lists also against the least that does the same (`least-worker.ts`).
+ * `npm run bench`: the built Worker against a bare Worker that is sent the same requests, on the same runtime and
+ * machine, in alternating runs; clicks and lists also against the least that does the same (`least-worker.ts`).
  *
  *   --only=click,script     some of the cases
  *   --connections=16,64     instead of 16, 64 and 256
  *   --rounds=3 --seconds=3  runs of each, and how long each takes
+ *   --state=/dev/shm        where the databases lie, instead of the disk: tells apart what waiting for it costs
  *   --json                  one JSON document instead of the table
  *
  * What counts is the ratio to the bare Worker of the same round; rates belong to the machine. CPU is the runtime's, per
@@ -15,7 +16,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CASES, makeBenchWorld, prepareLeast, type BenchCase, type BenchWorld } from "./cases.ts";
-import { load, rawRequest, type LoadResult } from "./load.ts";
+import { load, type LoadResult } from "./load.ts";
 import { buildWorker, startMeasure, startRawService, type RawService } from "./raw-service.ts";
 
 interface Run extends LoadResult {
@@ -47,13 +48,13 @@ const { values: options } = parseArgs({
     connections: { type: "string", default: "16,64,256" },
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "3" },
+    state: { type: "string", default: tmpdir() },
     json: { type: "boolean", default: false },
   },
 });
 const cases = CASES.filter(({ name }) => !options.only || options.only.split(",").includes(name));
-const BARE_REQUEST = rawRequest("GET", "/", {});
 
-const folder = await mkdtemp(join(tmpdir(), "affiliate-bench-"));
+const folder = await mkdtemp(join(options.state, "affiliate-bench-"));
 const running: RawService[] = [];
 try {
   await buildWorker(join(folder, "worker"));
@@ -93,10 +94,11 @@ async function compare(
   const rounds: { bare: Run; least: Run | null; own: Run }[] = [];
   for (let round = 0; round < Number(options.rounds); round++) {
     const seconds = Number(options.seconds);
+    const run = async (worker: RawService) => measure(worker, connections, seconds, await bench.requests(world));
     rounds.push({
-      bare: await measure(bare, connections, seconds, [BARE_REQUEST]),
-      least: bench.least === true ? await measure(least, connections, seconds, await bench.requests(world)) : null,
-      own: await measure(bench.least === "only" ? least : service, connections, seconds, await bench.requests(world)),
+      bare: await run(bare),
+      least: bench.least === true ? await run(least) : null,
+      own: await run(bench.least === "only" ? least : service),
     });
   }
   const of = (value: (round: (typeof rounds)[number]) => number) => median(rounds.map(value));

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso, utcDay } from "../lib/time.ts";
 import { STRETCH_CLICKS, writeStretch, type Archive, type StoredClick } from "./click-archive.ts";
@@ -22,7 +22,7 @@ export async function noteArchivableDays(ctx: Pick<Ctx, "db" | "now">, retention
   await ctx.db.run(sql`insert into click_archive_days (program_id, day)
     select c.program_id, c.day from programs p
     cross join event_counts c on c.program_id = p.id and c.type = 'click' and c.day < ${end}
-    where c.archived < c.count limit ${MAX_DAYS}
+    where c.archived < c.count limit ${literal(MAX_DAYS)}
     on conflict do nothing`);
 }
 
@@ -38,7 +38,7 @@ export async function archiveNotedDays(
   mayGoOn: () => boolean = () => true,
 ): Promise<number> {
   const days = await ctx.db.all<{ program_id: string; day: string }>(
-    sql`select program_id, day from click_archive_days order by program_id, day limit ${DAYS_AT_ONCE}`,
+    sql`select program_id, day from click_archive_days order by program_id, day limit ${literal(DAYS_AT_ONCE)}`,
   );
   let moved = 0;
   let left = shareOf(ctx, MAX_STRETCHES);
@@ -65,7 +65,7 @@ async function readClicks(
   const end = firstIdAt("event", Date.parse(day) + DAY);
   return db.all<StoredClick>(sql`select id, payload, created_at from events
     where program_id = ${program_id} and id >= ${after} and id < ${end} and type = 'click'
-    order by id limit ${STRETCH_CLICKS}`);
+    order by id limit ${literal(STRETCH_CLICKS)}`);
 }
 
 /** False where another run has moved one of the clicks already: nothing was changed then. */

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { firstIdAt, ID_PREFIXES, instantOf } from "../lib/id.ts";
 import { DAY } from "../lib/time.ts";
+import { literal } from "../db/client.ts";
 import { readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { MinutePart } from "./event-counts.ts";
@@ -27,7 +28,7 @@ export function stretchesIn(ctx: ProgramCtx, { from, before }: IdRange, limit: n
   return ctx.db.all<ClickStretch>(sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
     ${from === null ? sql`` : sql`and last_id >= ${from}`}
     ${before === null ? sql`` : sql`and first_id < ${before}`} ${endOfDay(before)}
-    order by last_id desc limit ${limit}`);
+    order by last_id desc limit ${literal(limit)}`);
 }
 
 /** The stretches that hold clicks of parts of minutes; few, for a minute holds few of them. */

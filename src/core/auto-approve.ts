@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp, updatedCommissions } from "./commission-rows.ts";
@@ -57,7 +57,7 @@ async function approveChunk(ctx: ProgramCtx, program: Program): Promise<number> 
   return untilWon(async () => {
     const [rows] = await ctx.read(
       ctx.db.all<{ id: string }>(sql`select c.id as id from commissions c where c.program_id = ${program.id}
-        and ${isDue(ctx.now, sql`${program.auto_approve_days}`)} order by c.id limit ${COMMISSIONS_PER_CHUNK}`),
+        and ${isDue(ctx.now, sql`${program.auto_approve_days}`)} order by c.id limit ${literal(COMMISSIONS_PER_CHUNK)}`),
     );
     if (rows.length === 0) return 0;
     const stamp = iso(ctx.now);

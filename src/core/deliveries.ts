@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../domain/delivery.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import type { Ctx, Statement } from "./context.ts";
@@ -133,7 +133,7 @@ export interface NewDelivery {
 export function laneState(now_ms: number): SQL {
   const lane = sql.raw("c.endpoint_id = deliveries.endpoint_id");
   return sql`(select count(*) from (select 1 from deliveries c where ${lane} and ${pendingDue(iso(now_ms))}
-      limit ${2 * MAX_IN_FLIGHT})) as waiting,
+      limit ${literal(2 * MAX_IN_FLIGHT)})) as waiting,
     (exists (select 1 from deliveries c where ${lane} and ${pendingDue(iso(now_ms - STALLED_AFTER_MS))})
       and not exists (select 1 from deliveries c where ${lane} and ${DELIVERING}
         and c.claimed_until > ${iso(now_ms)})) as stalled`;
@@ -178,14 +178,14 @@ export async function listDue(ctx: Clocked, lanes: number): Promise<DueWakeUp[]>
       where e.active = 1 and e.deleted_at is null and (
         exists (select 1 from deliveries c where c.endpoint_id = e.id and ${pendingDue(now)})
         or exists (select 1 from deliveries c where c.endpoint_id = e.id and ${DELIVERING}))
-      order by random() limit ${lanes})
+      order by random() limit ${literal(lanes)})
     select d.id as delivery_id, coalesce(d.claimed_until, d.next_attempt_at) as due_at
     from lanes l cross join deliveries d on d.rowid in (
       select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${pendingDue(now)}
-        order by c.next_attempt_at limit ${MAX_IN_FLIGHT})
+        order by c.next_attempt_at limit ${literal(MAX_IN_FLIGHT)})
       union all
       select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${DELIVERING}
-        limit ${2 * MAX_IN_FLIGHT}))`);
+        limit ${literal(2 * MAX_IN_FLIGHT)}))`);
 }
 
 /** Where deliveries stand, for the log of the dead-letter queue. */
@@ -233,11 +233,11 @@ function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
           row_number() over (partition by l.endpoint_id order by d.next_attempt_at, d.rowid) as place
         from lanes l cross join deliveries d on d.rowid in (
           select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${pendingDue(now)}
-            order by c.next_attempt_at limit ${limit})
+            order by c.next_attempt_at limit ${literal(limit)})
           union all
           select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${DELIVERING}
-            and c.claimed_until <= ${now} limit ${limit}))
-      ) where place <= room order by place, due limit ${limit})
+            and c.claimed_until <= ${now} limit ${literal(limit)}))
+      ) where place <= room order by place, due limit ${literal(limit)})
     returning id as delivery_id, endpoint_id, event_id, event, attempt_count, claimed_until,
       (select m.body from messages m where m.event_id = deliveries.event_id) as body,
       (select json_array(e.url, e.secret, e.secret_previous, e.secret_previous_until)

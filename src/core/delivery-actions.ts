@@ -1,4 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { deliveries, messages, webhookEndpoints } from "../db/schema.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { firstIdAt, newId } from "../lib/id.ts";
@@ -175,7 +176,7 @@ function unsent(ctx: ProgramCtx, endpoint_id: string, since: number): SQL {
     ) w cross join messages m on m.event_id = w.event_id and m.program_id = ${ctx.programId}
     where not exists (select 1 from deliveries s where s.event_id = w.event_id and s.endpoint_id = ${endpoint_id}
       and ${SENT_OR_OPEN})
-    order by m.event_id limit ${MAX_RECOVERED + 1}`;
+    order by m.event_id limit ${literal(MAX_RECOVERED + 1)}`;
 }
 
 /** A new delivery, its wake-up, and what the reply tells of it. */

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { webhookEndpoints } from "../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
@@ -84,7 +85,7 @@ function selectDeliveries(matching: SQL, limit: number, offset: number): SQL {
           'duration_ms', a.duration_ms, 'status_code', a.status_code, 'error', a.error,
           'response_excerpt', a.response_excerpt) order by a.number)
         from delivery_attempts a where a.delivery_id = d.id) as attempts
-    from deliveries d where ${matching} order by d.id desc limit ${limit} offset ${offset}`;
+    from deliveries d where ${matching} order by d.id desc limit ${literal(limit)} offset ${offset}`;
 }
 
 function recordOf({ body, attempts, ...row }: DeliveryRow): DeliveryRecord {

@@ -1,4 +1,5 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import type { events } from "../db/schema.ts";
 import type { AuditEventType } from "../domain/event.ts";
@@ -121,7 +122,7 @@ function selectEvents(
   ];
   return ctx.db.all<Row>(
     sql`select id, program_id, type, payload, created_at from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
-      order by id desc limit ${limit} offset ${offset}`,
+      order by id desc limit ${literal(limit)} offset ${offset}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { literal } from "../db/client.ts";
 import { jsonObject } from "../db/json-object.ts";
 import {
   cursorId,
@@ -54,9 +55,8 @@ export async function readPage<View extends { id: string }>(
   const wanted = after === null ? conditions : sql`${conditions} and ${table.id} < ${after}`;
   const { total, texts } = await ctx.readPage<View>({
     total: narrowed ? sql`select count(*) from ${table} where ${conditions}` : countedTotal(ctx, list.name, state),
-    // A bound LIMIT would make SQLite compile the statement anew at every run.
     rows: sql`select ${row} as object from ${table} where ${wanted}
-      order by ${table.id} desc limit ${sql.raw(String(limit))} offset ${offset}`,
+      order by ${table.id} desc limit ${literal(limit)} offset ${offset}`,
   });
   return pageOfTexts(request, texts, total);
 }

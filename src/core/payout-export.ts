@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { csvRecord, type CsvCell } from "../domain/csv.ts";
 import { decimalAmount } from "../domain/currency.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
@@ -99,7 +100,7 @@ async function readRows(ctx: ProgramCtx, conditions: SQL[], after: string): Prom
         y.updated_at as updated_at, p.email as partner_email, p.slug as partner_slug,
         trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name,
         p.payout_email as payout_email, p.provider_a_account_id as provider_a_account_id
-      from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id limit ${ROWS_PER_READ}`),
+      from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id limit ${literal(ROWS_PER_READ)}`),
   );
   return rows;
 }

@@ -4,6 +4,7 @@ import { dueAt, periodProblem, type SkipReason } from "../domain/payout.ts";
 import { invalidField } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
+import { literal } from "../db/client.ts";
 import { payouts } from "../db/schema.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
@@ -184,7 +185,7 @@ async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]):
   const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
     on ${mintedFrom(sql`j.value`, sql`p.id`)}`;
   const skipped = db.all<SkippedSum>(sql`select ${columns}, s.reason as reason from (${sums}) s
-    where s.reason is not null order by s.partner_id, s.currency limit ${MAX_LISTED}`);
+    where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`);
   const totalled = db.all<{ currency: string; made: 0 | 1; count: number; amount_cents: number }>(sql`
     select s.currency as currency, s.reason is null as made, count(*) as count, sum(s.amount_cents) as amount_cents
     from (${sums}) s group by 1, 2`);
@@ -198,7 +199,7 @@ async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]):
   if (input.dry_run) {
     const [planned, left, counted] = await ctx.read(
       db.all<PlannedPayout>(sql`select ${columns}, s.method as method from (${sums}) s
-        where s.reason is null order by s.partner_id, s.currency limit ${MAX_LISTED}`),
+        where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`),
       skipped,
       totalled,
     );

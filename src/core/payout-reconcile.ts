@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { payouts, programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
@@ -28,7 +28,7 @@ export async function reconcileTransfers(
   const [rows, owners] = await runBatch(ctx.db, [
     ctx.db.select().from(payouts).where(due).orderBy(payouts.reconcile_at).limit(limit),
     ctx.db.select().from(programs).where(sql`${programs.id} in (select program_id from payouts where ${due}
-        order by reconcile_at limit ${limit})`),
+        order by reconcile_at limit ${literal(limit)})`),
   ]);
   const programOf = new Map(owners.map((program) => [program.id, program]));
   const waiting = rows.values();

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import type { Ctx } from "./context.ts";
 import { everyShard } from "./shards.ts";
 
@@ -108,7 +108,7 @@ function underEarlierKeys(
   const rest = after ? sql`and (${program_id}, ${id}) > (${after.program_id}, ${after.key})` : sql``;
   return sql`select ${program_id} as program_id, ${id} as "key", ${sealed} as sealed from ${from}
     where ${sealed} is not null and substr(${sealed}, 1, ${mark.length}) <> ${mark} ${rest}
-    order by ${program_id}, ${id} limit ${limit}`;
+    order by ${program_id}, ${id} limit ${literal(limit)}`;
 }
 
 function replace({ table, program, key, column }: SealedColumn, row: Row, sealed: string): SQL {

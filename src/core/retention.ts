@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso } from "../lib/time.ts";
 import type { Ctx } from "./context.ts";
@@ -35,17 +35,17 @@ function inChunks(cutoff: number): SQL[] {
   const delivery_id = firstIdAt("delivery", cutoff);
   return [
     sql`delete from delivery_attempts where (delivery_id, number) in (
-      select delivery_id, number from delivery_attempts where delivery_id < ${delivery_id} limit ${CHUNK})`,
+      select delivery_id, number from delivery_attempts where delivery_id < ${delivery_id} limit ${literal(CHUNK)})`,
     sql`delete from deliveries where rowid in (
-      select rowid from deliveries where id < ${delivery_id} and status <> 'delivering' limit ${CHUNK})`,
+      select rowid from deliveries where id < ${delivery_id} and status <> 'delivering' limit ${literal(CHUNK)})`,
     sql`delete from missed_deliveries where (endpoint_id, event_id) in (
       select m.endpoint_id, m.event_id from webhook_endpoints e
-      cross join missed_deliveries m on m.endpoint_id = e.id and m.event_id < ${event_id} limit ${CHUNK})`,
+      cross join missed_deliveries m on m.endpoint_id = e.id and m.event_id < ${event_id} limit ${literal(CHUNK)})`,
     sql`delete from messages where event_id in (
       select m.event_id from messages m where m.event_id < ${event_id}
-        and not exists (select 1 from deliveries d where d.event_id = m.event_id) limit ${CHUNK})`,
+        and not exists (select 1 from deliveries d where d.event_id = m.event_id) limit ${literal(CHUNK)})`,
     sql`update provider_events set body = null where (program_id, provider, event_id) in (
       select program_id, provider, event_id from provider_events
-      where body is not null and received_at < ${iso(cutoff)} limit ${CHUNK})`,
+      where body is not null and received_at < ${iso(cutoff)} limit ${literal(CHUNK)})`,
   ];
 }

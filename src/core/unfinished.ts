@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -29,10 +29,10 @@ export async function finishUnfinished(ctx: Ctx, goOn: () => boolean): Promise<{
   const [events, payments] = await runBatch(db, [
     db.all<{ program_id: string; provider: ProviderName; event_id: string }>(sql`
       select program_id, provider, event_id from provider_events
-      where audit_event_id is null and received_at < ${before} order by random() limit ${eventLimit}`),
+      where audit_event_id is null and received_at < ${before} order by random() limit ${literal(eventLimit)}`),
     db.all<PaymentKey & { program_id: string }>(sql`
       select program_id, id, provider, provider_transaction_id from payments
-      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${paymentLimit}`),
+      where settled_revision < facts_revision and updated_at < ${before} order by random() limit ${literal(paymentLimit)}`),
   ]);
   const contexts = await contextsOf(ctx, [...events, ...payments]);
   const work = [

@@ -1,4 +1,4 @@
-import { fillPlaceholders, type SQL } from "drizzle-orm";
+import { fillPlaceholders, sql, type SQL } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { boundedDatabase } from "./bounded.ts";
@@ -55,6 +55,15 @@ export function reusable<T extends Statement>(
     };
     return { _prepare: () => filled } as unknown as T;
   };
+}
+
+/**
+ * A whole number as it stands in the text of a statement. For LIMIT: one that is bound makes SQLite compile the statement
+ * anew at every run, because it plans by the number.
+ */
+export function literal(value: number): SQL {
+  if (!Number.isSafeInteger(value)) throw new Error(`${value} is no whole number`);
+  return sql.raw(String(value));
 }
 
 /** One statement's rows as lists of values, in the order of its columns: the cheapest form of a read. */

@@ -1,36 +1,47 @@
-import { getTableName, sql, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { JsonText } from "./page.ts";
 
 /**
- * SQL that makes a row of a table the text of a JSON object with these columns, as drizzle and `JSON.stringify` would:
- * a truth value from 0 and 1, a whole number without a fraction, and a stored JSON text as it is. (SQLite's own JSON
- * functions read nothing that is nested deeper than 1,000, and D1 promises no more than 32 arguments to any.)
+ * SQL that makes a row, of the one table it is selected from, the text of a JSON object with these columns, as drizzle
+ * and `JSON.stringify` would: a truth value from 0 and 1, a whole number without a fraction, and a stored JSON text as it
+ * is, because SQLite's own functions read nothing that is nested deeper than 1,000.
  */
 export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): SQL<JsonText<T>> {
-  const fields = Object.entries(columns).map(
-    ([name, column], i) => `'${i === 0 ? "{" : ","}"${name}":' || ${jsonValue(column)}`,
-  );
-  // In groups: one chain of all of them would be an expression nested as deeply as they are many.
-  const groups = fields.flatMap((_, i) => (i % GROUP === 0 ? [`(${fields.slice(i, i + GROUP).join(" || ")})`] : []));
-  return sql.raw(`${groups.join(" || ")} || '}'`) as SQL<JsonText<T>>;
+  const parts: string[] = [];
+  let plain: string[] = [];
+  const endPlain = () => {
+    // Without its braces. No value begins or ends with one: a text stands in quotes.
+    if (plain.length > 0) parts.push(`trim(json_object(${plain.join(", ")}), '{}')`);
+    plain = [];
+  };
+  for (const [name, column] of Object.entries(columns)) {
+    if (column.columnType === "SQLiteTextJson") {
+      endPlain();
+      parts.push(`'"${name}":' || ifnull(${column.name}, 'null')`);
+    } else {
+      if (plain.length === FIELDS) endPlain();
+      plain.push(`'${name}', ${jsonValue(column)}`);
+    }
+  }
+  endPlain();
+  return sql.raw(`'{' || ${parts.join(" || ',' || ")} || '}'`) as SQL<JsonText<T>>;
 }
 
-const GROUP = 8;
+/** D1 promises no more than 32 arguments to a function: names and values. */
+const FIELDS = 16;
 
-function jsonValue(column: SQLiteColumn): string {
-  const value = `"${getTableName(column.table)}"."${column.name}"`;
-  switch (column.columnType) {
+/** Names stand bare: the text travels with every read. */
+function jsonValue({ name, columnType }: SQLiteColumn): string {
+  switch (columnType) {
     case "SQLiteText":
     case "SQLiteInteger":
-      return `json_quote(${value})`;
+      return name;
     case "SQLiteReal":
-      return `json_quote(iif(${value} = cast(${value} as integer), cast(${value} as integer), ${value}))`;
+      return `iif(${name} = cast(${name} as integer), cast(${name} as integer), ${name})`;
     case "SQLiteBoolean":
-      return `case when ${value} then 'true' when not ${value} then 'false' else 'null' end`;
-    case "SQLiteTextJson":
-      return `ifnull(${value}, 'null')`;
+      return `json(case when ${name} then 'true' when not ${name} then 'false' end)`;
     default:
-      throw new Error(`${value} has no JSON form: ${column.columnType}`);
+      throw new Error(`${name} has no JSON form: ${columnType}`);
   }
 }

@@ -64,6 +64,8 @@ export function randomToken(bytes: number): string {
 }
 
 function concat(parts: (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === "string") return encoder.encode(only) as Uint8Array<ArrayBuffer>;
   const chunks = parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
   const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let at = 0;

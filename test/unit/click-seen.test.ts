@@ -37,4 +37,35 @@ describe("what an object has seen", () => {
       }),
     );
   });
+
+  it("agrees with a plain list of the newest, whatever is added anew, forgotten or cleared in between", () => {
+    const step = fc.record({
+      id: fc.constantFrom(..."abcdefghij"),
+      wait: fc.nat(300),
+      then: fc.constantFrom("prune", "prune", "nothing", "clear"),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const seen = new Seen(1_000, 3);
+        let kept: { id: string; at: number }[] = [];
+        let now = 0;
+        for (const { id, wait, then } of steps) {
+          now += wait;
+          const known = kept.find((one) => one.id === id);
+          const isNew = known === undefined || now - known.at >= 1_000;
+          if (isNew) kept = [...kept.filter((one) => one !== known), { id, at: now }];
+          expect(seen.add(id, now)).toBe(isNew);
+          if (then === "clear") {
+            kept = [];
+            seen.clear();
+          }
+          if (then === "prune") {
+            kept = kept.filter(({ at }, i) => i >= kept.length - 3 && now - at < 1_000);
+            seen.prune(now);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
 });

@@ -42,24 +42,24 @@ describe("what an object has seen", () => {
     const step = fc.record({
       id: fc.constantFrom(..."abcdefghij"),
       wait: fc.nat(300),
-      then: fc.constantFrom("prune", "prune", "nothing", "clear"),
+      next: fc.constantFrom("prune", "prune", "nothing", "clear"),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const seen = new Seen(1_000, 3);
         let kept: { id: string; at: number }[] = [];
         let now = 0;
-        for (const { id, wait, then } of steps) {
+        for (const { id, wait, next } of steps) {
           now += wait;
           const known = kept.find((one) => one.id === id);
           const isNew = known === undefined || now - known.at >= 1_000;
           if (isNew) kept = [...kept.filter((one) => one !== known), { id, at: now }];
           expect(seen.add(id, now)).toBe(isNew);
-          if (then === "clear") {
+          if (next === "clear") {
             kept = [];
             seen.clear();
           }
-          if (then === "prune") {
+          if (next === "prune") {
             kept = kept.filter(({ at }, i) => i >= kept.length - 3 && now - at < 1_000);
             seen.prune(now);
           }

@@ -134,6 +134,25 @@ export function forApiKey(
     bound.programId = sql`${program.id}`;
     return program;
   };
+  const read: Read = async (...statements) => {
+    if (found) return runBatch(copy ?? ctx.db, statements);
+    const lookup = programOfKey(ctx.db, { api_key_hash });
+    if (!copy || statements.length === 0) {
+      const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
+      accept((bearers as Program[])[0]);
+      return rows as never;
+    }
+    const bearer = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
+    const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
+      runBatch(ctx.db, [lookup]),
+      runBatch(copy, [bearer, ...statements]).catch(() => null),
+    ]);
+    const { id } = accept((bearers as Program[])[0]);
+    const [seen, ...rows] = copied ?? [];
+    if ((seen as { id: string }[] | undefined)?.[0]?.id === id) return rows as never;
+    // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
+    return runBatch(ctx.db, statements);
+  };
   const bound: ProgramCtx = {
     ...ctx,
     programId,
@@ -141,27 +160,9 @@ export function forApiKey(
       if (!found) throw new Error("the program is read before it is known");
       return found;
     },
-    async read(...statements) {
-      if (found) return runBatch(copy ?? ctx.db, statements);
-      const lookup = programOfKey(ctx.db, { api_key_hash });
-      if (!copy || statements.length === 0) {
-        const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
-        accept((bearers as Program[])[0]);
-        return rows as never;
-      }
-      const bearer = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
-      const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
-        runBatch(ctx.db, [lookup]),
-        runBatch(copy, [bearer, ...statements]).catch(() => null),
-      ]);
-      const { id } = accept((bearers as Program[])[0]);
-      const [seen, ...rows] = copied ?? [];
-      if ((seen as { id: string }[] | undefined)?.[0]?.id === id) return rows as never;
-      // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
-      return runBatch(ctx.db, statements);
-    },
+    read,
     async readPage(parts) {
-      if (found || copy) return readPageBy((...statements) => bound.read(...statements), ctx.db, parts);
+      if (found || copy) return readPageBy(read, ctx.db, parts);
       const rows = await runRaw<PageRow>(
         ctx.db,
         sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}

@@ -42,15 +42,17 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
     const ctx = forApiKey(base, hash, onFound, replication?.copy?.db);
-    const read = ctx.read;
-    ctx.read = async (...statements) => {
+    const { read, readPage } = ctx;
+    const counted = async <T>(asked: Promise<T>): Promise<T> => {
       try {
-        return await read(...statements);
+        return await asked;
       } catch (error) {
         if (error instanceof AppError && error.code === "unauthorized") await countFailure(c);
         throw error;
       }
     };
+    ctx.read = (...statements) => counted(read(...statements));
+    ctx.readPage = (parts) => counted(readPage(parts));
     c.set("ctx", ctx);
     requireBookmarkForm(c);
     await next();

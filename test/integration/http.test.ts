@@ -154,4 +154,26 @@ describe("rate limits", () => {
     expect((await from(other, "sk_guess")).status).toBe(401);
     expect((await from(address, program.api_key)).status).toBe(200);
   });
+
+  it.each([
+    "partners",
+    "payments",
+    "commissions",
+    "payouts",
+    "events",
+    "flows",
+    "webhooks",
+    "programs/me",
+    "payouts/no",
+  ])("count a wrong key wherever it is tried: %s", MINUTE_TURNS, async (path) => {
+    const address = { "cf-connecting-ip": `2001:db8:1::${hex(path)}` };
+    const guess = (n: number) => callApi(`sk_guess${n}`, "GET", `/api/v1/${path}`, undefined, address);
+    for (let i = 0; i < 30; i++) expect((await guess(i)).status).toBe(401);
+    expect(limited(await guess(30))).toEqual([429, "rate_limited", "60"]);
+  });
 });
+
+/** A part of an address of its own. */
+function hex(text: string): string {
+  return [...text].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 65_521, 7).toString(16);
+}

@@ -72,7 +72,14 @@ export { ClickCounter };
 let rows = 0;
 const limiter = { limit: async () => ({ success: true }) };
 const count = (results) => { for (const { meta } of results) rows += meta.rows_read; return results; };
+// What is read raw comes without its counts.
+const raw = (statement) => async () => count([await statement.all()])[0].results.map(Object.values);
+const prepared = (statement) => new Proxy(statement, { get(target, name) {
+  if (name === "bind") return (...values) => prepared(target.bind(...values));
+  return name === "raw" ? raw(target) : Reflect.get(target, name);
+} });
 const counting = (database) => new Proxy(database, { get(target, name) {
+  if (name === "prepare") return (sql) => prepared(target.prepare(sql));
   if (name === "batch") return async (statements) => count(await target.batch(statements));
   if (name === "withSession") return (...args) => counting(target.withSession(...args));
   const member = Reflect.get(target, name);

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { firstIdAt, ID_PREFIXES, instantOf } from "../lib/id.ts";
 import { DAY } from "../lib/time.ts";
-import { literal } from "../db/client.ts";
 import { readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { MinutePart } from "./event-counts.ts";

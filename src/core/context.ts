@@ -1,8 +1,8 @@
 import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../db/client.ts";
-import { programs } from "../db/schema.ts";
 import { jsonObject } from "../db/json-object.ts";
 import type { JsonText } from "../db/page.ts";
+import { programs } from "../db/schema.ts";
 import type { Databases } from "../db/shards.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Archive } from "./click-archive.ts";
@@ -111,6 +111,13 @@ const programOfKey = reusable((db) =>
     .where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
 );
 
+/** Told once, by the read that looks the key up, whatever form it has. */
+export interface Bearer {
+  onFound: (program: Program) => void;
+  /** Before the 401; what it throws is answered instead. */
+  onUnknown: () => Promise<void>;
+}
+
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
  * an unknown key answers 401 whatever else was read. Source: contract §2 and the goal of one round trip a read.
@@ -119,18 +126,16 @@ const programOfKey = reusable((db) =>
  * replaced a moment ago is dead however old the copy is, and rows that the copy gave are used only where it knows the
  * same key for the same program. Where it does not, or does not answer, the rows are read on the primary.
  */
-export function forApiKey(
-  ctx: Ctx,
-  api_key_hash: string,
-  onFound: (program: Program) => void,
-  copy: Database | null = null,
-): ProgramCtx {
+export function forApiKey(ctx: Ctx, api_key_hash: string, bearer: Bearer, copy: Database | null = null): ProgramCtx {
   const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
   let found: Program | undefined;
-  const accept = (program: Program | undefined): Program => {
-    if (!program) throw new AppError("unauthorized", "The API key is not valid.");
+  const accept = async (program: Program | undefined): Promise<Program> => {
+    if (!program) {
+      await bearer.onUnknown();
+      throw new AppError("unauthorized", "The API key is not valid.");
+    }
     found = program;
-    onFound(program);
+    bearer.onFound(program);
     bound.programId = sql`${program.id}`;
     return program;
   };
@@ -139,15 +144,15 @@ export function forApiKey(
     const lookup = programOfKey(ctx.db, { api_key_hash });
     if (!copy || statements.length === 0) {
       const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
-      accept((bearers as Program[])[0]);
+      await accept((bearers as Program[])[0]);
       return rows as never;
     }
-    const bearer = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
+    const known = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
     const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
       runBatch(ctx.db, [lookup]),
-      runBatch(copy, [bearer, ...statements]).catch(() => null),
+      runBatch(copy, [known, ...statements]).catch(() => null),
     ]);
-    const { id } = accept((bearers as Program[])[0]);
+    const { id } = await accept((bearers as Program[])[0]);
     const [seen, ...rows] = copied ?? [];
     if ((seen as { id: string }[] | undefined)?.[0]?.id === id) return rows as never;
     // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
@@ -169,7 +174,7 @@ export function forApiKey(
           union all select object, null from (${parts.rows})`,
       );
       const [program] = wholeOf(rows) ?? [];
-      accept(program ? (JSON.parse(program) as Program) : undefined);
+      await accept(program ? (JSON.parse(program) as Program) : undefined);
       return pageOfRows(rows);
     },
   };

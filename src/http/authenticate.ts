@@ -41,19 +41,7 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       // The next request notes it where this one cannot.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    const ctx = forApiKey(base, hash, onFound, replication?.copy?.db);
-    const { read, readPage } = ctx;
-    const counted = async <T>(asked: Promise<T>): Promise<T> => {
-      try {
-        return await asked;
-      } catch (error) {
-        if (error instanceof AppError && error.code === "unauthorized") await countFailure(c);
-        throw error;
-      }
-    };
-    ctx.read = (...statements) => counted(read(...statements));
-    ctx.readPage = (parts) => counted(readPage(parts));
-    c.set("ctx", ctx);
+    c.set("ctx", forApiKey(base, hash, { onFound, onUnknown: () => countFailure(c) }, replication?.copy?.db));
     requireBookmarkForm(c);
     await next();
     if (replication) tellBookmark(c, replication);

@@ -106,7 +106,7 @@ describe("the statement of a list", () => {
 describe("a page of the longest texts", () => {
   /** JSON writes each of these with six bytes. */
   const long = (characters: number) => "\u0001".repeat(characters);
-  /** What D1 takes for one value, of which the row beyond the page is a part. */
+  /** As much as D1 takes for one value: what the API itself takes makes no larger page. */
   const MAX_BYTES = (2_000_000 * 100) / 101;
 
   async function expectWhole(program: TestProgram, name: ListName): Promise<void> {

@@ -8,6 +8,7 @@ const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED } = p
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
+  PUBLIC_URL: "https://service.example",
   // The resolver that the tests play.
   DNS_RESOLVER_URL: "https://resolver.test/dns-query",
   ADMIN_TOKEN: "test-admin-token",
@@ -27,6 +28,14 @@ const workers = cloudflareTest({ wrangler, miniflare: { queueProducers, r2Bucket
 // A second database, as `wrangler.toml` shows it in a comment.
 const d1Databases = { DB_1: "affiliate-program-1" };
 const twoDatabases = cloudflareTest({ wrangler, miniflare: { queueProducers, d1Databases, bindings } });
+// As many databases as a deployment can have.
+const furtherDatabases = Object.fromEntries(
+  Array.from({ length: 31 }, (_, i) => [`DB_${i + 1}`, `affiliate-program-${i + 1}`]),
+);
+const allDatabases = cloudflareTest({
+  wrangler,
+  miniflare: { queueProducers, r2Buckets, d1Databases: furtherDatabases, bindings },
+});
 // Bundled once, these load as a few modules in every runtime; file by file they are over a thousand.
 const packages = [
   ...["zod", "hono", "hono/body-limit", "hono/cookie", "hono/html", "hono/http-exception", "hono/jsx"],
@@ -36,10 +45,11 @@ const packages = [
 ];
 // What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
 const DEPLOYMENT_WIDE = [
-  "test/integration/{click-archive,click-flush,commissions-approve,endpoint-health,erasure,reseal,retention,rows-read,schema,worker-handlers}.test.ts",
+  "test/integration/{audit-trail,click-archive,click-flush,commissions-approve,endpoint-health,erasure,reseal,retention,rows-read,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";
+const JOBS = "test/integration/jobs*.test.ts";
 const setupFiles = ["./test/support/setup.ts"];
 
 export default defineConfig({
@@ -47,6 +57,10 @@ export default defineConfig({
   logLevel: "error",
   test: {
     maxWorkers: 2,
+    // On a busy machine everything takes longer, and nothing else is different: no result depends on speed.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000 } },
     deps: { optimizer: { ssr: { enabled: true, include: packages } } },
     projects: [
       // Pure functions share one runtime: starting it is most of their time.
@@ -62,7 +76,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/{integration,conformance}/**/*.test.ts"],
-          exclude: [...DEPLOYMENT_WIDE, SHARDED],
+          exclude: [...DEPLOYMENT_WIDE, SHARDED, JOBS],
           setupFiles,
           isolate: false,
         },
@@ -83,6 +97,12 @@ export default defineConfig({
         extends: true,
         plugins: [twoDatabases],
         test: { name: "shards", include: [SHARDED], setupFiles, isolate: false },
+      },
+      // A deployment of 32 databases.
+      {
+        extends: true,
+        plugins: [allDatabases],
+        test: { name: "jobs", include: [JOBS], setupFiles, isolate: false },
       },
       // Here the queue runs by itself.
       {

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { ProgramCtx, Ctx } from "./core/context.ts";
+import type { BaseCtx, Ctx, ProgramCtx } from "./core/context.ts";
 import type { FurtherDatabases } from "./core/database.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
@@ -13,7 +13,7 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   NEW_PROGRAM_SHARD?: string | number;
   /** `on`: lists and gets of the API may be read from a copy of the database near the caller. */
   READ_REPLICATION?: string;
-  /** Opens /admin; without it /admin answers 404. */
+  /** Opens /admin; without it, or with one of less than 32 characters outside development, /admin answers 404. */
   ADMIN_TOKEN?: string;
   /** Base64 of 32 bytes; seals the secrets at rest. */
   ENCRYPTION_KEY?: string;
@@ -33,8 +33,10 @@ export interface AppEnv {
     request_id: string;
     /** The instant of the request (ms); the only clock the layers below see. */
     now: number;
-    /** Not bound to a program: operator, sign-in and provider routes. */
-    base: Ctx;
+    /** Not bound to a program, and without an actor: sign-in and provider routes. */
+    base: BaseCtx;
+    /** Under /admin. */
+    operator: Ctx;
     /** Under /api/v1: bound to the program of the presented key. */
     ctx: ProgramCtx;
     /** What a route answers with, for the reply stored beside its commit (`http/idempotency.ts`). */

@@ -1,10 +1,10 @@
 import { app } from "./app.ts";
-import type { Ctx } from "./core/context.ts";
+import type { BaseCtx } from "./core/context.ts";
 import { everyShard, onShard } from "./core/shards.ts";
 import type { Bindings } from "./env.ts";
 import { isClick, takeClick } from "./http/click.ts";
 import { baseContext } from "./http/context.ts";
-import { runJobs } from "./jobs.ts";
+import { runCron } from "./jobs.ts";
 import { openSlots } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
 import { consumeByShard } from "./outbound/shards.ts";
@@ -30,15 +30,23 @@ export default {
   async scheduled({ cron }, env, execution) {
     const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
     const contexts = everyShard(base);
-    await Promise.all(contexts.map((ctx) => runJobs(cron, { env, ctx, outbound: outboundDeps(env, ctx, execution) })));
+    await runCron(
+      cron,
+      contexts.map((ctx) => ({ env, ctx, outbound: outboundDeps(env, ctx, execution) })),
+    );
   },
 } satisfies ExportedHandler<Bindings>;
 
-function outboundDeps(env: Bindings, { db, shard, sealer }: Ctx, execution: ExecutionContext): ConsumerDeps {
+function outboundDeps(
+  env: Bindings,
+  { db, shard, sealer, ownHosts }: BaseCtx,
+  execution: ExecutionContext,
+): ConsumerDeps {
   return {
     db,
     sealer,
     fetch: (url, init) => fetch(url, init),
+    ownHosts,
     resolverUrl: env.DNS_RESOLVER_URL,
     now: Date.now,
     wake: (wakeUps) => queueWakeUps(env.DELIVERIES, wakeUps, shard),

@@ -1,101 +1,89 @@
 import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
 import { wakeClickObjects } from "./clicks/wake.ts";
-import type { Ctx } from "./core/context.ts";
+import { actingAs, type BaseCtx, type Ctx } from "./core/context.ts";
 import { approveDueCommissions } from "./core/auto-approve.ts";
+import { runJobs, type Job } from "./core/job.ts";
+import type { Rhythm } from "./core/job-runs.ts";
+import { freezeRecipients } from "./core/payout-freeze.ts";
+import { journalOldCommissions } from "./core/journal.ts";
 import { generateMonthlyPayouts } from "./core/payout-month.ts";
 import { reconcileTransfers } from "./core/payout-reconcile.ts";
 import { forgetOld } from "./core/retention.ts";
-import { finishUnfinished } from "./core/unfinished.ts";
+import { finishVendorEvents, settleUnsettled } from "./core/unfinished.ts";
+import { MAX_WAKE_UPS } from "./core/wake.ts";
+import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf } from "./http/connect.ts";
-import { logLine, reasonOf } from "./lib/log.ts";
-import { SECOND } from "./lib/time.ts";
+import { logLine } from "./lib/log.ts";
 import type { ConsumerDeps } from "./outbound/consumer.ts";
 import { disableFailingEndpoints } from "./outbound/health.ts";
-import { wakeDue } from "./outbound/sweep.ts";
+import { endClaimsAtInactive, wakeDue } from "./outbound/sweep.ts";
 
-/** What a job works with: one database, of which there may be several. */
-export interface JobContext {
+/** What a run of jobs works with: one database, of which there may be several. */
+export interface RunContext {
   env: Bindings;
-  ctx: Ctx;
+  ctx: BaseCtx;
   outbound: Pick<ConsumerDeps, "db" | "now" | "wake">;
 }
 
-/** Work of a cron: idempotent, bounded, and harmless when it runs twice at once (contract §13). */
-export interface Job {
-  name: string;
-  run: (job: JobContext) => Promise<unknown>;
+/** The same for one job, which acts under its own name. */
+export interface JobContext extends RunContext {
+  ctx: Ctx;
+  /** Is told of calls that are no statements, which count as well. */
+  onCall: (calls: number) => void;
 }
 
-/** So long a run of the every-minute job begins new work: the next minute's run finds the rest. */
-const UNFINISHED_BUDGET = 25 * SECOND;
-
-/** "Cron generates the past calendar month on the first of each month" (contract §7); on other days it does nothing. */
-const MONTHLY_PAYOUTS: Job = {
-  name: "generate the past month's payouts",
-  run: ({ ctx }) => generateMonthlyPayouts(ctx),
-};
-
-/** What the three cron triggers run (contract §13). */
-export const JOBS = {
-  minutely: [
-    { name: "wake due deliveries", run: ({ outbound }) => wakeDue(outbound) },
-    { name: "wake click objects", run: ({ env, ctx }) => wakeClickObjects(env, ctx.shard) },
-    {
-      name: "finish vendor events and payments",
-      run: ({ ctx, outbound: { now } }) => finishUnfinished(ctx, () => now() < ctx.now + UNFINISHED_BUDGET),
-    },
-    {
-      name: "reconcile open transfers",
-      run: ({ ctx, env, outbound: { now } }) =>
-        reconcileTransfers(ctx, connectOf(env), () => now() < ctx.now + UNFINISHED_BUDGET),
-    },
-    {
-      name: "archive clicks",
-      run: ({ ctx, env, outbound: { now } }) => archiveOldClicks(ctx, env, () => now() < ctx.now + UNFINISHED_BUDGET),
-    },
-    // What the run of the first left over, was cut off from, or missed.
-    MONTHLY_PAYOUTS,
-  ],
-  daily: [
-    { name: "disable failing endpoints", run: ({ ctx, env }) => disableFailingEndpoints(ctx, env) },
-    { name: "forget what is past its time", run: ({ ctx }) => forgetOld(ctx) },
-    { name: "note clicks beyond their retention", run: ({ ctx, env }) => noteOldClicks(ctx, env) },
-    { name: "approve due commissions", run: ({ ctx }) => approveDueCommissions(ctx) },
-  ],
-  monthly: [MONTHLY_PAYOUTS],
-} satisfies Record<string, readonly Job[]>;
+/** All periodic jobs (contract §13). How each is run: `core/job.ts`. */
+export const JOBS: readonly Job<JobContext>[] = [
+  { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
+  { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },
+  { name: "wake click objects", every: "minute", work: ({ env, ctx, onCall }) => wakeClickObjects(ctx, env, onCall) },
+  { name: "finish vendor events", every: "minute", work: ({ ctx }) => finishVendorEvents(ctx) },
+  { name: "settle payments", every: "minute", work: ({ ctx }) => settleUnsettled(ctx) },
+  {
+    name: "reconcile open transfers",
+    every: "minute",
+    work: ({ ctx, env }) => reconcileTransfers(ctx, connectOf(env)),
+  },
+  { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
+  { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
+  { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
+  { name: "disable failing endpoints", every: "day", work: ({ ctx, env }) => disableFailingEndpoints(ctx, env) },
+  { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },
+  { name: "note clicks beyond their retention", every: "day", work: ({ ctx, env }) => noteOldClicks(ctx, env) },
+  { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
+  { name: "generate the past month's payouts", every: "month", work: ({ ctx }) => generateMonthlyPayouts(ctx) },
+];
 
 /**
- * Which trigger a cron expression is, by its shape: a deployment may move its daily and monthly jobs to other hours
+ * Which rounds begin at a cron expression, by its shape: a deployment may move its daily and monthly jobs to other hours
  * without touching the code. Null for what is no cron expression of five fields.
  */
-export function triggerOf(cron: string): keyof typeof JOBS | null {
+export function triggerOf(cron: string): Rhythm | null {
   const [minute, hour, day, , ...rest] = cron.trim().split(/\s+/);
   if (minute === undefined || hour === undefined || day === undefined || rest.length !== 1) return null;
-  if (minute.startsWith("*") && hour === "*") return "minutely";
-  return day === "*" ? "daily" : "monthly";
+  if (minute.startsWith("*") && hour === "*") return "minute";
+  return day === "*" ? "day" : "month";
 }
 
-/**
- * Runs a cron's jobs for one database side by side; one that fails stops no other. An unknown cron runs nothing. Both
- * are logged.
- */
-export async function runJobs(cron: string, context: JobContext): Promise<void> {
-  const trigger = triggerOf(cron);
-  if (trigger === null) {
+/** Runs a cron's jobs for the databases of a deployment. An unknown cron runs nothing, and is logged. */
+export async function runCron(cron: string, databases: readonly RunContext[]): Promise<void> {
+  const begins = triggerOf(cron);
+  const [first] = databases;
+  if (begins === null || !first) {
     logLine("error", { what: "unknown cron", cron });
     return;
   }
-  const jobs: readonly Job[] = JOBS[trigger];
-  const results = await Promise.allSettled(jobs.map(async (job) => job.run(context)));
-  for (const [i, result] of results.entries()) {
-    if (result.status === "fulfilled") continue;
-    logLine("error", {
-      what: "job failed",
-      job: jobs[i]?.name,
-      shard: context.ctx.shard,
-      reason: reasonOf(result.reason),
-    });
-  }
+  const bound = databases.map((context) => ({
+    ctx: context.ctx,
+    bind: (job: string, db: Ctx["db"], onCall: (calls: number) => void): JobContext => {
+      const { env, ctx, outbound } = context;
+      const wake: ConsumerDeps["wake"] = (wakeUps) => {
+        onCall(Math.ceil(wakeUps.length / MAX_WAKE_UPS));
+        return outbound.wake(wakeUps);
+      };
+      return { env, ctx: { ...actingAs(ctx, actors.cron(job)), db }, outbound: { ...outbound, db, wake }, onCall };
+    },
+  }));
+  await runJobs(JOBS, bound, { begins, now: first.outbound.now });
 }

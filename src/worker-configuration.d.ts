@@ -8,6 +8,8 @@ interface __BaseEnv_Env {
 	RATE_LIMIT_CLICK: RateLimit;
 	RATE_LIMIT_SIGN_IN: RateLimit;
 	ENVIRONMENT: string;
+	PUBLIC_URL: string;
+	WORKER_NAME: string;
 	DNS_RESOLVER_URL: string;
 	PROVIDER_A_API_URL: string;
 	CLICKS: DurableObjectNamespace<import("./index").ClickCounter>;
@@ -26,6 +28,8 @@ declare namespace Cloudflare {
 		RATE_LIMIT_CLICK: RateLimit;
 		RATE_LIMIT_SIGN_IN: RateLimit;
 		ENVIRONMENT: string;
+		PUBLIC_URL: string;
+		WORKER_NAME: string;
 		DNS_RESOLVER_URL: string;
 		PROVIDER_A_API_URL: string;
 		CLICKS: DurableObjectNamespace<import("./index").ClickCounter>;
@@ -37,7 +41,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "DNS_RESOLVER_URL" | "PROVIDER_A_API_URL">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "PUBLIC_URL" | "WORKER_NAME" | "DNS_RESOLVER_URL" | "PROVIDER_A_API_URL">> {}
 }
 declare module "*.css" {
 	const value: string;

@@ -1,5 +1,6 @@
 import { archiveNotedDays, noteArchivableDays } from "../core/archive-clicks.ts";
-import type { Ctx } from "../core/context.ts";
+import type { BaseCtx } from "../core/context.ts";
+import type { Work } from "../core/job.ts";
 import type { Bindings } from "../env.ts";
 import { logLine } from "../lib/log.ts";
 
@@ -7,24 +8,30 @@ type Retention = Pick<Bindings, "CLICK_RETENTION_DAYS">;
 
 /**
  * Daily: notes the days of clicks beyond `CLICK_RETENTION_DAYS`. Where that is set and cannot take effect, the log says
- * so; where it is not set, clicks stay in the database for ever.
+ * so; where it is not set, clicks stay in the database.
  */
-export async function noteOldClicks(ctx: Ctx, env: Retention): Promise<void> {
+export function noteOldClicks(ctx: BaseCtx, env: Retention): Work | null {
   const given = textOf(env);
-  if (given === "") return;
+  if (given === "") return null;
   const days = retentionDays(env);
-  if (days === null) {
-    logLine("error", { what: "no click is archived: CLICK_RETENTION_DAYS is not a whole number of days", given });
-  } else if (ctx.archive === null) {
-    logLine("error", { what: "no click is archived: CLICK_RETENTION_DAYS is set, and no ARCHIVE bucket is bound" });
-  } else {
-    await noteArchivableDays(ctx, days);
-  }
+  if (days !== null && ctx.archive !== null) return noteArchivableDays(ctx, days);
+  const why =
+    days === null
+      ? "CLICK_RETENTION_DAYS is not a whole number of days"
+      : "CLICK_RETENTION_DAYS is set, and no ARCHIVE bucket is bound";
+  return {
+    cost: 0,
+    due: async () => {
+      logLine("error", { what: `no click is archived: ${why}`, given });
+      return [];
+    },
+    serve: async () => false,
+  };
 }
 
-/** Every minute: moves what is noted to the archive, a bounded part at a time. */
-export async function archiveOldClicks(ctx: Ctx, env: Retention, mayGoOn: () => boolean): Promise<void> {
-  if (ctx.archive && retentionDays(env) !== null) await archiveNotedDays(ctx, ctx.archive, mayGoOn);
+/** Every minute: moves what is noted to the archive. */
+export function archiveOldClicks(ctx: BaseCtx, env: Retention): Work | null {
+  return ctx.archive && retentionDays(env) !== null ? archiveNotedDays(ctx, ctx.archive) : null;
 }
 
 function retentionDays(env: Retention): number | null {

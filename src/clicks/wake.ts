@@ -1,20 +1,39 @@
 import { listClickObjects } from "../core/clicks.ts";
-import type { DatabaseBindings } from "../core/database.ts";
+import type { Owner, Work } from "../core/job.ts";
+import type { Ctx } from "../core/context.ts";
 import type { Bindings } from "../env.ts";
 import { hintOf } from "./region.ts";
 
+/** Objects that are called at once. */
+const OBJECTS_AT_ONCE = 20;
+
+interface ClickObjects extends Owner {
+  names: string[];
+}
+
 /**
  * Looks after alarms that were lost: every object that ever took a click arms its own where clicks wait (cron, every
- * minute), for the objects of one shard. Returns how many clicks wait in all; an object that does not answer is found
- * again by the next run.
+ * minute), for the objects of one database. An object that does not answer is found again by the next run. `onCall` is
+ * told of each call.
  */
-export async function wakeClickObjects(
-  bindings: DatabaseBindings & Pick<Bindings, "CLICKS">,
-  shard = 0,
-): Promise<number> {
-  const names = await listClickObjects(bindings, shard);
-  const results = await Promise.allSettled(
-    names.map(async (name) => bindings.CLICKS.getByName(name, { locationHint: hintOf(name) }).ensureAlarm()),
-  );
-  return results.reduce((sum, result) => sum + (result.status === "fulfilled" ? result.value.waiting : 0), 0);
+export function wakeClickObjects(
+  { db }: Pick<Ctx, "db">,
+  { CLICKS }: Pick<Bindings, "CLICKS">,
+  onCall: (calls: number) => void = () => {},
+): Work<ClickObjects> {
+  return {
+    cost: OBJECTS_AT_ONCE,
+    everybody: true,
+    async due(after) {
+      const names = await listClickObjects(db, after, OBJECTS_AT_ONCE);
+      return names.length > 0 ? [{ key: names.at(-1)!, names }] : [];
+    },
+    async serve({ names }) {
+      onCall(names.length);
+      await Promise.allSettled(
+        names.map(async (name) => CLICKS.getByName(name, { locationHint: hintOf(name) }).ensureAlarm()),
+      );
+      return false;
+    },
+  };
 }

@@ -16,6 +16,7 @@ export type ApiError = {
       | "invalid_signature"
       | "invalid_transition"
       | "method_not_allowed"
+      | "not_configured"
       | "not_found"
       | "payload_too_large"
       | "provider_not_configured"
@@ -272,12 +273,28 @@ type Routes = {
     $post: {
       input: {
         json: {
-          ids: string[];
+          ids?: string[] | undefined;
+          filter?:
+            | {
+                from?: string | undefined;
+                to?: string | undefined;
+                status?: "approved" | "paid" | "pending" | "rejected" | undefined;
+                partner_id?: string | undefined;
+                payout_id?: string | undefined;
+                provider?: "provider_a" | "provider_b" | undefined;
+                flagged?: boolean | undefined;
+              }
+            | undefined;
           status: "approved" | "paid" | "pending" | "rejected";
           reason?: string | undefined;
+          include_flagged?: boolean | undefined;
         };
       };
       output: {
+        matched: number;
+        changed: number;
+        skipped: number;
+        remaining: number;
         data: (
           | {
               id: string;
@@ -288,7 +305,7 @@ type Routes = {
               id: string;
               ok: false;
               error: {
-                code: "invalid_transition" | "not_found";
+                code: "flagged" | "invalid_transition" | "not_found";
                 message: string;
               };
             }
@@ -338,6 +355,7 @@ type Routes = {
             | "partner.deleted"
             | "partner.signed_in"
             | "partner.updated"
+            | "payout.exported"
             | "payout.generated"
             | "payout.paid"
             | "payout.updated"
@@ -362,6 +380,14 @@ type Routes = {
           payload: {
             [x: string]: JSONValue;
           };
+          actor: {
+            id: string | null;
+            name: string | null;
+            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
+          } | null;
+          changes: {
+            [x: string]: JSONValue[];
+          } | null;
           created_at: string;
         }[];
       };
@@ -383,6 +409,14 @@ type Routes = {
         payload: {
           [x: string]: JSONValue;
         };
+        actor: {
+          id: string | null;
+          name: string | null;
+          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
+        } | null;
+        changes: {
+          [x: string]: JSONValue[];
+        } | null;
         created_at: string;
       };
       outputFormat: "json";
@@ -569,6 +603,7 @@ type Routes = {
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
+            | "test_mode"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -662,6 +697,11 @@ type Routes = {
           column: string | null;
           outcome: "added" | "completed" | "left_out" | "refused" | "unchanged";
           message: string;
+        }[];
+        notes: {
+          column: string;
+          message: string;
+          line: number;
         }[];
       };
       outputFormat: "json";
@@ -883,6 +923,60 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/partners/:id/balance": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        data: {
+          currency: string;
+          pending_cents: number;
+          payable_cents: number;
+          in_payout_cents: number;
+          paid_cents: number;
+          forgiven_cents: number;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/partners/:id/entries": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+        };
+      };
+      output: {
+        data: {
+          id: string;
+          partner_id: string;
+          commission_id: string;
+          payout_id: string | null;
+          currency: string;
+          from_account: "expense" | "forgiven" | "in_payout" | "paid" | "payable" | "pending";
+          to_account: "expense" | "forgiven" | "in_payout" | "paid" | "payable" | "pending";
+          amount_cents: number;
+          posted_at: string;
+        }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/partners/:id/provider-a-account": {
     $post: {
       input: {
@@ -920,6 +1014,7 @@ type Routes = {
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
+            | "test_mode"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -940,6 +1035,7 @@ type Routes = {
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
+            | "test_mode"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -982,6 +1078,7 @@ type Routes = {
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
+          | "test_mode"
           | "unknown_ref"
           | "unpaid"
           | "zero_amount"
@@ -1003,12 +1100,28 @@ type Routes = {
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
+            | "test_mode"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
             | null;
           ref: string | null;
           ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          candidates: {
+            ref: string;
+            source:
+              | "client_reference_id"
+              | "customer_metadata"
+              | "invoice_metadata"
+              | "line_metadata"
+              | "metadata"
+              | "payment"
+              | "remembered_customer"
+              | "remembered_email"
+              | "remembered_subscription"
+              | "subscription_metadata";
+            partner_id: string | null;
+          }[];
           partner_id: string | null;
           partner_slug: string | null;
           flows: {
@@ -1092,6 +1205,7 @@ type Routes = {
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
+          | "test_mode"
           | "unknown_ref"
           | "unpaid"
           | "zero_amount"
@@ -1113,12 +1227,28 @@ type Routes = {
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
+            | "test_mode"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
             | null;
           ref: string | null;
           ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          candidates: {
+            ref: string;
+            source:
+              | "client_reference_id"
+              | "customer_metadata"
+              | "invoice_metadata"
+              | "line_metadata"
+              | "metadata"
+              | "payment"
+              | "remembered_customer"
+              | "remembered_email"
+              | "remembered_subscription"
+              | "subscription_metadata";
+            partner_id: string | null;
+          }[];
           partner_id: string | null;
           partner_slug: string | null;
           flows: {
@@ -1203,6 +1333,7 @@ type Routes = {
           currency: string;
           status: "canceled" | "failed" | "paid" | "pending" | "processing";
           method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+          recipient: string | null;
           period_start: string | null;
           period_end: string;
           due_at: string;
@@ -1238,6 +1369,7 @@ type Routes = {
         currency: string;
         status: "canceled" | "failed" | "paid" | "pending" | "processing";
         method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        recipient: string | null;
         period_start: string | null;
         period_end: string;
         due_at: string;
@@ -1302,6 +1434,7 @@ type Routes = {
         currency: string;
         status: "canceled" | "failed" | "paid" | "pending" | "processing";
         method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        recipient: string | null;
         period_start: string | null;
         period_end: string;
         due_at: string;
@@ -1335,6 +1468,7 @@ type Routes = {
         currency: string;
         status: "canceled" | "failed" | "paid" | "pending" | "processing";
         method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        recipient: string | null;
         period_start: string | null;
         period_end: string;
         due_at: string;
@@ -1368,6 +1502,7 @@ type Routes = {
         currency: string;
         status: "canceled" | "failed" | "paid" | "pending" | "processing";
         method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        recipient: string | null;
         period_start: string | null;
         period_end: string;
         due_at: string;
@@ -1415,7 +1550,7 @@ type Routes = {
           currency: string;
           amount_cents: number;
           commission_count: number;
-          reason: "below_minimum" | "not_positive" | "partner_invited";
+          reason: "below_minimum" | "disputed" | "not_positive" | "partner_invited" | "too_large";
         }[];
         totals: {
           currency: string;
@@ -1440,6 +1575,7 @@ type Routes = {
               currency: string;
               status: "canceled" | "failed" | "paid" | "pending" | "processing";
               method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+              recipient: string | null;
               period_start: string | null;
               period_end: string;
               due_at: string;
@@ -1472,6 +1608,7 @@ type Routes = {
         cookie_days: number;
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        live_only: boolean;
         provider_a_webhook_secret_set: boolean;
         provider_b_webhook_secret_set: boolean;
         provider_a_api_key_set: boolean;
@@ -1495,6 +1632,7 @@ type Routes = {
           cookie_days?: number | undefined;
           attribution?: "first" | "last" | undefined;
           auto_approve_days?: number | null | undefined;
+          live_only?: boolean | undefined;
           provider_a_webhook_secret?: string | null | undefined;
           provider_b_webhook_secret?: string | null | undefined;
           provider_a_api_key?: string | null | undefined;
@@ -1512,6 +1650,7 @@ type Routes = {
         cookie_days: number;
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        live_only: boolean;
         provider_a_webhook_secret_set: boolean;
         provider_b_webhook_secret_set: boolean;
         provider_a_api_key_set: boolean;

@@ -4,60 +4,92 @@ import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso, utcDay } from "../lib/time.ts";
 import { STRETCH_CLICKS, writeStretch, type Archive, type StoredClick } from "./click-archive.ts";
 import { conflictIn } from "./commit.ts";
-import type { Ctx } from "./context.ts";
-import { shareOf } from "./shards.ts";
+import type { BaseCtx } from "./context.ts";
+import type { Owner, Work } from "./job.ts";
 
-/** Days that are looked up at once, and those noted by one run: what is more waits for the next. */
-const DAYS_AT_ONCE = 50;
-const MAX_DAYS = 5_000;
-/** Stretches of one run: each takes five statements, of a thousand that an invocation may send. */
-const MAX_STRETCHES = 40;
+const PROGRAMS_AT_ONCE = 50;
+/** Days that are noted, and looked up, at once. */
+const DAYS_AT_ONCE = 5_000;
 
 /**
- * Notes the days of clicks that ended `retentionDays` days ago or earlier and still stand in the database; a day whose
- * clicks came late is noted again. Idempotent; reads as many rows as there are days with clicks.
+ * Notes the days of clicks that ended `retentionDays` days ago or earlier and are still in the database; a day whose
+ * clicks came late is noted again. Reads as many rows as there are days with clicks.
  */
-export async function noteArchivableDays(ctx: Pick<Ctx, "db" | "now">, retentionDays: number): Promise<void> {
-  const end = utcDay(ctx.now - retentionDays * DAY);
-  await ctx.db.run(sql`insert into click_archive_days (program_id, day)
-    select c.program_id, c.day from programs p
-    cross join event_counts c on c.program_id = p.id and c.type = 'click' and c.day < ${end}
-    where c.archived < c.count limit ${literal(MAX_DAYS)}
-    on conflict do nothing`);
+export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, retentionDays: number): Work {
+  const end = utcDay(now - retentionDays * DAY);
+  const isDue = sql`c.type = 'click' and c.day < ${end} and c.archived < c.count
+    and not exists (select 1 from click_archive_days d where d.program_id = c.program_id and d.day = c.day)`;
+  return {
+    cost: 1,
+    due: async (after) =>
+      db.all<Owner>(sql`select p.id as key from programs p where p.id > ${after}
+        and exists (select 1 from event_counts c where c.program_id = p.id and ${isDue})
+        order by p.id limit ${literal(PROGRAMS_AT_ONCE)}`),
+    async serve({ key }) {
+      const { meta } = await db.run(sql`insert into click_archive_days (program_id, day)
+        select c.program_id, c.day from event_counts c where c.program_id = ${key} and ${isDue}
+        limit ${literal(DAYS_AT_ONCE)} on conflict do nothing`);
+      return meta.changes === DAYS_AT_ONCE;
+    },
+  };
+}
+
+interface NotedDays extends Owner {
+  /** Which are left, the first of them last. */
+  days: string[];
+  /** Up to where the first of them is moved. */
+  after: string | null;
+  failure: { error: unknown } | null;
 }
 
 /**
- * Moves noted days of clicks into the archive, for as long as it `mayGoOn` and at most a run's worth; counts stay as
- * they are. Resumable at any point, and may run twice at once: a stretch is written under a name made of what it holds,
- * and one transaction then records it and deletes exactly its rows, or does nothing where another run was first.
- * Returns how many clicks it moved.
+ * Moves noted days of clicks into the archive; counts stay as they are. Resumable at any point, and may run twice at
+ * once: a stretch is written under a name made of what it holds, and one transaction then records it and deletes exactly
+ * its rows, or does nothing where another run was first.
  */
-export async function archiveNotedDays(
-  ctx: Pick<Ctx, "db" | "databases" | "now">,
+export function archiveNotedDays(ctx: Pick<BaseCtx, "db" | "now">, archive: Archive): Work<NotedDays> {
+  const { db } = ctx;
+  return {
+    cost: 6,
+    async due(after) {
+      const rows = await db.all<{ key: string; days: string }>(sql`
+        select program_id as key, json_group_array(day order by day desc) as days from click_archive_days
+        where program_id > ${after} group by program_id order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`);
+      return rows.map(({ key, days }) => ({ key, days: JSON.parse(days) as string[], after: null, failure: null }));
+    },
+    async serve(noted) {
+      try {
+        noted.after = await archiveNext(ctx, archive, noted);
+      } catch (error) {
+        // The days behind it are not kept waiting.
+        noted.failure = { error };
+        noted.after = null;
+      }
+      if (noted.after === null) noted.days.pop();
+      if (noted.days.length > 0) return true;
+      if (noted.failure) throw noted.failure.error;
+      return false;
+    },
+  };
+}
+
+/** Moves the next stretch of a day. Gives up to where, or null when the day is done. */
+async function archiveNext(
+  ctx: Pick<BaseCtx, "db" | "now">,
   archive: Archive,
-  mayGoOn: () => boolean = () => true,
-): Promise<number> {
-  const days = await ctx.db.all<{ program_id: string; day: string }>(
-    sql`select program_id, day from click_archive_days order by program_id, day limit ${literal(DAYS_AT_ONCE)}`,
-  );
-  let moved = 0;
-  let left = shareOf(ctx, MAX_STRETCHES);
-  for (const { program_id, day } of days) {
-    for (let after = firstIdAt("event", Date.parse(day)); ;) {
-      if (left-- <= 0 || !mayGoOn()) return moved;
-      const clicks = await readClicks(ctx, program_id, day, after);
-      if (clicks.length > 0 && (await moveStretch(ctx, archive, program_id, day, clicks))) moved += clicks.length;
-      if (clicks.length < STRETCH_CLICKS) break;
-      after = clicks.at(-1)!.id;
-    }
-    await ctx.db.run(sql`delete from click_archive_days where program_id = ${program_id} and day = ${day}`);
-  }
-  return moved;
+  { key, days, after }: NotedDays,
+): Promise<string | null> {
+  const day = days.at(-1)!;
+  const clicks = await readClicks(ctx, key, day, after ?? firstIdAt("event", Date.parse(day)));
+  if (clicks.length > 0) await moveStretch(ctx, archive, key, day, clicks);
+  if (clicks.length === STRETCH_CLICKS) return clicks.at(-1)!.id;
+  await ctx.db.run(sql`delete from click_archive_days where program_id = ${key} and day = ${day}`);
+  return null;
 }
 
 /** The oldest clicks of a day that are not archived, from an id on. */
 async function readClicks(
-  { db }: Pick<Ctx, "db">,
+  { db }: Pick<BaseCtx, "db">,
   program_id: string,
   day: string,
   after: string,
@@ -68,14 +100,14 @@ async function readClicks(
     order by id limit ${literal(STRETCH_CLICKS)}`);
 }
 
-/** False where another run has moved one of the clicks already: nothing was changed then. */
+/** Changes nothing where another run has moved one of the clicks already. */
 async function moveStretch(
-  { db, now }: Pick<Ctx, "db" | "now">,
+  { db, now }: Pick<BaseCtx, "db" | "now">,
   archive: Archive,
   program_id: string,
   day: string,
   clicks: readonly StoredClick[],
-): Promise<boolean> {
+): Promise<void> {
   const key = await writeStretch(archive, program_id, day, clicks);
   const ids = clicks.map(({ id }) => id);
   try {
@@ -88,9 +120,7 @@ async function moveStretch(
       db.run(sql`update event_counts set archived = archived + ${ids.length}
         where program_id = ${program_id} and type = 'click' and day = ${day}`),
     ]);
-    return true;
   } catch (error) {
     if (conflictIn(error)?.kind !== "lost_race") throw error;
-    return false;
   }
 }

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch, type Database } from "../db/client.ts";
+import { literal, runBatch, runRaw, type Database } from "../db/client.ts";
 import { databaseFor, type DatabaseBindings } from "../db/shards.ts";
 import type { Arrival, ClickDropReason } from "../domain/click.ts";
 import { slugKey } from "../domain/partner.ts";
@@ -85,10 +85,33 @@ export async function findProgramDomain(db: Database, program_id: string): Promi
   return row?.domain ?? null;
 }
 
-/** The names of the objects of a shard that ever took a click. */
-export async function listClickObjects(bindings: DatabaseBindings, shard = 0): Promise<string[]> {
-  const db = databaseFor(bindings, shard);
-  const rows = await db.all<{ name: string }>(sql`select name from click_objects order by name`);
+/** A reference as it is compared (`slugKey`). */
+export interface RefKey {
+  program_id: string;
+  slug_key: string;
+}
+
+/** The positions of those references that lead to an active partner, in one query by keys. */
+export async function findActiveRefs(
+  bindings: DatabaseBindings,
+  shard: number,
+  refs: readonly RefKey[],
+): Promise<number[]> {
+  const asked = JSON.stringify(refs.map(({ program_id, slug_key }) => [program_id, slug_key]));
+  const rows = await runRaw<[number]>(
+    databaseFor(bindings, shard),
+    sql`select r.key from json_each(${asked}) r
+      cross join partner_slugs s on s.program_id = r.value ->> 0 and s.slug_key = r.value ->> 1
+      cross join partners p on p.id = s.partner_id and p.status = 'active'`,
+  );
+  return rows.map(([position]) => position);
+}
+
+/** The names of objects of a database that ever took a click, from a name on. */
+export async function listClickObjects(db: Database, after: string, limit: number): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    sql`select name from click_objects where name > ${after} order by name limit ${literal(limit)}`,
+  );
   return rows.map(({ name }) => name);
 }
 

@@ -1,15 +1,23 @@
 import { sql, type SQL } from "drizzle-orm";
+import type { CommissionStatus } from "../domain/commission.ts";
 import { eventIds, type SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { alsoOfProgram } from "./tenant.ts";
 
 /**
- * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionOccurrence`
- * tells of one that was read, and the payout that holds it. Where `isSent`, the webhook goes out as well.
+ * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionChanged`
+ * tells of one that was read, and the payout that holds it. All of them came `from` one status `to` another. Where
+ * `isSent`, the webhook goes out as well.
  */
-export function updatedCommissions(ctx: ProgramCtx, which: SQL, isSent: boolean): SelectedOccurrences {
+export function movedCommissions(
+  ctx: ProgramCtx,
+  which: SQL,
+  [from, to]: [CommissionStatus, CommissionStatus],
+  isSent: boolean,
+): SelectedOccurrences {
   return {
     type: "commission.updated",
+    changes: { status: [from, to] },
     ...(isSent ? { outbound: "commission.updated" } : {}),
     rows: sql`select ${eventIds(ctx.now, sql`c.id`)} as id,
         json_object('commission_id', c.id, 'partner_id', c.partner_id, 'amount_cents', c.amount_cents,

@@ -1,4 +1,4 @@
-import { and, eq, gte, isNull, lt, sql } from "drizzle-orm";
+import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
@@ -7,17 +7,20 @@ import type { ProviderName } from "../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
-import { commit, type Write } from "./commit.ts";
+import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { commissionOccurrence } from "./ledger-rows.ts";
-import type { Commission } from "./ledger.ts";
+import { hasDifferences, recordDecisions, unsettleDifferences } from "./decisions.ts";
+import type { PaymentKey } from "./facts.ts";
+import { commissionChanged, commissionCreated } from "./ledger-rows.ts";
+import { settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewCommission, type CommissionView } from "./views.ts";
 
-export interface CommissionFilter extends PageRequest {
+/** Which commissions are meant: the query of the list. */
+export interface CommissionMatch {
   status?: CommissionStatus | undefined;
   partner_id?: string | undefined;
   payout_id?: string | undefined;
@@ -28,6 +31,8 @@ export interface CommissionFilter extends PageRequest {
   to?: number | undefined;
 }
 
+export interface CommissionFilter extends CommissionMatch, PageRequest {}
+
 export interface ManualCommission {
   partner_id: string;
   /** Smallest units; negative takes from the partner's next payout; never 0. */
@@ -36,32 +41,31 @@ export interface ManualCommission {
   note: string;
 }
 
-/** What became of one id of a bulk change. */
-export type BulkResult =
-  | { id: string; ok: true; status: CommissionStatus }
-  | { id: string; ok: false; error: { code: "not_found" | "invalid_transition"; message: string } };
-
 const LIST = pagedList("commissions", commissions, viewCommission);
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
-  const conditions = and(
-    filter.partner_id || filter.payout_id
-      ? alsoOfProgram(ctx, commissions.program_id)
-      : sql`${commissions.program_id} = ${ctx.programId}`,
-    // The flagged ones are few, and have an index of their own where the query says so by itself.
-    filter.status ? sql`${filter.flagged ? sql`+` : sql``}${commissions.status} = ${filter.status}` : undefined,
-    filter.partner_id ? eq(commissions.partner_id, filter.partner_id) : undefined,
-    filter.payout_id ? eq(commissions.payout_id, filter.payout_id) : undefined,
-    filter.provider ? eq(commissions.provider, filter.provider) : undefined,
-    filter.flagged === undefined ? undefined : sql`${commissions.flagged} = ${sql.raw(filter.flagged ? "1" : "0")}`,
-    filter.from === undefined ? undefined : gte(commissions.created_at, iso(filter.from)),
-    filter.to === undefined ? undefined : lt(commissions.created_at, iso(filter.to)),
-  );
   const narrowed = Boolean(
     filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter),
   );
-  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
+  return readPage(ctx, LIST, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
+}
+
+/** Of the program's commissions those that are meant. */
+export function matching(ctx: ProgramCtx, match: CommissionMatch): SQL | undefined {
+  return and(
+    match.partner_id || match.payout_id
+      ? alsoOfProgram(ctx, commissions.program_id)
+      : sql`${commissions.program_id} = ${ctx.programId}`,
+    // The flagged ones are few, and have an index of their own where the query says so by itself.
+    match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${match.status}` : undefined,
+    match.partner_id ? eq(commissions.partner_id, match.partner_id) : undefined,
+    match.payout_id ? eq(commissions.payout_id, match.payout_id) : undefined,
+    match.provider ? eq(commissions.provider, match.provider) : undefined,
+    match.flagged === undefined ? undefined : sql`${commissions.flagged} = ${sql.raw(match.flagged ? "1" : "0")}`,
+    match.from === undefined ? undefined : gte(commissions.created_at, iso(match.from)),
+    match.to === undefined ? undefined : lt(commissions.created_at, iso(match.to)),
+  );
 }
 
 export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commission> {
@@ -78,7 +82,11 @@ export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commis
 export async function updateCommission(ctx: ProgramCtx, id: string, change: CommissionChange): Promise<Commission> {
   let seen: CommissionStatus | undefined;
   return untilWon(async () => {
-    const before = await getCommission(ctx, id);
+    const {
+      rows: [before],
+      differing,
+    } = await readAllJudged(ctx, [id]);
+    if (!before) throw notFound("commission");
     seen ??= before.status;
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
     const judged = judgeChange(before, change, iso(ctx.now));
@@ -101,60 +109,43 @@ export async function updateCommission(ctx: ProgramCtx, id: string, change: Comm
             ),
           expect: 1,
         },
+        recordDecisions(ctx, [{ before, after }]),
+        ...(differing.length > 0 ? [unsettleDifferences(ctx, among([id]))] : []),
       ],
-      occurrences: [commissionOccurrence("commission.updated", after)],
+      occurrences: [commissionChanged(before, after)],
       result: after,
     });
-    return after;
+    if (differing.length === 0) return after;
+    for (const key of differing) await settle(ctx, key);
+    // A difference may have been folded into its sale.
+    const { rows } = await readAllJudged(ctx, [id]);
+    return rows[0] ?? after;
   });
 }
 
-/**
- * Moves up to 100 commissions, each for itself: what is refused for one changes nothing for the others. One read and
- * one commit, however many they are; again only for as long as others change the same rows in between.
- */
-export async function updateCommissions(
+/** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */
+export async function readAllJudged(
   ctx: ProgramCtx,
   ids: readonly string[],
-  change: Pick<CommissionChange, "reason"> & { status: CommissionStatus },
-): Promise<BulkResult[]> {
-  const seen = new Map<string, CommissionStatus>();
-  return untilWon(async () => {
-    const [rows] = await ctx.read(
-      ctx.db
-        .select()
-        .from(commissions)
-        .where(
-          sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
-            and ${commissions.program_id} = ${ctx.programId}`,
-        ),
-    );
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    const changes: { before: Commission; after: Commission }[] = [];
-    const results = ids.map((id): BulkResult => {
-      const before = byId.get(id);
-      if (!before) return { id, ok: false, error: { code: "not_found", message: "No such commission." } };
-      const refused = (message: string): BulkResult => ({
-        id,
-        ok: false,
-        error: { code: "invalid_transition", message },
-      });
-      if (before.status !== (seen.get(id) ?? before.status)) return refused(changedMeanwhile(before).message);
-      seen.set(id, before.status);
-      const judged = judgeChange(before, change, iso(ctx.now));
-      if (!judged.ok) return refused(judged.message);
-      const after = changed(ctx, before, judged.changes);
-      changes.push({ before, after });
-      return { id, ok: true, status: after.status };
-    });
-    if (changes.length === 0) return results;
-    await commit(ctx, {
-      writes: [bulkUpdate(ctx, changes)],
-      occurrences: changes.map(({ after }) => commissionOccurrence("commission.updated", after)),
-      result: results,
-    });
-    return results;
-  });
+): Promise<{ rows: Commission[]; differing: PaymentKey[] }> {
+  const [rows, differing] = await ctx.read(
+    ctx.db
+      .select()
+      .from(commissions)
+      .where(
+        sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
+          and ${commissions.program_id} = ${ctx.programId}`,
+      ),
+    ctx.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
+        p.provider_transaction_id as provider_transaction_id
+      from commissions c cross join payments p on p.id = c.payment_id
+      where ${among(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`),
+  );
+  return { rows, differing };
+}
+
+export function among(ids: readonly string[]): SQL {
+  return sql`c.id in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 
 /**
@@ -184,6 +175,7 @@ export async function createManualCommission(ctx: ProgramCtx, input: ManualCommi
       status: "pending",
       flagged: false,
       review_reason: null,
+      review_reasons: "",
       dismissed_reasons: "",
       rejected_reason: null,
       amount_cents: input.amount_cents,
@@ -195,6 +187,7 @@ export async function createManualCommission(ctx: ProgramCtx, input: ManualCommi
       customer_email: null,
       rate: { source: "manual", action_type: "flat", action_value: input.amount_cents },
       note: input.note,
+      journaled: true,
       created_at: stamp,
       approved_at: null,
       paid_at: null,
@@ -205,39 +198,18 @@ export async function createManualCommission(ctx: ProgramCtx, input: ManualCommi
         { statement: ctx.db.insert(commissions).values(commission) },
         refuseWhere(ctx, sql`not exists (select 1 from partners where id = ${partner.id} and status = 'active')`),
       ],
-      occurrences: [commissionOccurrence("commission.created", commission)],
+      occurrences: [commissionCreated(commission)],
       result: commission,
     });
     return commission;
   });
 }
 
-function changed(ctx: ProgramCtx, before: Commission, changes: Partial<ChangeableCommission>): Commission {
+export function changed(ctx: ProgramCtx, before: Commission, changes: Partial<ChangeableCommission>): Commission {
   return { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
 }
 
-/** One compare-and-set over all the rows of a bulk change: all of them or, where one was changed meanwhile, none. */
-function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: Commission }[]): Write {
-  const rows = changes.map(({ before, after }) => ({
-    id: before.id,
-    was: before.updated_at,
-    status: after.status,
-    approved_at: after.approved_at,
-    rejected_reason: after.rejected_reason,
-    updated_at: after.updated_at,
-  }));
-  return {
-    statement: ctx.db.run(sql`update commissions set status = j.value ->> 'status',
-        approved_at = j.value ->> 'approved_at', rejected_reason = j.value ->> 'rejected_reason',
-        updated_at = j.value ->> 'updated_at'
-      from json_each(${JSON.stringify(rows)}) j
-      where commissions.id = j.value ->> 'id' and ${alsoOfProgram(ctx, commissions.program_id)}
-        and commissions.updated_at = j.value ->> 'was' and commissions.payout_id is null`),
-    expect: rows.length,
-  };
-}
-
-function changedMeanwhile(now: { status: CommissionStatus }): AppError {
+export function changedMeanwhile(now: { status: CommissionStatus }): AppError {
   return new AppError("invalid_transition", `The commission became ${now.status} meanwhile.`);
 }
 

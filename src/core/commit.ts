@@ -3,7 +3,8 @@ import { runBatch } from "../db/client.ts";
 import { iso } from "../lib/time.ts";
 import { newId } from "../lib/id.ts";
 import { AppError } from "../lib/errors.ts";
-import type { AuditEventType, OutboundEventType } from "../domain/event.ts";
+import type { Changes } from "../domain/actor.ts";
+import type { AuditEventType, ChangeEventType, OutboundEventType } from "../domain/event.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 import { addToCounts } from "./event-counts.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
@@ -15,25 +16,28 @@ export interface Write {
   expect?: number;
 }
 
+/** A type, and what changed where the type is one of a change (`core/changes.ts`); who did it is the context's actor. */
+type Happening =
+  | { type: ChangeEventType; changes: Changes }
+  | { type: Exclude<AuditEventType, ChangeEventType>; changes?: never };
+
 /** An occurrence for the audit log, and the outbound event it sends, if any. */
-export interface Occurrence {
-  type: AuditEventType;
+export type Occurrence = Happening & {
   payload: Record<string, unknown>;
   outbound?: { event: OutboundEventType; data: Record<string, unknown> };
   /** Minted by the caller where a row refers to the event; otherwise here. */
   id?: string;
-}
+};
 
 /**
  * Occurrences that the database itself tells, one for each row of `rows`: for changes of more rows than a request
  * reads. The query is asked after the writes, several times, and must give the same rows each time. Its columns: `id` of
- * the event (see `eventIds`), `payload` and, where something is sent, `data`, both JSON.
+ * the event (see `eventIds`), `payload` and, where something is sent, `data`, both JSON. `changes` are those of every row.
  */
-export interface SelectedOccurrences {
-  type: AuditEventType;
+export type SelectedOccurrences = Happening & {
   outbound?: OutboundEventType;
   rows: SQL;
-}
+};
 
 export interface CommitPlan {
   writes: Write[];
@@ -82,7 +86,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const returning: number[] = [];
   for (const source of sources) {
     statements.push(
-      db.run(insertEvents(program_id, created_at, source.events)),
+      db.run(insertEvents(ctx, created_at, source.events)),
       db.run(countEvents(program_id, created_at, source.events)),
     );
     if (!source.messages) continue;
@@ -113,7 +117,7 @@ const SEQUENCE_DIGITS = 6;
 
 /** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
 interface Source {
-  /** `{id, type, payload}` */
+  /** `{id, type, payload, changes}` */
   events: SQL;
   /** `{id, event, body}` */
   messages: SQL | null;
@@ -126,13 +130,14 @@ function givenSource(created_at: string, occurrences: (Occurrence & { id: string
       : [],
   );
   return {
-    events: sql`json_each(${JSON.stringify(occurrences.map(({ id, type, payload }) => ({ id, type, payload })))}) m`,
+    events: sql`json_each(${JSON.stringify(occurrences.map(({ id, type, payload, changes }) => ({ id, type, payload, changes })))}) m`,
     messages: outbound.length > 0 ? sql`json_each(${JSON.stringify(outbound)}) m` : null,
   };
 }
 
-function selectedSource(created_at: string, { type, outbound, rows }: SelectedOccurrences): Source {
-  const events = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload))`;
+function selectedSource(created_at: string, { type, changes, outbound, rows }: SelectedOccurrences): Source {
+  const events = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload),
+    'changes', json(${changes ? JSON.stringify(changes) : null}))`;
   const body = sql`json_object('event', ${outbound ?? ""}, 'timestamp', ${created_at}, 'data', json(r.data))`;
   const messages = sql`json_object('id', r.id, 'event', ${outbound ?? ""}, 'body', ${body})`;
   return {
@@ -174,9 +179,10 @@ export function conflictIn(error: unknown): CommitConflict | null {
   return null;
 }
 
-function insertEvents(program_id: string, created_at: string, source: SQL): SQL {
-  return sql`insert into events (program_id, id, type, payload, created_at)
-    select ${program_id}, m.value ->> 'id', m.value ->> 'type', m.value -> 'payload', ${created_at} from ${source}`;
+function insertEvents({ program, actor }: ProgramCtx, created_at: string, source: SQL): SQL {
+  return sql`insert into events (program_id, id, type, payload, created_at, actor, changes)
+    select ${program.id}, m.value ->> 'id', m.value ->> 'type', m.value -> 'payload', ${created_at},
+      ${JSON.stringify(actor)}, nullif(m.value -> 'changes', 'null') from ${source}`;
 }
 
 function countEvents(program_id: string, created_at: string, source: SQL): SQL {

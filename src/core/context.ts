@@ -3,21 +3,22 @@ import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } 
 import { jsonObject } from "../db/json-object.ts";
 import type { JsonText } from "../db/page.ts";
 import { programs } from "../db/schema.ts";
+import type { SealedPlace } from "../db/sealed.ts";
 import type { Databases } from "../db/shards.ts";
+import { actors, type Actor } from "../domain/actor.ts";
+import type { OwnHosts } from "../domain/own-host.ts";
 import { AppError } from "../lib/errors.ts";
+import type { Sealed } from "../lib/seal.ts";
 import type { Archive } from "./click-archive.ts";
 
 export type Program = InferSelectModel<typeof programs>;
 export type { Statement } from "../db/client.ts";
 
-/** Who acts, for the audit log. */
-export type Actor = "api" | "operator" | "provider" | "system" | "owner" | "partner";
-
 /**
- * What a verb needs besides its input. Time comes in as `now` (ms) and chance through ids minted from it; nothing in
- * core reads a clock.
+ * What a read needs besides its input, before it is known who acts: nothing that is written to the audit log can be
+ * done with it. Time comes in as `now` (ms) and chance through ids minted from it; nothing in core reads a clock.
  */
-export interface Ctx {
+export interface BaseCtx {
   /** The database of `shard`. */
   db: Database;
   shard: number;
@@ -26,19 +27,32 @@ export interface Ctx {
   /** The bucket of clicks beyond their retention, where one is bound. */
   archive: Archive | null;
   now: number;
-  actor: Actor;
+  /** Where no webhook is sent. */
+  ownHosts: OwnHosts;
   /** Seals and opens secrets at rest. */
   sealer: Sealer;
   /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
   wake: (delivery_ids: string[], shard: number) => void;
 }
 
+/** What a verb needs besides its input: every event that it writes has this actor. */
+export interface Ctx extends BaseCtx {
+  actor: Actor;
+}
+
+/** The same context, with somebody who acts: the one way from a `BaseCtx` to a `Ctx`. */
+export function actingAs<C extends BaseCtx>(ctx: C, actor: Actor): C & Ctx {
+  return { ...ctx, actor };
+}
+
 /** Encrypts and decrypts secrets for storage (`lib/seal.ts` over the deployment's key). */
 export interface Sealer {
-  /** What a value that the present key sealed begins with, up to its first dot. */
-  keyId(): Promise<string>;
-  seal(plain: string): Promise<string>;
-  open(sealed: string): Promise<string>;
+  /** What begins every value that `seal` makes, and none of an older key or form. */
+  mark(): Promise<string>;
+  seal(plain: string, place: SealedPlace): Promise<Sealed>;
+  open(sealed: Sealed, place: SealedPlace): Promise<string>;
+  /** Null where `open` throws. */
+  openOrNull(sealed: Sealed, place: SealedPlace): Promise<string | null>;
 }
 
 /**
@@ -111,11 +125,18 @@ const programOfKey = reusable((db) =>
     .where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
 );
 
-/** Told once, by the read that looks the key up, whatever form it has. */
+/** Called once, by the read that looks the key up, whatever form it has. */
 export interface Bearer {
   onFound: (program: Program) => void;
   /** Before the 401; what it throws is answered instead. */
   onUnknown: () => Promise<void>;
+}
+
+/** A copy of the database that serves reads. */
+export interface Copy {
+  db: Database;
+  /** Called with each database of which the reply may show something, once the reply has it. */
+  onShown: (of: "copy" | "primary") => void;
 }
 
 /**
@@ -124,9 +145,10 @@ export interface Bearer {
  *
  * With a `copy` of the database its reads go there, and the key is looked up on the primary meanwhile: a key that was
  * replaced a moment ago is dead however old the copy is, and rows that the copy gave are used only where it knows the
- * same key for the same program. Where it does not, or does not answer, the rows are read on the primary.
+ * same key for the same program. Where it does not, or does not answer, the rows are read on the primary, and so is all
+ * that follows: a request never goes back in time. The program's own row is the primary's.
  */
-export function forApiKey(ctx: Ctx, api_key_hash: string, bearer: Bearer, copy: Database | null = null): ProgramCtx {
+export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, copy: Copy | null = null): ProgramCtx {
   const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
   let found: Program | undefined;
   const accept = async (program: Program | undefined): Promise<Program> => {
@@ -139,31 +161,53 @@ export function forApiKey(ctx: Ctx, api_key_hash: string, bearer: Bearer, copy: 
     bound.programId = sql`${program.id}`;
     return program;
   };
+  let isCopyGood = copy !== null;
+  const readPrimary: Read = async (...statements) => {
+    const rows = await runBatch(ctx.db, statements);
+    if (statements.length > 0) copy?.onShown("primary");
+    return rows;
+  };
+  const readCopy = async (db: Database, statements: readonly Statement[]) => {
+    const rows = await runBatch(db, statements);
+    copy?.onShown("copy");
+    return rows as never;
+  };
   const read: Read = async (...statements) => {
-    if (found) return runBatch(copy ?? ctx.db, statements);
+    if (found) return copy && isCopyGood ? readCopy(copy.db, statements) : readPrimary(...statements);
     const lookup = programOfKey(ctx.db, { api_key_hash });
     if (!copy || statements.length === 0) {
       const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
       await accept((bearers as Program[])[0]);
       return rows as never;
     }
-    const known = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
+    const sameKey = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
     const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
       runBatch(ctx.db, [lookup]),
-      runBatch(copy, [known, ...statements]).catch(() => null),
+      runBatch(copy.db, [sameKey, ...statements]).catch(() => null),
     ]);
     const { id } = await accept((bearers as Program[])[0]);
     const [seen, ...rows] = copied ?? [];
-    if ((seen as { id: string }[] | undefined)?.[0]?.id === id) return rows as never;
+    if ((seen as { id: string }[] | undefined)?.[0]?.id === id) {
+      copy.onShown("copy");
+      return rows as never;
+    }
     // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
-    return runBatch(ctx.db, statements);
+    isCopyGood = false;
+    return readPrimary(...statements);
+  };
+  const known = (): Program => {
+    if (!found) throw new Error("the program is read before it is known");
+    return found;
   };
   const bound: ProgramCtx = {
     ...ctx,
     programId,
     get program(): Program {
-      if (!found) throw new Error("the program is read before it is known");
-      return found;
+      copy?.onShown("primary");
+      return known();
+    },
+    get actor(): Actor {
+      return actors.apiKey(known());
     },
     read,
     async readPage(parts) {

@@ -1,48 +1,26 @@
 import { sql } from "drizzle-orm";
 import type { AttributionFact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import type { ProviderName } from "../domain/provider-name.ts";
 import { AppError } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
+import { inSlices, partsOf } from "../lib/slices.ts";
 import { DAY, iso } from "../lib/time.ts";
 import { commit, CommitConflict } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import {
+  identityKey,
+  judgeCustomerLines,
+  type Binding,
+  type CustomerIdentity,
+  type CustomerLine,
+  type CustomerVerdict,
+  type NamedPartner,
+} from "./customer-lines.ts";
 import { insertStoredFacts, type PaymentKey, type StoredFact } from "./facts.ts";
 import { MAX_INLINE, settle } from "./ledger.ts";
-import { IMPORT_CHUNK, MAX_IMPORT_LINES } from "./partner-import.ts";
+import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partner-import.ts";
 
-/** By what the ledger knows a customer: the provider's id, or else the `emailKey` of the address. */
-export interface CustomerIdentity {
-  provider: ProviderName;
-  scope: "customer" | "email";
-  subject: string;
-}
-
-export interface CustomerLine {
-  /** Its number in the file, for people. */
-  line: number;
-  customer: CustomerIdentity;
-  /** The partner, by a code or by the e-mail address; where both are given they must not name two. */
-  codes: readonly string[];
-  partner_email: string | null;
-}
-
-/**
- * What becomes of a line: a customer bound to a partner; nothing, for it is that partner's already; or left, because
- * the ledger knows another partner for it; or why it cannot be.
- */
-export type CustomerVerdict = { line: number } & (
-  | { verdict: "new" | "known" }
-  | { verdict: "kept" | "refused"; field: "customer_id" | "customer_email" | "code" | "partner_email"; message: string }
-);
-
-interface Binding {
-  line: CustomerLine;
-  slug: string;
-  partner_id: string;
-}
-
-/** What an import of these lines would do, in their order. Writes nothing. */
+/** What an import of these lines would do (`judgeCustomerLines`). Writes nothing. */
 export async function judgeCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   return (await judge(ctx, lines)).verdicts;
 }
@@ -51,96 +29,89 @@ export async function judgeCustomers(ctx: ProgramCtx, lines: readonly CustomerLi
  * Binds customers to the partners who referred them, so that payments made from now on are theirs where the payment
  * itself and what the providers said name nobody (contract §5, the reference remembered for the customer). Payments
  * made before earn nothing, and no attribution that exists is changed. A customer is bound once: the first import
- * stands. Ended in the middle, a rerun does the rest. Returns how many customers were bound.
+ * stands. Ended in the middle, a rerun does the rest. Returns what really became of each line, which is something else
+ * where another import bound the same customers meanwhile.
  */
-export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<{ added: number }> {
+export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   if (lines.length > MAX_IMPORT_LINES) {
     throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
   }
-  const { bindings } = await judge(ctx, lines);
-  let added = 0;
-  for (let at = 0; at < bindings.length; at += IMPORT_CHUNK) {
-    added += await store(ctx, bindings.slice(at, at + IMPORT_CHUNK));
+  const { verdicts, bindings } = await judge(ctx, lines);
+  const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
+  let settled = 0;
+  for (const chunk of partsOf(bindings, IMPORT_CHUNK)) {
+    for (const verdict of await store(ctx, chunk)) became.set(verdict.line, verdict);
+    settled += await settleUnsettled(ctx, chunk, MAX_INLINE - settled);
   }
-  await settleUnsettled(ctx, bindings);
-  return { added };
+  return [...became.values()];
 }
 
 async function judge(
   ctx: ProgramCtx,
   lines: readonly CustomerLine[],
 ): Promise<{ verdicts: CustomerVerdict[]; bindings: Binding[] }> {
+  const known = {
+    byCode: new Map<string, NamedPartner>(),
+    byEmail: new Map<string, NamedPartner>(),
+    holders: new Map<string, string>(),
+    addresses: new Map<string, string>(),
+  };
+  for (const part of partsOf(lines, LOOK_UP_LINES)) {
+    const [byCode, byEmail, remembered, paid, said] = await ctx.read(...lookUp(ctx, part));
+    for (const { key, ...partner } of byCode) known.byCode.set(key, partner);
+    for (const { key, ...partner } of byEmail) known.byEmail.set(key, partner);
+    for (const row of remembered) known.holders.set(identityKey(row), row.partner_id);
+    // What the provider said of the customer before what a payment carried.
+    for (const row of [...paid, ...said]) if (row.email !== null) known.addresses.set(identityKey(row), row.email);
+  }
+  return inSlices(judgeCustomerLines(lines, known));
+}
+
+/** The partners whom lines name, who has their customers, and the addresses that these told when they last paid. */
+function lookUp(ctx: ProgramCtx, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
-  const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email?.toLowerCase() ?? []));
+  const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email ?? []));
   const identities = JSON.stringify(lines.map(({ customer }) => customer));
-  const [byCode, byEmail, remembered] = await ctx.read(
-    ctx.db.all<{ id: string; slug: string; key: string }>(sql`select distinct p.id, p.slug, s.slug_key as key
+  const named = sql`p.id, p.slug, p.email, p.payout_email`;
+  return [
+    ctx.db.all<NamedPartner & { key: string }>(sql`select distinct ${named}, s.slug_key as key
       from json_each(${codes}) j
       cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value
       join partners p on p.id = s.partner_id`),
-    ctx.db.all<{ id: string; slug: string; key: string }>(sql`select distinct p.id, p.slug, lower(p.email) as key
+    ctx.db.all<NamedPartner & { key: string }>(sql`select distinct ${named}, lower(p.email) as key
       from json_each(${emails}) j
-      cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = j.value`),
-    // Of several references the newest, which is what the bare columns beside a max() are of.
-    ctx.db.all<CustomerIdentity & { partner_id: string | null; at: string }>(sql`select s.provider, s.scope, s.subject,
+      cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = lower(j.value)`),
+    // Of several references that lead to a partner the newest, which is what the bare columns beside a max() are of.
+    ctx.db.all<CustomerIdentity & { partner_id: string; at: string }>(sql`select s.provider, s.scope, s.subject,
         held.partner_id, max(f.occurred_at) as at
       from json_each(${identities}) j
       cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
         and s.scope = j.value ->> 'scope' and s.subject = j.value ->> 'subject'
       join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
         and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
-      left join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
+      join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
       group by s.provider, s.scope, s.subject`),
-  );
-  const partners = {
-    code: new Map(byCode.map((row) => [row.key, row])),
-    email: new Map(byEmail.map((row) => [row.key, row])),
-  };
-  const holderOf = new Map(remembered.map((row) => [identityKey(row), row.partner_id]));
-  const lineOf = new Map<string, number>();
-  const bindings: Binding[] = [];
-  const verdicts = lines.map((line): CustomerVerdict => {
-    const named = partnerOf(line, partners);
-    if ("message" in named) return { line: line.line, verdict: "refused", ...named };
-    const key = identityKey(line.customer);
-    const field = line.customer.scope === "customer" ? "customer_id" : "customer_email";
-    const before = lineOf.get(key);
-    if (before !== undefined) {
-      return { line: line.line, verdict: "refused", field, message: `This customer stands on line ${before}.` };
-    }
-    lineOf.set(key, line.line);
-    const holder = holderOf.get(key);
-    if (holder === named.id) return { line: line.line, verdict: "known" };
-    if (holder !== undefined) {
-      return { line: line.line, verdict: "kept", field, message: "This customer is another partner's already." };
-    }
-    bindings.push({ line, slug: named.slug, partner_id: named.id });
-    return { line: line.line, verdict: "new" };
-  });
-  return { verdicts, bindings };
+    ctx.db.all<CustomerIdentity & { email: string | null }>(sql`select j.value ->> 'provider' as provider,
+        j.value ->> 'scope' as scope, j.value ->> 'subject' as subject,
+        (select customer_email from payments where program_id = ${ctx.programId}
+          and customer_id = j.value ->> 'subject' and +provider = j.value ->> 'provider'
+          and customer_email is not null order by created_at desc limit 1) as email
+      from json_each(${identities}) j where j.value ->> 'scope' = 'customer'`),
+    ctx.db.all<CustomerIdentity & { email: string | null; at: string }>(sql`select s.provider, 'customer' as scope,
+        s.subject, f.data ->> 'email' as email, max(f.occurred_at) as at
+      from json_each(${identities}) j
+      cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
+        and s.scope = 'address' and s.subject = j.value ->> 'subject' and j.value ->> 'scope' = 'customer'
+      join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      group by s.provider, s.subject`),
+  ] as const;
 }
 
-type Partners = Record<"code" | "email", ReadonlyMap<string, { id: string; slug: string }>>;
-
-function partnerOf(
-  { codes, partner_email }: CustomerLine,
-  partners: Partners,
-): { id: string; slug: string } | { field: "code" | "partner_email"; message: string } {
-  const found = new Map<string, { id: string; slug: string }>();
-  const named = [
-    ...codes.map((code) => partners.code.get(slugKey(code))),
-    partner_email === null ? undefined : partners.email.get(partner_email.toLowerCase()),
-  ];
-  for (const partner of named) if (partner) found.set(partner.id, partner);
-  const field = codes.length > 0 ? "code" : "partner_email";
-  const [partner, ...others] = found.values();
-  if (others.length > 0) return { field, message: "This line names two partners." };
-  return partner ?? { field, message: "There is no such partner. Import the partners first." };
-}
-
-async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<number> {
+/** Binds a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */
+async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<CustomerVerdict[]> {
   const occurred_at = iso(ctx.now);
   let bindings = chunk;
+  let verdicts: CustomerVerdict[] = [];
   for (let races = 0; bindings.length > 0; races++) {
     const [facts, subjects] = insertStoredFacts(
       ctx,
@@ -170,20 +141,18 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<number
           },
         ],
       });
-      return bindings.length;
+      break;
     } catch (error) {
       // Another import bound one of them meanwhile: judged again, that line is known or kept.
-      if (!(error instanceof CommitConflict) || races >= MAX_RACES) throw error;
-      ({ bindings } = await judge(
+      if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
+      ({ verdicts, bindings } = await judge(
         ctx,
         chunk.map(({ line }) => line),
       ));
     }
   }
-  return 0;
+  return verdicts;
 }
-
-const MAX_RACES = 10;
 
 /** The fact's id is the customer's, so that of two imports only one can bind it. */
 function storedFact({ line: { customer }, slug }: Binding, occurred_at: string): StoredFact {
@@ -207,20 +176,17 @@ function storedFact({ line: { customer }, slug }: Binding, occurred_at: string):
 function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
   const subjects = JSON.stringify(bindings.map(({ line }) => line.customer));
   return sql`program_id = ${ctx.program.id} and id >= ${firstIdAt("payment", ctx.now - 31 * DAY)}
-    and created_at >= ${iso(ctx.now)} and (outcome is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
+    and created_at >= ${iso(ctx.now)}
+    and (outcome is null or partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
     and exists (select 1 from json_each(${subjects}) j where j.value ->> 'provider' = provider
       and ((j.value ->> 'scope' = 'customer' and j.value ->> 'subject' = customer_id)
         or (j.value ->> 'scope' = 'email' and j.value ->> 'subject' = lower(customer_email))))`;
 }
 
-/** What is too much for one request the sweep takes. */
-async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[]): Promise<void> {
-  if (bindings.length === 0) return;
+/** Settles some of the payments that bindings concern, and returns how many; the sweep takes the rest. */
+async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], most: number): Promise<number> {
   const unsettled = await ctx.db.all<PaymentKey>(sql`select id, provider, provider_transaction_id from payments
-    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${MAX_INLINE}`);
+    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${most}`);
   for (const key of unsettled) await settle(ctx, key);
-}
-
-function identityKey({ provider, scope, subject }: CustomerIdentity): string {
-  return `${provider} ${scope} ${subject}`;
+  return unsettled.length;
 }

@@ -1,9 +1,24 @@
 import { sql } from "drizzle-orm";
-import { emailKey } from "../domain/email.ts";
-import { PROVIDER_NAMES } from "../domain/provider-name.ts";
-import { iso } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
+import { emailKey } from "../domain/email.ts";
+import { bareFact, withoutAddresses } from "../domain/erasure.ts";
+import type { Fact } from "../domain/fact.ts";
+import { slugKey } from "../domain/partner.ts";
+import { PROVIDER_NAMES, type ProviderName } from "../domain/provider-name.ts";
+import { iso } from "../lib/time.ts";
+import { commit, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import {
+  eventsHolding,
+  factOf,
+  factsOfCustomer,
+  traceCustomer,
+  type CustomerTrace,
+  type TracedFact,
+  type TracedPayment,
+} from "./customer-trace.ts";
+import { customersReplies, redactedReplies } from "./idempotency.ts";
+import { untilWon } from "./races.ts";
 
 export interface Erased {
   payments: number;
@@ -11,57 +26,202 @@ export interface Erased {
   provider_events: number;
 }
 
-/** What stands where an address stood. */
-const ERASED = "[erased]";
-
 /**
- * Removes a customer's e-mail address from payments, commissions, facts, traces and stored provider bodies (contract
- * §12). Sums stay the same: an erased payment keeps the rule recorded on it, and the partner whom an import had bound
- * to the address, which is forgotten too. No audit event is written, for it would
- * have to name whom it forgot.
+ * Forgets a customer by an address: "all payments, facts and bodies linked to the customer ids of that address, and no
+ * others" (contract-2 §12), besides the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
+ * keeps the rule recorded on it, and the partner whom an import had bound to the address, which is forgotten too. What a
+ * vendor says of the customer later is stored without body and address (`core/erased.ts`). No audit event is written,
+ * for it would have to name whom it forgot. What the owner wrote, rules and notes, stays.
  */
 export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Erased> {
   await ctx.read();
+  const address = email.toLowerCase();
+  return untilWon(async () => forget(ctx, address, await traceCustomer(ctx, address)));
+}
+
+interface EventKey {
+  provider: ProviderName;
+  event_id: string;
+}
+
+type FactRow = Parameters<typeof factOf>[0];
+
+async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): Promise<Erased> {
   const { db } = ctx;
   const program_id = ctx.program.id;
-  const address = emailKey(email);
-  const stamp = iso(ctx.now);
-  const ofCustomer = sql`program_id = ${program_id} and kind = 'payment' and lower(data ->> 'customer_email') = ${address}`;
-  // Refunds and customer updates name the address too; an event of the customer's payment goes whatever its spelling.
-  const told = sql`program_id = ${program_id} and body is not null and (
-    instr(lower(body), ${JSON.stringify(address).slice(1, -1)}) > 0
-    or event_id in (select substr(fact_id, 1, instr(fact_id, '#') - 1) from facts where ${ofCustomer}))`;
-  // What the address led to is written where the payment's own reference stands, so that it is not asked again.
-  const boundTo = sql`(select p.ref from payments p where p.program_id = facts.program_id
-    and p.provider = facts.provider and p.provider_transaction_id = facts.data ->> 'key'
-    and p.decision ->> 'ref_source' = 'email')`;
-  // Every provider is named, for their key has them before the subject.
-  const bindings = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
-    and subject = ${address}`;
-  const forgetBinding = [
-    db.run(sql`delete from facts where (program_id, provider, fact_id) in (
-      select program_id, provider, fact_id from fact_subjects where ${bindings})`),
-    db.run(sql`delete from fact_subjects where ${bindings}`),
-  ] as const;
-  const statements = [
-    db.all(sql`update payments set erased_at = ${stamp}, customer_email = null,
-        facts_revision = facts_revision + 1,
-        settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end,
-        decision = case when decision is null then null else json_set(decision, '$.decided_on', null, '$.flows', (
-          select json_group_array(json_set(flow.value, '$.conditions', (
-            select json_group_array(case when condition.value ->> 'field' = 'customer_email'
-              and lower(condition.value ->> 'saw') = ${address}
-              then json_set(condition.value, '$.saw', ${ERASED}) else json(condition.value) end)
-            from json_each(flow.value, '$.conditions') condition)))
-          from json_each(decision, '$.flows') flow)) end
-      where program_id = ${program_id} and lower(customer_email) = ${address} returning 1 as erased`),
-    db.all(sql`update commissions set customer_email = null
-      where program_id = ${program_id} and lower(customer_email) = ${address} returning 1 as erased`),
-    db.all(sql`update provider_events set body = null where ${told} returning 1 as erased`),
-    db.run(sql`update facts set data = json_set(data, '$.customer_email', null, '$.ref', coalesce(data ->> 'ref', ${boundTo})),
-        ref_key = coalesce(ref_key, lower(${boundTo})) where ${ofCustomer}`),
-    ...forgetBinding,
-  ] as const;
-  const [paid, earned, received] = await runBatch(db, statements);
-  return { payments: paid.length, commissions: earned.length, provider_events: received.length };
+  const own = [...trace.payments.values()];
+  const payment_ids = JSON.stringify(own.map(({ id }) => id));
+  const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
+    and subject = ${emailKey(address)}`;
+  const [linked, bound, [earned], replies] = await runBatch(db, [
+    db.all<FactRow>(factsOfCustomer(program_id, trace.ids)),
+    db.all<FactRow>(sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
+      on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
+      where s.program_id = ${program_id} and s.provider in ${PROVIDER_NAMES} and s.scope = 'email'
+        and s.subject = ${emailKey(address)}`),
+    db.all<{ count: number }>(sql`select count(*) as count from json_each(${payment_ids}) p
+      cross join commissions c on c.payment_id = p.value and c.customer_email is not null`),
+    customersReplies(ctx),
+  ]);
+  const facts = linked.map(factOf);
+  const addresses = addressesOf(address, own, facts);
+  const bodies = await keptBodies(ctx, [...facts.flatMap(eventOf), ...(await eventsHolding(ctx, address))]);
+  await commit(ctx, {
+    writes: [
+      ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
+      ...paymentWrites(ctx, trace.naming, (payment) => unnamedPayment(payment, address)),
+      {
+        statement: db.run(sql`update commissions set customer_email = null
+          where payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
+      },
+      {
+        statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (
+          select ${program_id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(bodies)}))`),
+      },
+      ...factWrites(ctx, bareFacts(facts, own, addresses)),
+      ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
+      ...forgetSubjects(ctx, facts),
+      { statement: db.run(sql`delete from fact_subjects where ${ofAddress}`) },
+      {
+        statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
+          select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
+      },
+      ...(await redactedReplies(ctx, replies, addresses)),
+    ],
+    occurrences: [],
+  });
+  return {
+    payments: own.filter(({ erased_at, customer_email }) => erased_at === null || customer_email !== null).length,
+    commissions: earned?.count ?? 0,
+    provider_events: bodies.length,
+  };
+}
+
+/** The event that said it; none of what an import bound, and of what reprocessing remembered. */
+function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
+  const end = fact_id.lastIndexOf("#");
+  return end < 0 ? [] : [{ provider, event_id: fact_id.slice(0, end) }];
+}
+
+/** Those of the events whose body is still stored, each once. */
+async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise<EventKey[]> {
+  return ctx.db.all<EventKey>(sql`select distinct v.provider as provider, v.event_id as event_id from provider_events v
+    where v.body is not null and (v.program_id, v.provider, v.event_id) in (
+      select ${ctx.program.id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(events)}))`);
+}
+
+/** Every address that is known of the customer, in lower case. */
+function addressesOf(address: string, own: readonly TracedPayment[], facts: readonly TracedFact[]): Set<string> {
+  const told = facts.map(({ fact }) =>
+    fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
+  );
+  const all = [address, ...own.map(({ customer_email }) => customer_email), ...told];
+  return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
+}
+
+type Redacted = Pick<TracedPayment, "ref" | "decision" | "customer_email"> & { is_erased: boolean };
+
+/** A payment of the customer's. Its rule stays recorded and is not asked what it was decided on (`domain/payment.ts`). */
+function barePayment({ ref, decision }: TracedPayment, addresses: ReadonlySet<string>): Redacted {
+  const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
+  return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };
+}
+
+/** A payment of somebody else's that carries the address for a reference. */
+function unnamedPayment({ ref, decision, customer_email }: TracedPayment, address: string): Redacted {
+  const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
+  const candidates = decision?.candidates && { candidates: clean(decision.candidates) };
+  const told = decision && { ...decision, ref: clean(decision.ref), ...candidates };
+  return { ref: clean(ref), decision: told, customer_email, is_erased: false };
+}
+
+/** Rows of one statement: their texts travel in one parameter. */
+const CHUNK = 100;
+
+function chunksOf<T>(rows: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, i) => rows.slice(i * CHUNK, (i + 1) * CHUNK));
+}
+
+/** Each as it was read, or nothing: settling goes by the same revision. */
+function paymentWrites(
+  ctx: ProgramCtx,
+  found: readonly TracedPayment[],
+  redact: (payment: TracedPayment) => Redacted,
+): Write[] {
+  return chunksOf(found).map((chunk) => {
+    const rows = chunk.map((payment) => {
+      const { decision, ...rest } = redact(payment);
+      const { id, facts_revision: revision } = payment;
+      return { ...rest, id, revision, decision: decision && JSON.stringify(decision) };
+    });
+    return {
+      statement: ctx.db.run(sql`update payments set ref = v.value ->> 'ref', decision = v.value ->> 'decision',
+          customer_email = v.value ->> 'customer_email',
+          erased_at = case when v.value ->> 'is_erased' then ${iso(ctx.now)} else erased_at end,
+          facts_revision = facts_revision + 1,
+          settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end
+        from json_each(${JSON.stringify(rows)}) v
+        where payments.id = v.value ->> 'id' and facts_revision = v.value ->> 'revision'`),
+      expect: chunk.length,
+    };
+  });
+}
+
+/**
+ * The customer's facts without their addresses. The partner to whom an import had bound the address stands from now on
+ * where the payment's own reference stands, so that it is not asked for again.
+ */
+function bareFacts(
+  facts: readonly TracedFact[],
+  own: readonly TracedPayment[],
+  addresses: ReadonlySet<string>,
+): TracedFact[] {
+  const bound = own.filter(({ decision }) => decision?.ref_source === "email");
+  return facts.map(({ fact, ...where }) => {
+    const bare = withoutAddresses(bareFact(fact), addresses);
+    const payment = bound.find(
+      (row) => fact.kind === "payment" && row.provider === where.provider && row.provider_transaction_id === fact.key,
+    );
+    return { ...where, fact: payment ? ({ ...bare, ref: payment.ref } as Fact) : bare };
+  });
+}
+
+/** Facts of others that carry the address for a reference. */
+function unnamedFacts(holding: readonly TracedFact[], own: readonly TracedFact[], address: string): TracedFact[] {
+  const isOwn = (one: TracedFact) =>
+    own.some(({ provider, fact_id }) => provider === one.provider && fact_id === one.fact_id);
+  return holding
+    .filter((one) => !isOwn(one))
+    .map(({ fact, ...where }) => ({ ...where, fact: withoutAddresses(fact, new Set([address])) }));
+}
+
+function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
+  return chunksOf(facts).map((chunk) => {
+    const rows = chunk.map(({ provider, fact_id, fact }) => ({
+      provider,
+      fact_id,
+      ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
+      data: JSON.stringify(fact),
+    }));
+    return {
+      statement: ctx.db.run(sql`update facts set data = v.value ->> 'data', ref_key = v.value ->> 'ref_key'
+        from json_each(${JSON.stringify(rows)}) v
+        where facts.program_id = ${ctx.program.id} and facts.provider = v.value ->> 'provider'
+          and facts.fact_id = v.value ->> 'fact_id'`),
+    };
+  });
+}
+
+/** No fact is found by the customer's other addresses either. */
+function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
+  const rows = facts.flatMap(({ provider, fact_id, fact }) =>
+    fact.kind === "customer" && fact.email !== null ? [{ provider, fact_id, subject: emailKey(fact.email) }] : [],
+  );
+  return [
+    {
+      statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
+        select ${ctx.program.id}, value ->> 'provider', 'email', value ->> 'subject', value ->> 'fact_id'
+        from json_each(${JSON.stringify(rows)}))`),
+    },
+  ];
 }

@@ -5,7 +5,7 @@ export {
   databasesOf,
   isBound,
   openForReads,
-  openForWrites,
+  openPrimary,
   type Bookmarked,
   type DatabaseBindings,
   type FurtherDatabases,

@@ -1,8 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../domain/delivery.ts";
+import type { Sealed } from "../lib/seal.ts";
 import { iso, SECOND } from "../lib/time.ts";
-import type { Ctx, Statement } from "./context.ts";
+import type { BaseCtx, Statement } from "./context.ts";
 
 /**
  * The life of a delivery row. `pending` with `next_attempt_at` → claimed: `delivering` until `claimed_until` → recorded:
@@ -37,10 +38,9 @@ export interface ClaimedDelivery {
   attempt_number: number;
   claimed_until: string;
   url: string;
-  /** Sealed. */
-  secret: string;
-  /** Sealed; null when there is none that is still valid. */
-  secret_previous: string | null;
+  secret: Sealed;
+  /** Null when there is none that is still valid. */
+  secret_previous: Sealed | null;
   /** Null when it is no longer kept. */
   body: string | null;
 }
@@ -73,7 +73,7 @@ export interface RecordedDelivery {
   next_attempt_at: string | null;
 }
 
-type Clocked = Pick<Ctx, "db" | "now">;
+type Clocked = Pick<BaseCtx, "db" | "now">;
 
 /** A wake-up on the queue is heard within this time, or it is lost. */
 const STALLED_AFTER_MS = 5 * SECOND;
@@ -153,33 +153,36 @@ export function wakeUpsOf(made: NewDelivery[]): string[] {
 
 /** A delivery to wake, and when. */
 export interface DueWakeUp {
+  endpoint_id: string;
   delivery_id: string;
   /** Past or now, or the end of a claim that somebody holds at this moment. */
   due_at: string;
 }
 
+/** The endpoints after `after` that have anything open: from one lane to the next in their index, in its order. */
+function openLanes(after: string): SQL {
+  const next = (than: SQL) => sql`select min(c.endpoint_id) from deliveries c indexed by deliveries_lane
+    where c.endpoint_id > ${than} and ${OPEN}`;
+  return sql`open (endpoint_id) as (${next(sql`${after}`)}
+    union all select (${next(sql`open.endpoint_id`)}) from open where open.endpoint_id is not null)`;
+}
+
 /**
  * What the sweep wakes: for each active endpoint the longest due of its lane, as many as may be under way; and the
- * claims that are held now, for their end, because nobody knows whether their holder still lives. At most `lanes`
- * lanes, drawn by lot where there are more, so that none is passed over for ever.
+ * claims that are held now, for their end, because nobody knows whether their holder still lives. At most `lanes` lanes,
+ * those of the first endpoints after `after`, in their order.
  */
-export async function listDue(ctx: Clocked, lanes: number): Promise<DueWakeUp[]> {
+export async function listDue(ctx: Clocked, after: string, lanes: number): Promise<DueWakeUp[]> {
   const now = iso(ctx.now);
-  // From one lane to the next in their index, so that endpoints with nothing open cost nothing.
   return ctx.db.all<DueWakeUp>(sql`
-    with recursive open (endpoint_id) as (
-      select min(c.endpoint_id) from deliveries c indexed by deliveries_lane where ${OPEN}
-      union all
-      select (select min(c.endpoint_id) from deliveries c indexed by deliveries_lane
-        where c.endpoint_id > open.endpoint_id and ${OPEN})
-      from open where open.endpoint_id is not null),
+    with recursive ${openLanes(after)},
     lanes as (
       select e.id as endpoint_id from open cross join webhook_endpoints e on e.id = open.endpoint_id
       where e.active = 1 and e.deleted_at is null and (
         exists (select 1 from deliveries c where c.endpoint_id = e.id and ${pendingDue(now)})
         or exists (select 1 from deliveries c where c.endpoint_id = e.id and ${DELIVERING}))
-      order by random() limit ${literal(lanes)})
-    select d.id as delivery_id, coalesce(d.claimed_until, d.next_attempt_at) as due_at
+      limit ${literal(lanes)})
+    select l.endpoint_id as endpoint_id, d.id as delivery_id, coalesce(d.claimed_until, d.next_attempt_at) as due_at
     from lanes l cross join deliveries d on d.rowid in (
       select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${pendingDue(now)}
         order by c.next_attempt_at limit ${literal(MAX_IN_FLIGHT)})
@@ -188,8 +191,30 @@ export async function listDue(ctx: Clocked, lanes: number): Promise<DueWakeUp[]>
         limit ${literal(2 * MAX_IN_FLIGHT)}))`);
 }
 
+/** The first endpoints after `after` that are not active, and where claims have run out whose holder is gone. */
+export async function listIdleClaims(ctx: Clocked, after: string, limit: number): Promise<{ endpoint_id: string }[]> {
+  return ctx.db.all(sql`
+    with recursive ${openLanes(after)}
+    select e.id as endpoint_id from open cross join webhook_endpoints e on e.id = open.endpoint_id
+    where e.active = 0 and e.deleted_at is null
+      and exists (select 1 from deliveries c where c.endpoint_id = e.id and ${ranOut(ctx.now)})
+    limit ${literal(limit)}`);
+}
+
+/**
+ * Ends such claims: while an endpoint is not active nobody takes its deliveries, so they wait for it as `pending`. At
+ * most `limit`; gives how many.
+ */
+export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: number): Promise<number> {
+  const { meta } = await ctx.db.run(sql`update deliveries set status = 'pending', claimed_until = null
+    where rowid in (select c.rowid from deliveries c where c.endpoint_id = ${endpoint_id} and ${ranOut(ctx.now)}
+      limit ${literal(limit)})
+    and exists (select 1 from webhook_endpoints e where e.id = ${endpoint_id} and e.active = 0)`);
+  return meta.changes;
+}
+
 /** Where deliveries stand, for the log of the dead-letter queue. */
-export async function readStatuses(ctx: Pick<Ctx, "db">, delivery_ids: string[]) {
+export async function readStatuses(ctx: Pick<BaseCtx, "db">, delivery_ids: string[]) {
   return ctx.db.all<{ id: string; status: string; next_attempt_at: string | null }>(sql`
     select id, status, next_attempt_at from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)}))`);
@@ -198,6 +223,10 @@ export async function readStatuses(ctx: Pick<Ctx, "db">, delivery_ids: string[])
 /** The index of open deliveries is used only where its own condition stands beside the narrower one. */
 const OPEN = sql.raw(`c.status in ('pending', 'delivering')`);
 const DELIVERING = sql`c.status = 'delivering' and ${OPEN}`;
+
+function ranOut(now: number): SQL {
+  return sql`${DELIVERING} and c.claimed_until <= ${iso(now)}`;
+}
 
 function pendingDue(now: string): SQL {
   return sql`c.status = 'pending' and ${OPEN} and c.next_attempt_at <= ${now}`;
@@ -245,7 +274,7 @@ function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
 }
 
 function claimOf({ attempt_count, endpoint, ...row }: ClaimRow, now: number): ClaimedDelivery {
-  const [url, secret, previous, until] = JSON.parse(endpoint) as [string, string, string | null, string | null];
+  const [url, secret, previous, until] = JSON.parse(endpoint) as [string, Sealed, Sealed | null, string | null];
   const valid = previous !== null && until !== null && until > iso(now);
   return { ...row, attempt_number: attempt_count + 1, url, secret, secret_previous: valid ? previous : null };
 }

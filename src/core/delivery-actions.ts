@@ -10,7 +10,7 @@ import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
-import { endpointOccurrence, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
+import { endpointChanged, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
 
 /** "the old one signs too for 24 h" (contract §9). */
 const PREVIOUS_VALID_FOR = DAY;
@@ -29,22 +29,20 @@ export async function rotateSecret(
   const rotated = await untilWon(async () => {
     const [[before]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
     if (!before) throw notFound("webhook endpoint");
+    const place = (column: "secret" | "secret_previous") => ({ table: "webhook_endpoints", column, row: id }) as const;
+    // One that can no longer be opened (its key is gone) signs nothing.
+    const previous = await ctx.sealer.openOrNull(before.secret, place("secret"));
     const change = {
-      secret: await ctx.sealer.seal(secret),
-      secret_previous: before.secret,
+      secret: await ctx.sealer.seal(secret, place("secret")),
+      secret_previous: previous === null ? null : await ctx.sealer.seal(previous, place("secret_previous")),
       secret_previous_until: iso(ctx.now + PREVIOUS_VALID_FOR),
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
     const made = { endpoint: { ...before, ...change }, secret };
-    // The secret too: it may have been sealed anew under another key meanwhile (`core/reseal.ts`).
-    const unchanged = and(
-      live(ctx, id),
-      eq(webhookEndpoints.updated_at, before.updated_at),
-      eq(webhookEndpoints.secret, before.secret),
-    );
+    const unchanged = and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at));
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(webhookEndpoints).set(change).where(unchanged), expect: 1 }],
-      occurrences: [endpointOccurrence("webhook_endpoint.updated", made.endpoint, { reason: "secret_rotated" })],
+      occurrences: [endpointChanged(before, made.endpoint, { reason: "secret_rotated" })],
       result: made,
     });
     return made;

@@ -1,14 +1,14 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, gt, sql } from "drizzle-orm";
 import { programs, webhookEndpoints } from "../db/schema.ts";
 import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../domain/endpoint-health.ts";
 import { iso } from "../lib/time.ts";
 import { commit, CommitConflict } from "./commit.ts";
 import { forProgram, type Ctx, type Program } from "./context.ts";
+import type { Owner, Work } from "./job.ts";
 import { nextStamp } from "./stamps.ts";
-import { endpointOccurrence, type Endpoint } from "./webhooks.ts";
+import { endpointChanged, type Endpoint } from "./webhooks.ts";
 
-/** For one run. */
-const MAX_ENDPOINTS = 200;
+const ENDPOINTS_AT_ONCE = 50;
 
 export interface DisabledEndpoint {
   program: Program;
@@ -16,28 +16,38 @@ export interface DisabledEndpoint {
 }
 
 /**
- * Disables the endpoints that have failed for too long, each with its audit event (contract §9), and returns those that
- * this call has disabled, so that their owners are told once. An endpoint that succeeds in between stays active.
+ * Disables the endpoints that have failed for too long, each with its audit event (contract §9), and tells `onDisabled`
+ * of each that it has disabled, so that owners are told once. An endpoint that succeeds in between stays active.
  */
-export async function disableGivenUp(ctx: Ctx): Promise<DisabledEndpoint[]> {
-  const candidates = await ctx.db
-    .select({ endpoint: webhookEndpoints, program: programs })
-    .from(webhookEndpoints)
-    .innerJoin(programs, eq(programs.id, webhookEndpoints.program_id))
-    .where(
-      and(
-        sql`${webhookEndpoints.active} = 1 and ${webhookEndpoints.deleted_at} is null`,
-        sql`${webhookEndpoints.failing_since} <= ${iso(ctx.now - GIVEN_UP_AFTER_MS)}`,
-        sql`${webhookEndpoints.failure_count} >= ${GIVEN_UP_AFTER_FAILURES}`,
-      ),
-    )
-    .limit(MAX_ENDPOINTS);
-  const disabled: DisabledEndpoint[] = [];
-  for (const { endpoint, program } of candidates) {
-    const after = await disable(ctx, program, endpoint);
-    if (after) disabled.push({ program, endpoint: after });
-  }
-  return disabled;
+export function disableGivenUp(
+  ctx: Ctx,
+  onDisabled: (disabled: DisabledEndpoint) => Promise<void>,
+): Work<DisabledEndpoint & Owner> {
+  return {
+    cost: 10,
+    async due(after) {
+      const rows = await ctx.db
+        .select({ endpoint: webhookEndpoints, program: programs })
+        .from(webhookEndpoints)
+        .innerJoin(programs, eq(programs.id, webhookEndpoints.program_id))
+        .where(
+          and(
+            gt(webhookEndpoints.id, after),
+            sql`${webhookEndpoints.active} = 1 and ${webhookEndpoints.deleted_at} is null`,
+            sql`${webhookEndpoints.failing_since} <= ${iso(ctx.now - GIVEN_UP_AFTER_MS)}`,
+            sql`${webhookEndpoints.failure_count} >= ${GIVEN_UP_AFTER_FAILURES}`,
+          ),
+        )
+        .orderBy(webhookEndpoints.id)
+        .limit(ENDPOINTS_AT_ONCE);
+      return rows.map((row) => ({ ...row, key: row.endpoint.id }));
+    },
+    async serve({ program, endpoint }) {
+      const disabled = await disable(ctx, program, endpoint);
+      if (disabled) await onDisabled({ program, endpoint: disabled });
+      return false;
+    },
+  };
 }
 
 /** Null when the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
@@ -61,9 +71,7 @@ async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<En
           expect: 1,
         },
       ],
-      occurrences: [
-        endpointOccurrence("webhook_endpoint.updated", after, { reason: "failing", failing_since, failure_count }),
-      ],
+      occurrences: [endpointChanged(before, after, { reason: "failing", failing_since, failure_count })],
     });
     return after;
   } catch (error) {

@@ -14,6 +14,7 @@ import {
   stretchReader,
 } from "./archived-events.ts";
 import type { IdRange, Place, StretchReader } from "./archived-events.ts";
+import type { ArchivedClick } from "./click-archive.ts";
 import type { ProgramCtx } from "./context.ts";
 import { eventsOf, minuteParts, tableFor, totalOf } from "./event-counts.ts";
 import { findPlace } from "./event-place.ts";
@@ -28,7 +29,11 @@ export interface EventFilter extends PageRequest {
   to?: number | undefined;
 }
 
-type Row = Omit<AuditEvent, "payload"> & { payload: string };
+type Row = Omit<AuditEvent, JsonColumn> & Record<JsonColumn, string | null>;
+type JsonColumn = "payload" | "actor" | "changes";
+
+/** `actor` and `changes` of a click are null, in the database and in the archive. */
+const COLUMNS = sql`id, program_id, type, payload, created_at, actor, changes`;
 
 /** So many rows are skipped one by one; what is farther is found by the counts. */
 const NEAR = 1_000;
@@ -68,7 +73,7 @@ export async function getEvent(ctx: ProgramCtx, id: string): Promise<AuditEvent>
   // Nothing stands between an id and this.
   const range: IdRange = { from: id, before: `${id}0` };
   const [[row], stretches] = await ctx.read(
-    ctx.db.all<Row>(sql`select id, program_id, type, payload, created_at from events
+    ctx.db.all<Row>(sql`select ${COLUMNS} from events
       where program_id = ${ctx.programId} and id = ${id}`),
     stretchesIn(ctx, range, -1),
   );
@@ -121,12 +126,14 @@ function selectEvents(
     ...(before === null ? [] : [sql`id < ${before}`]),
   ];
   return ctx.db.all<Row>(
-    sql`select id, program_id, type, payload, created_at from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
+    sql`select ${COLUMNS} from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
       order by id desc limit ${literal(limit)} offset ${offset}`,
   );
 }
 
-/** An archived one is parsed already. */
-function eventOf({ payload, ...row }: Row | AuditEvent): AuditEvent {
-  return { ...row, payload: typeof payload === "string" ? (JSON.parse(payload) as AuditEvent["payload"]) : payload };
+function eventOf(row: Row | ArchivedClick): AuditEvent {
+  if (!("actor" in row)) return { ...row, actor: null, changes: null };
+  const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  const { payload, actor, changes } = row;
+  return { ...row, payload: parsed(payload), actor: parsed(actor), changes: parsed(changes) } as AuditEvent;
 }

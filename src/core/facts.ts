@@ -1,13 +1,18 @@
 import { sql, type SQL } from "drizzle-orm";
-import type { Fact } from "../domain/fact.ts";
+import { bareFact } from "../domain/erasure.ts";
+import type { AttributionFact, Fact } from "../domain/fact.ts";
+import { emailKey } from "../domain/email.ts";
 import { slugKey } from "../domain/partner.ts";
-import { ATTRIBUTION_SLACK_MS } from "../domain/payment.ts";
+import { ATTRIBUTION_SLACK_MS } from "../domain/payment-state.ts";
 import type { ProviderEvent } from "../providers/provider.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import type { FactScope } from "../db/schema.ts";
 import { newId } from "../lib/id.ts";
 import { iso, MINUTE } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
+import { conflictIn, type Write } from "./commit.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
+import { isErased, markErased, subjectsIn } from "./erased.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
 export interface PaymentKey {
@@ -21,53 +26,91 @@ export interface Recorded {
   unsettled: PaymentKey[];
   /** What the event came to when it was closed before; null while it is open. */
   closed: { outcome: string | null } | null;
+  /** False where none of its facts is found by anything: all its references lead to nobody. */
+  found: boolean;
+  /** The rows of `Beside.ask`. */
+  asked: unknown[];
+}
+
+/** What is done in the transaction that stores an event. */
+export interface Beside {
+  /** Before it; where a guard among them refuses, nothing is stored. */
+  before: Statement[];
+  /** After it. */
+  ask: Statement | null;
 }
 
 /**
  * Stores a vendor event and its facts, once, and marks every payment that they concern as unsettled, in one
  * transaction. A repetition changes nothing and reports what is still unsettled, so that it can finish what a crash
- * left undone. `body` is kept as the vendor sent it.
+ * left undone. `body` is kept as the vendor sent it, unless the event is ignored or speaks of an erased customer.
+ * Null where a guard of `beside` refused; nothing was stored.
  */
 export async function recordFacts(
   ctx: ProgramCtx,
   provider: ProviderName,
   event: ProviderEvent,
-  body: string,
-): Promise<Recorded> {
+  body: string | null,
+  beside: Beside,
+): Promise<Recorded | null> {
   const { db } = ctx;
   const program_id = ctx.program.id;
   const stamp = iso(ctx.now);
   const token = newId("event", ctx.now);
-  const isOurs = sql`exists (select 1 from provider_events where program_id = ${program_id} and provider = ${provider}
-    and event_id = ${event.event_id} and recorded_by = ${token})`;
+  const ofEvent = sql`program_id = ${program_id} and provider = ${provider} and event_id = ${event.event_id}`;
+  const isOurs = sql`exists (select 1 from provider_events where ${ofEvent} and recorded_by = ${token})`;
+  const subjects = await subjectsIn(program_id, event.facts);
+  const ofErased = isErased(program_id, provider, subjects, event.occurred_at);
+  // What is not used is not kept, and neither is what would bring back whom the owner had erased.
+  const kept = event.ignored === null ? body : null;
   const statements: Statement[] = [
+    ...beside.before,
     db.run(sql`insert into provider_events
         (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, ignored, body)
       values (${program_id}, ${provider}, ${event.event_id}, ${event.event_type}, ${event.occurred_at}, ${stamp},
-        ${token}, ${event.ignored}, ${body})
+        ${token}, ${event.ignored},
+        case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
     db.run(touchProvider(ctx, provider)),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
+    const ids = subjects.filter(({ scope }) => scope !== "email");
     statements.push(
-      ...insertFacts(ctx, provider, event),
-      ...insertPayments(ctx, provider, event.facts),
+      ...insertFacts(ctx, provider, event, isOurs, ofErased),
+      markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
+      ...insertPayments(ctx, provider, event.facts, isOurs),
       db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${stamp}
         where id in (${concerned}) and ${isOurs}`),
     );
   }
   statements.push(
-    db.all(sql`select outcome, audit_event_id from provider_events where program_id = ${program_id}
-      and provider = ${provider} and event_id = ${event.event_id}`),
+    db.all(sql`select outcome, audit_event_id, ${isFound(program_id, provider, event.event_id)} as found
+      from provider_events where ${ofEvent}`),
     db.all(unsettledAmong(program_id, provider, event.facts)),
+    ...(beside.ask ? [beside.ask] : []),
   );
-  const results: unknown[] = await runBatch(db, statements);
-  const [row] = results.at(-2) as { outcome: string | null; audit_event_id: string | null }[];
+  let results: unknown[];
+  try {
+    results = await runBatch(db, statements);
+  } catch (error) {
+    if (conflictIn(error)?.kind === "lost_race") return null;
+    throw error;
+  }
+  const asked = beside.ask ? (results.pop() as unknown[]) : [];
+  const [row] = results.at(-2) as { outcome: string | null; audit_event_id: string | null; found: 0 | 1 }[];
   return {
+    asked,
+    found: row?.found === 1,
     unsettled: results.at(-1) as PaymentKey[],
     closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
   };
+}
+
+/** SQL that is true where a fact of this event is found by something. */
+export function isFound(program_id: string, provider: ProviderName, event_id: string): SQL {
+  return sql`exists (select 1 from fact_subjects where program_id = ${program_id} and provider = ${provider}
+    and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`})`;
 }
 
 /** The payments that facts concern and whose settling is due; nothing for an event without facts. */
@@ -117,11 +160,15 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
         and subscription_id = ${fact.subscription_id} and +provider = ${provider}
         and (+outcome is null or +outcome = 'commission')`);
     }
+    if (fact.kind === "customer" && fact.email !== null) {
+      selects.push(namedBy(program_id, provider, fact.customer_id, fact.email, fact.occurred_at));
+    }
     if (fact.kind === "attribution") {
-      // A remembered reference serves only payments that carry none, made no earlier than the slack before it.
+      // A remembered reference serves only payments that carry no partner's, made no earlier than the slack before it.
       const servedBy = sql`+provider = ${provider}
         and created_at >= ${iso(Date.parse(fact.occurred_at) - ATTRIBUTION_SLACK_MS)}
-        and (+outcome is null or coalesce(decision ->> 'ref_source', '') <> 'payment')`;
+        and (+outcome is null or +partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
+        and ${leads(program_id, sql`${slugKey(fact.ref)}`)}`;
       selects.push(
         sql`select id from payments where program_id = ${program_id} and subscription_id = ${fact.subscription_id}
           and ${servedBy}`,
@@ -133,22 +180,61 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
   return selects.length === 0 ? sql`select null` : sql.join(selects, sql` union all `);
 }
 
+/**
+ * The payments whose customer's address a fact changes: those of another address or none, made since it was said. One
+ * made before is served by what was said before, if anything was (`domain/payment.ts`, `addressAt`).
+ */
+function namedBy(program_id: string, provider: ProviderName, customer_id: string, email: string, at: string): SQL {
+  return sql`select id from payments where program_id = ${program_id} and customer_id = ${customer_id}
+    and +provider = ${provider} and customer_email is not ${email}
+    and (created_at >= ${iso(Date.parse(at) - ATTRIBUTION_SLACK_MS)} or not exists (
+      select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
+        and f.fact_id = s.fact_id and f.occurred_at < ${at}
+      where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
+        and s.subject = ${customer_id}))`;
+}
+
 /** A fact with the id and provider it is stored under. */
 export interface StoredFact {
   provider: ProviderName;
   fact_id: string;
   fact: Fact;
+  /** Of a reference: the `slugKey`s of those before it in its event. */
+  stronger?: readonly string[];
 }
 
-function insertFacts(ctx: ProgramCtx, provider: ProviderName, event: ProviderEvent): Statement[] {
+function insertFacts(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  event: ProviderEvent,
+  isOurs: SQL,
+  ofErased: SQL,
+): Statement[] {
+  const stronger: string[] = [];
   return insertStoredFacts(
     ctx,
-    event.facts.map((fact, position) => ({ provider, fact_id: `${event.event_id}#${position}`, fact })),
+    event.facts.map((fact, position) => {
+      const stored = { provider, fact_id: `${event.event_id}#${position}`, fact, stronger: [...stronger] };
+      if (fact.kind === "attribution") stronger.push(slugKey(fact.ref));
+      return stored;
+    }),
+    isOurs,
+    ofErased,
   );
 }
 
-/** Stores facts and what they are found by, in this order; one whose id is taken changes nothing. */
-export function insertStoredFacts(ctx: ProgramCtx, stored: readonly StoredFact[]): [Statement, Statement] {
+/**
+ * Stores facts and what they are found by, in this order; one whose id is taken changes nothing. A reference is
+ * remembered, that is found by its subscription or customer, only where it leads to a partner by now, and of those that
+ * one event gives only the first: a shop's own number is nobody's, also when a partner of that name comes later. Where
+ * `ofErased` they are stored without the address of their customer.
+ */
+export function insertStoredFacts(
+  ctx: ProgramCtx,
+  stored: readonly StoredFact[],
+  when: SQL = sql`true`,
+  ofErased: SQL = sql`false`,
+): [Statement, Statement] {
   const program_id = ctx.program.id;
   const rows = stored.map(({ provider, fact_id, fact }) => ({
     provider,
@@ -157,24 +243,54 @@ export function insertStoredFacts(ctx: ProgramCtx, stored: readonly StoredFact[]
     occurred_at: fact.occurred_at,
     ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
     data: JSON.stringify(fact),
+    bare: JSON.stringify(bareFact(fact)),
   }));
-  const subjects = stored.flatMap(({ provider, fact_id, fact }) =>
-    subjectsOf(fact).map((subject) => ({ ...subject, provider, fact_id })),
-  );
+  const subjects = stored.flatMap(({ provider, fact_id, fact, stronger = [] }) => {
+    const named = fact.kind === "attribution" ? { named: slugKey(fact.ref), stronger } : {};
+    return subjectsOf(fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
+  });
   return [
     ctx.db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
       select ${program_id}, value ->> 'provider', value ->> 'fact_id', value ->> 'kind', value ->> 'occurred_at',
-        value ->> 'ref_key', value ->> 'data' from json_each(${JSON.stringify(rows)}) where true
+        value ->> 'ref_key', case when ${ofErased} then value ->> 'bare' else value ->> 'data' end from json_each(${JSON.stringify(rows)}) where ${when}
       on conflict do nothing`),
     ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
       select ${program_id}, value ->> 'provider', value ->> 'scope', value ->> 'subject', value ->> 'fact_id'
-        from json_each(${JSON.stringify(subjects)}) where true
+        from json_each(${JSON.stringify(subjects)})
+        where ${when} and not (value ->> 'scope' = 'email' and ${ofErased})
+          and (value ->> 'named' is null or (${leads(program_id, sql`value ->> 'named'`)} and not exists (
+          select 1 from json_each(value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
       on conflict do nothing`),
   ];
 }
 
+/**
+ * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
+ * as unsettled: for one that led to nobody when it came.
+ */
+export function rememberReference(ctx: ProgramCtx, payment: PaymentKey, fact: AttributionFact): Write[] {
+  const { provider } = payment;
+  const fact_id = `reprocess:${payment.id}:${slugKey(fact.ref)}`;
+  return [
+    ...insertStoredFacts(ctx, [{ provider, fact_id, fact }]).map((statement) => ({ statement })),
+    {
+      statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
+        where id in (${concernedBy(ctx.program.id, provider, [fact])})`),
+    },
+  ];
+}
+
+/** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */
+export function leads(program_id: string, key: SQL): SQL {
+  return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
+}
+
 /** By which vendor ids a fact is found again. */
-function subjectsOf(fact: Fact): { scope: "payment" | "subscription" | "customer" | "email"; subject: string }[] {
+function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+  if (fact.kind === "customer") {
+    const found = { scope: "address" as const, subject: fact.customer_id };
+    return fact.email === null ? [found] : [found, { scope: "email", subject: emailKey(fact.email) }];
+  }
   if (fact.kind === "cancellation") return [{ scope: "subscription", subject: fact.subscription_id }];
   if (fact.kind === "attribution") {
     return [
@@ -187,15 +303,16 @@ function subjectsOf(fact: Fact): { scope: "payment" | "subscription" | "customer
 }
 
 /** The row that the payment's settling is guarded by; only the unique index decides whether it exists already. */
-function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[]): Statement[] {
+function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL): Statement[] {
   return facts.flatMap((fact) => {
     if (fact.kind !== "payment") return [];
     const id = newId("payment", Date.parse(fact.occurred_at));
     return [
       ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
           txn_amount_cents, gross_cents, customer_id, subscription_id, created_at, updated_at)
-        values (${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
-          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)})
+        select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
+          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)}
+        where ${isOurs}
         on conflict (program_id, provider, provider_transaction_id) do update set
           customer_id = coalesce(customer_id, excluded.customer_id),
           subscription_id = coalesce(subscription_id, excluded.subscription_id)`),

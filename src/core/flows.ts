@@ -4,6 +4,7 @@ import { actionProblem, MAX_FLOWS, type Condition, type FlowActionType } from ".
 import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
+import { changesOf } from "./changes.ts";
 import { commit, type Occurrence } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
@@ -49,7 +50,7 @@ export async function createFlow(ctx: ProgramCtx, input: FlowInput): Promise<Flo
         // The limit holds also for those who create at once: the loser reads again, and then knows better.
         refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
       ],
-      occurrences: [occurrence("flow.created", flow)],
+      occurrences: [{ type: "flow.created", payload: payloadOf(flow) }],
       result: flow,
     });
     return flow;
@@ -92,7 +93,7 @@ export async function updateFlow(ctx: ProgramCtx, id: string, patch: FlowPatch):
           expect: 1,
         },
       ],
-      occurrences: [occurrence("flow.updated", flow)],
+      occurrences: [{ type: "flow.updated", changes: changesOf("flow", before, flow), payload: payloadOf(flow) }],
       result: flow,
     });
     return flow;
@@ -105,7 +106,7 @@ export async function deleteFlow(ctx: ProgramCtx, id: string): Promise<Flow> {
     const flow = await getFlow(ctx, id);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(flows).where(owned(ctx, id)), expect: 1 }],
-      occurrences: [occurrence("flow.deleted", flow)],
+      occurrences: [{ type: "flow.deleted", payload: payloadOf(flow) }],
       result: flow,
     });
     return flow;
@@ -128,9 +129,9 @@ function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-function occurrence(type: "flow.created" | "flow.updated" | "flow.deleted", flow: Flow): Occurrence {
+function payloadOf(flow: Flow): Occurrence["payload"] {
   const { id: flow_id, name, action_type, action_value, conditions, priority, active } = flow;
-  return { type, payload: { flow_id, name, action_type, action_value, conditions, priority, active } };
+  return { flow_id, name, action_type, action_value, conditions, priority, active };
 }
 
 function owned(ctx: ProgramCtx, id: string): SQL | undefined {

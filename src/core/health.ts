@@ -1,18 +1,28 @@
-import { sql } from "drizzle-orm";
-import type { Ctx } from "./context.ts";
+import type { BaseCtx } from "./context.ts";
+import { lateJobs, type LateJob } from "./job-runs.ts";
 import { everyShard } from "./shards.ts";
 
-/** The shards whose database does not answer a trivial read; none where all is well. */
-export async function unreachableShards(ctx: Ctx): Promise<number[]> {
-  const checked = await Promise.all(
-    everyShard(ctx).map(async ({ db, shard }) => {
+export interface Health {
+  /** The shards whose database does not answer. */
+  away: number[];
+  /** The periodic jobs that are behind. */
+  behind: (LateJob & { shard: number })[];
+}
+
+/** One trivial read of each database: where its jobs are. */
+export async function readHealth(ctx: BaseCtx): Promise<Health> {
+  const health: Health = { away: [], behind: [] };
+  await Promise.all(
+    everyShard(ctx).map(async ({ db, shard, now }) => {
       try {
-        await db.run(sql`select 1`);
-        return [];
+        const late = await lateJobs(db, now);
+        health.behind.push(...late.map((job) => ({ ...job, shard })));
       } catch {
-        return [shard];
+        health.away.push(shard);
       }
     }),
   );
-  return checked.flat();
+  health.away.sort((a, b) => a - b);
+  health.behind.sort((a, b) => a.shard - b.shard);
+  return health;
 }

@@ -1,8 +1,11 @@
-import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, isNull, lt, or, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { idempotencyKeys } from "../db/schema.ts";
+import { rowOf, SEALED, type SealedPlace } from "../db/sealed.ts";
+import { holdsAddress, withoutAddresses } from "../domain/erasure.ts";
 import { AppError } from "../lib/errors.ts";
 import { DAY, iso, MINUTE } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
+import type { Write } from "./commit.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 
 /** Replies are kept this long (contract §2). */
@@ -37,7 +40,7 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
       select id, ${claim.key}, ${claim.request_hash}, ${claim.claimed_by}, ${iso(ctx.now)}
       from programs where id = ${ctx.programId}
       on conflict (program_id, key) do update set request_hash = excluded.request_hash, status_code = null,
-        body = null, claimed_by = excluded.claimed_by, created_at = excluded.created_at where ${free}`),
+        body = null, names_customer = null, claimed_by = excluded.claimed_by, created_at = excluded.created_at where ${free}`),
     ctx.db
       .select()
       .from(idempotencyKeys)
@@ -52,7 +55,7 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
   if (row.status_code === null || row.body === null) {
     throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
   }
-  return { status_code: row.status_code, body: await ctx.sealer.open(row.body) };
+  return { status_code: row.status_code, body: await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key)) };
 }
 
 /**
@@ -60,8 +63,42 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
  * thenable: returned by itself it would be run by whoever awaits this.)
  */
 async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
-  const body = await ctx.sealer.seal(reply.body);
-  return [ctx.db.update(idempotencyKeys).set({ status_code: reply.status_code, body }).where(held(ctx, claim))];
+  const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
+  const names_customer = NAMES_CUSTOMER.test(reply.body);
+  const kept = { status_code: reply.status_code, body, names_customer: names_customer || null };
+  return [ctx.db.update(idempotencyKeys).set(kept).where(held(ctx, claim))];
+}
+
+/** In JSON as `JSON.stringify` writes it: a customer's address, as every view names it. */
+const NAMES_CUSTOMER = /"customer_email":"/;
+
+type KeptReply = Pick<InferSelectModel<typeof idempotencyKeys>, "program_id" | "key" | "body">;
+
+/** The program's kept replies that name a customer. */
+export function customersReplies(ctx: ProgramCtx) {
+  return ctx.db.all<KeptReply>(sql`select program_id, key, body from idempotency_keys
+    where program_id = ${ctx.program.id} and names_customer = 1`);
+}
+
+/** The writes by which kept replies no longer name these addresses. */
+export async function redactedReplies(
+  ctx: ProgramCtx,
+  replies: readonly KeptReply[],
+  addresses: ReadonlySet<string>,
+): Promise<Write[]> {
+  const redacted = replies.map(async ({ program_id, key, body }) => {
+    const place = replyPlace(program_id, key);
+    const plain = body && (await ctx.sealer.openOrNull(body, place));
+    if (!plain || !holdsAddress(plain, addresses)) return [];
+    const clean = await ctx.sealer.seal(JSON.stringify(withoutAddresses(JSON.parse(plain), addresses)), place);
+    const same = and(
+      eq(idempotencyKeys.program_id, program_id),
+      eq(idempotencyKeys.key, key),
+      eq(idempotencyKeys.body, body),
+    );
+    return [{ statement: ctx.db.update(idempotencyKeys).set({ body: clean }).where(same) }];
+  });
+  return (await Promise.all(redacted)).flat();
 }
 
 /**
@@ -86,9 +123,13 @@ function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
   return ctx.db.delete(idempotencyKeys).where(and(held(ctx, claim), isNull(idempotencyKeys.status_code)));
 }
 
-/** The statement by which retention forgets old replies. */
-export function forgetReplies(ctx: Pick<ProgramCtx, "db" | "now">): Statement {
-  return ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.created_at, iso(ctx.now - KEPT_FOR)));
+/** Of the rows of `idempotency_keys`, those that retention forgets. */
+export function repliesPast(now: number): SQL {
+  return sql`created_at < ${iso(now - KEPT_FOR)}`;
+}
+
+function replyPlace(program_id: string, key: string): SealedPlace {
+  return { table: "idempotency_keys", column: "body", row: rowOf(SEALED["idempotency_keys.body"], program_id, key) };
 }
 
 function held(ctx: ProgramCtx, claim: Claim) {

@@ -1,16 +1,16 @@
-import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
-import { providerEvents, payments, programs } from "../db/schema.ts";
-import type { Fact } from "../domain/fact.ts";
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { providerEvents, payments } from "../db/schema.ts";
+import { actors } from "../domain/actor.ts";
+import { testFact, type Fact } from "../domain/fact.ts";
 import type { Outcome } from "../domain/payment.ts";
+import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
-import { shardOfProgram } from "../domain/shard.ts";
-import type { ClaimedOwner, ProviderEvent } from "../providers/provider.ts";
+import type { ProviderEvent } from "../providers/provider.ts";
 import { newId } from "../lib/id.ts";
 import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
-import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
-import { recordFacts, unsettledAmong, type PaymentKey } from "./facts.ts";
+import { actingAs, type ProgramCtx } from "./context.ts";
+import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
 import { settle, type Closing } from "./ledger.ts";
-import { askAll, onShard } from "./shards.ts";
 
 /** What an event came to, besides the outcome of the payment it speaks of. */
 export type EventOutcome = Outcome | "adjusted" | "waiting" | "flagged" | "remembered" | "linked" | "ignored";
@@ -29,23 +29,48 @@ export async function receiveEvent(
   ctx: ProgramCtx,
   provider: ProviderName,
   event: ProviderEvent,
-  body: string,
+  body: string | null,
 ): Promise<Received> {
-  const { unsettled, closed } = await recordFacts(ctx, provider, event, body);
-  const outcome = await finishEvent(ctx, provider, event, unsettled, closed);
-  return { outcome, ignored: event.ignored };
+  const received = await receiveBeside(ctx, provider, event, body, { before: [], ask: null });
+  if (!received) throw new Error("an event was refused by no guard");
+  return { outcome: received.outcome, ignored: received.ignored };
 }
 
-type OpenEvent = Pick<ProviderEvent, "event_id" | "event_type" | "facts">;
-
-/** Settles what an event left unsettled and writes its audit event, once. */
-async function finishEvent(
+/** `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused. */
+export async function receiveBeside(
   ctx: ProgramCtx,
+  provider: ProviderName,
+  event: ProviderEvent,
+  body: string | null,
+  beside: Beside,
+): Promise<(Received & Pick<Recorded, "asked">) | null> {
+  const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
+  const recorded = await recordFacts(ctx, provider, taken, body, beside);
+  if (!recorded) return null;
+  const { unsettled, closed, found, asked } = recorded;
+  const outcome = await finishEvent(ctx, provider, { ...taken, found }, unsettled, closed);
+  return { outcome, ignored: event.ignored, asked };
+}
+
+/** Why a test event is not used; stored with it. */
+const TEST_MODE = "test_mode";
+
+/** "Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false" (contract-2 §5). */
+function testEvent(event: ProviderEvent): ProviderEvent {
+  return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
+}
+
+type OpenEvent = Pick<ProviderEvent, "event_id" | "event_type" | "facts" | "ignored"> & Pick<Recorded, "found">;
+
+/** Settles what an event left unsettled and writes its audit event, once. Whoever does it, the vendor's event acts. */
+async function finishEvent(
+  by: ProgramCtx,
   provider: ProviderName,
   event: OpenEvent,
   unsettled: PaymentKey[],
   closed: { outcome: string | null } | null,
 ): Promise<EventOutcome> {
+  const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = {
     provider,
     event_id: event.event_id,
@@ -53,7 +78,7 @@ async function finishEvent(
   };
   const [last, ...others] = ordered(event, unsettled);
   for (const key of others) await settle(ctx, key);
-  const outcome = last ? await settle(ctx, last, closed ? undefined : closing) : null;
+  const outcome = last ? await settle(ctx, last, closed ? {} : { closing }) : null;
   if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(event, outcome, unsettled.length);
   if (!last) return closeAlone(ctx, provider, event);
   return eventOutcome(event, outcome, unsettled.length);
@@ -127,64 +152,24 @@ function closingPlan(ctx: ProgramCtx, provider: ProviderName, event: OpenEvent, 
 }
 
 function eventOutcome(event: OpenEvent, outcome: Outcome | null, concerned: number): EventOutcome {
+  if (event.ignored === TEST_MODE) return TEST_MODE;
   const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
   if (has("payment")) return outcome ?? "unpaid";
+  const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
+  if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
   if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";
-  if (has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
-  if (has("attribution")) return "remembered";
+  if (has("attribution") || has("customer")) return event.found ? "remembered" : "unknown_ref";
   return has("link") ? "linked" : "ignored";
-}
-
-/**
- * The program an inbound request belongs to, bound to its database: the claimed one, else the one of the stored payment
- * or subscription that it names. The claim chooses only which secret is tried (contract §5).
- * @throws where the program may be in a database that failed.
- */
-export async function findClaimedProgram(
-  ctx: Ctx,
-  provider: ProviderName,
-  claim: ClaimedOwner,
-  fallback: string | null,
-): Promise<ProgramCtx | null> {
-  const { transaction_id, subscription_id } = claim;
-  const named = claim.program_id ?? fallback;
-  if (named !== null) {
-    const on = onShard(ctx, shardOfProgram(named));
-    return on && findProgramBy(on, sql`${named}`);
-  }
-  // Two look-ups in each program: a vendor's ids alone have no index, and whoever comes here is not verified yet.
-  const { said, failure } = await askAll(ctx, (on) =>
-    findProgramBy(
-      on,
-      sql`(select g.id from programs g cross join payments p on p.program_id = g.id and p.provider = ${provider}
-          and p.provider_transaction_id = ${transaction_id}
-        union all
-        select g.id from programs g cross join payments p on p.program_id = g.id
-          and p.subscription_id = ${subscription_id} and +p.provider = ${provider}
-        limit 1)`,
-    ),
-  );
-  const found = said.find(({ answer }) => answer !== null);
-  if (!found && failure) throw failure.reason;
-  return found?.answer ?? null;
-}
-
-async function findProgramBy(ctx: Ctx, id: SQL): Promise<ProgramCtx | null> {
-  const [program] = await ctx.db
-    .select()
-    .from(programs)
-    .where(sql`${programs.id} = ${id}`);
-  return program ? forProgram(ctx, program) : null;
 }
 
 /** Finishes events and payments that a crash left open; run by the sweep. Returns how many it touched. */
 export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: ProviderName; event_id: string }[]) {
   for (const { provider, event_id } of open) {
-    const [rows, [event]] = await ctx.read(
+    const [rows, [event], [known]] = await ctx.read(
       ctx.db.all<{ data: string }>(sql`select data from facts where program_id = ${ctx.program.id}
         and provider = ${provider} and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`),
       ctx.db
-        .select({ event_type: providerEvents.event_type })
+        .select({ event_type: providerEvents.event_type, ignored: providerEvents.ignored })
         .from(providerEvents)
         .where(
           and(
@@ -194,10 +179,12 @@ export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: Provid
             isNull(providerEvents.audit_event_id),
           ),
         ),
+      ctx.db.all<{ found: 0 | 1 }>(sql`select ${isFound(ctx.program.id, provider, event_id)} as found`),
     );
     if (!event) continue;
     const facts = rows.map((row) => JSON.parse(row.data) as Fact);
     const unsettled = await ctx.db.all<PaymentKey>(unsettledAmong(ctx.program.id, provider, facts));
-    await finishEvent(ctx, provider, { event_id, event_type: event.event_type, facts }, unsettled, null);
+    const open = { event_id, ...event, facts, found: known?.found === 1 };
+    await finishEvent(ctx, provider, open, unsettled, null);
   }
 }

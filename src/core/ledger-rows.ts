@@ -1,22 +1,31 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { commissions, payments } from "../db/schema.ts";
-import { planRows, type ReviewReason } from "../domain/commission.ts";
+import { planRows, reviewed } from "../domain/commission.ts";
+import { judgedBy } from "../domain/decision.ts";
 import type { Decision, Outcome } from "../domain/payment.ts";
+import type { OutboundEventType } from "../domain/event.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
+import { changesOf } from "./changes.ts";
 import type { Occurrence, Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission, LedgerState, Payment } from "./ledger.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewCommissionData } from "./views.ts";
 
-/** A commission's audit event with its outbound one (interface, "Events"). */
-export function commissionOccurrence(
-  type: "commission.created" | "commission.updated",
-  commission: Commission,
-): Occurrence {
+/** `commission.created` with its outbound event (interface, "Events"). */
+export function commissionCreated(commission: Commission): Occurrence {
+  return { type: "commission.created", ...toldOf("commission.created", commission) };
+}
+
+/** `commission.updated` with its outbound event. */
+export function commissionChanged(before: Commission, after: Commission): Occurrence {
+  const changes = changesOf("commission", before, after);
+  return { type: "commission.updated", changes, ...toldOf("commission.updated", after) };
+}
+
+function toldOf(event: OutboundEventType, commission: Commission) {
   return {
-    type,
     payload: {
       commission_id: commission.id,
       partner_id: commission.partner_id,
@@ -29,7 +38,7 @@ export function commissionOccurrence(
       payment_id: commission.payment_id,
       flagged: commission.flagged,
     },
-    outbound: { event: type, data: viewCommissionData(commission) },
+    outbound: { event, data: viewCommissionData(commission) },
   };
 }
 
@@ -153,31 +162,39 @@ function planCommissions(
             eq(commissions.id, row.id),
             eq(commissions.status, row.status),
             eq(commissions.updated_at, row.updated_at),
-            isNull(commissions.payout_id),
+            row.payout_id === null ? isNull(commissions.payout_id) : eq(commissions.payout_id, row.payout_id),
           ),
         ),
       expect: 1,
     });
-    if (isNews(row, after)) occurrences.push(commissionOccurrence("commission.updated", after));
+    if (isNews(row, after)) occurrences.push(commissionChanged(row, after));
   };
+  // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
+  const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
   // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
   // row, and any order ends in the same commissions. The log and the endpoints are told of a rejection.
   const withdraw = (row: Commission) => {
-    writes.push({
-      statement: ctx.db
-        .delete(commissions)
-        .where(
-          and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
-        ),
-      expect: 1,
-    });
+    // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
+    const stamp = nextStamp(row.updated_at, ctx.now);
+    writes.push(
+      {
+        statement: ctx.db
+          .update(commissions)
+          .set({ amount_cents: 0, updated_at: stamp })
+          .where(
+            and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
+          ),
+        expect: 1,
+      },
+      { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
+    );
     const after: Commission = { ...row, status: "rejected", amount_cents: 0, rejected_reason: decision.outcome };
-    const told = commissionOccurrence("commission.updated", after);
+    const told = commissionChanged(row, after);
     occurrences.push({ ...told, payload: { ...told.payload, withdrawn: true, reason: decision.outcome } });
   };
   const add = (commission: Commission) => {
     writes.push({ statement: ctx.db.insert(commissions).values(commission) });
-    occurrences.push(commissionOccurrence("commission.created", commission));
+    occurrences.push(commissionCreated(commission));
   };
 
   // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
@@ -187,27 +204,27 @@ function planCommissions(
     if (sale) {
       change(row, {
         ...shared,
-        partner_id: sale.partner_id,
         amount_cents: sale.amount_cents,
         txn_amount_cents: payment.txn_amount_cents,
         flow_id: rate ? record.flow_id : row.flow_id,
         rate: rate ?? row.rate,
         created_at: payment.created_at,
-        ...flags(row.review_reason, row.dismissed_reasons, decision.review_reasons),
+        ...reviewed(row, decision.review_reasons),
       });
-    }
+    } else if (isInPayout(row) && row.partner_id === record.partner_id) flag(row);
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
     if (clawback) change(row, { amount_cents: clawback.amount_cents });
   }
   if (plan.insert_sale && desired && rate) {
+    const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
     add({
       ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
       ...shared,
-      ...flags(null, "", decision.review_reasons),
+      ...judged,
+      ...reviewed(judged, decision.review_reasons),
       ...desired,
       flow_id: record.flow_id,
       kind: "sale",
-      status: "pending",
       txn_amount_cents: payment.txn_amount_cents,
       rate,
       created_at: payment.created_at,
@@ -233,23 +250,16 @@ function planCommissions(
   return { writes, occurrences };
 }
 
+/** A sale that waits in a payout. */
+function isInPayout({ kind, status, payout_id }: Commission): boolean {
+  return kind === "sale" && status !== "paid" && payout_id !== null;
+}
+
 /** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */
 function isNews(before: Commission, after: Commission): boolean {
   const told = ({ partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason }: Commission) =>
     JSON.stringify([partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason]);
   return told(before) !== told(after);
-}
-
-/** A reason the owner dismissed stays dismissed; a flag the owner set himself stays until he takes it away. */
-function flags(
-  current: string | null,
-  dismissed: string,
-  reasons: readonly ReviewReason[],
-): Pick<Commission, "flagged" | "review_reason"> {
-  const dismissedReasons = dismissed.split(",");
-  const reason =
-    reasons.find((candidate) => !dismissedReasons.includes(candidate)) ?? (current === "manual" ? current : null);
-  return { flagged: reason !== null, review_reason: reason };
 }
 
 function blank(ctx: ProgramCtx, id: string) {
@@ -260,9 +270,11 @@ function blank(ctx: ProgramCtx, id: string) {
     source_commission_id: null,
     flagged: false,
     review_reason: null,
+    review_reasons: "",
     dismissed_reasons: "",
     rejected_reason: null,
     note: null,
+    journaled: true,
     created_at: iso(ctx.now),
     approved_at: null,
     paid_at: null,

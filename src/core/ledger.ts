@@ -1,12 +1,14 @@
 import { eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { commissions, flows, payments } from "../db/schema.ts";
+import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
 import { decidePayment, type LedgerPartner, type Outcome } from "../domain/payment.ts";
+import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
+import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./ledger-rows.ts";
 
 export type Payment = InferSelectModel<typeof payments>;
@@ -27,12 +29,24 @@ export interface Closing {
   plan(outcome: Outcome | null): CommitPlan;
 }
 
+export interface SettleOptions {
+  closing?: Closing | undefined;
+  /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (contract-2 §4). */
+  anew?: boolean;
+}
+
+export interface SaleDecision extends Decided {
+  partner_id: string;
+}
+
 /** Everything a payment's ledger is made from, as one consistent read. */
 export interface LedgerState {
   /** All payment rows that speak of this one payment; more than one only where a late event joined two. */
   payments: [Payment, ...Payment[]];
   facts: Fact[];
   commissions: Commission[];
+  /** Decisions about sales of the payment, in the order taken. */
+  decisions: SaleDecision[];
   flows: Flow[];
   partners: (LedgerPartner & { slug_key: string })[];
 }
@@ -42,11 +56,15 @@ export interface LedgerState {
  * trace, its commission rows, their audit events and deliveries. Idempotent and free of order: anybody may run it, at
  * any time, at once (architecture, invariant 2). Returns the payment's outcome.
  */
-export async function settle(ctx: ProgramCtx, key: PaymentKey, closing?: Closing): Promise<Outcome | null> {
+export async function settle(
+  ctx: ProgramCtx,
+  key: PaymentKey,
+  { closing, anew = false }: SettleOptions = {},
+): Promise<Outcome | null> {
   for (let attempt = 0; ; attempt++) {
     const { state, isClosed } = await readState(ctx, key, closing);
     if (!state) return null;
-    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state));
+    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state, anew));
     const closed = isClosed ? undefined : closing?.plan(outcome);
     if (writes.length === 0 && !closed) return outcome;
     try {
@@ -78,18 +96,18 @@ export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promis
   for (const key of waiting) await settle(ctx, key);
 }
 
-function decide(ctx: ProgramCtx, state: LedgerState) {
+function decide(ctx: ProgramCtx, state: LedgerState, anew: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
-    program: ctx.program,
+    program: { ...ctx.program, live_only: isLiveOnly(ctx.program) },
     facts: state.facts,
     partnerByRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
     flows: state.flows,
     previous: {
-      outcome: decided.outcome,
+      outcome: anew ? null : decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
     },
@@ -109,7 +127,7 @@ async function readState(
   const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
   const own = paymentsNamed(program_id, provider, ids);
   const facts = factsOf(program_id, provider, ids, own);
-  const [paymentRows, factRows, commissionRows, flowRows, partnerRows, closedRows] = await ctx.read(
+  const [paymentRows, factRows, commissionRows, decisionRows, flowRows, partnerRows, closedRows] = await ctx.read(
     db
       .select()
       .from(payments)
@@ -121,14 +139,18 @@ async function readState(
       .from(commissions)
       .where(sql`${commissions.payment_id} in (${own})`)
       .orderBy(commissions.id),
+    db.all<SaleDecision>(sql`select partner_id, kind, detail, created_at from decisions
+      where program_id = ${program_id} and subject in (${own}) and commission_kind = 'sale' order by id`),
     db
       .select()
       .from(flows)
       .where(sql`program_id = ${program_id} and active = 1`),
-    db.all<LedgerPartner & { slug_key: string }>(sql`select p.id as id, p.slug as slug, p.email as email,
-        p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
-      from (select distinct ref_key from (${facts})) named
-        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.ref_key
+    db.all<LedgerPartner & { slug_key: string }>(sql`with told as materialized (${facts})
+      select p.id as id, p.slug as slug, p.email as email,
+        p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
+      from (select ref_key as slug_key from told
+          union select lower(r.value ->> 'ref') from told cross join json_each(told.data, '$.refs') r) named
+        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key
         cross join partners p on p.id = s.partner_id`),
     db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
       where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
@@ -143,6 +165,7 @@ async function readState(
       payments: [first, ...more],
       facts: factRows.map((row) => JSON.parse(row.data) as Fact),
       commissions: commissionRows,
+      decisions: decisionRows,
       flows: flowRows,
       partners: partnerRows,
     },
@@ -151,8 +174,8 @@ async function readState(
 
 /**
  * The facts that speak of a payment (`ids` as of `reachable`, `own` as of `paymentsNamed`), each once: its own, the
- * cancellations of its subscription and, only where it carries no reference itself, those that are remembered for its
- * subscription, its customer and the customer's address.
+ * cancellations of its subscription, the addresses of its customer and, only where it carries no partner's reference
+ * itself, those that are remembered for its subscription, its customer and the customer's address.
  */
 function factsOf(program_id: string, provider: ProviderName, ids: SQL, own: SQL): SQL {
   const joined = (subjects: SQL) => sql`(${subjects}) about
@@ -163,9 +186,11 @@ function factsOf(program_id: string, provider: ProviderName, ids: SQL, own: SQL)
   const said = joined(named);
   const remembered = sql`select 'customer' as scope, customer_id as subject from payments where id in (${own})
     union select 'email', lower(f.data ->> 'customer_email') from ${said}`;
-  const isOwnRef = sql`exists (select 1 from ${said} where f.kind = 'payment' and f.ref_key is not null)`;
+  const isOwnRef = sql`exists (select 1 from ${said} where f.kind = 'payment' and (${leads(program_id, sql`f.ref_key`)}
+    or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))`;
   return sql`select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
       union select 'subscription', subscription_id from payments where id in (${own})
+      union select 'address', customer_id from payments where id in (${own})
       union select scope, subject from (${remembered}) where not ${isOwnRef}`)}
     where f.kind <> 'attribution' or not ${isOwnRef}
     group by f.fact_id`;

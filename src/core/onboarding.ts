@@ -4,7 +4,8 @@ import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../providers/connect.ts";
 import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { partnerOccurrence, type Partner } from "./partners.ts";
+import { partnerChanged, type Partner } from "./partners.ts";
+import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 
@@ -38,11 +39,10 @@ export async function startOnboarding(
   const { partner, api_key, is_new } = await untilWon(async () => {
     const [[before]] = await ctx.read(ctx.db.select().from(partners).where(owned(ctx, partner_id)));
     if (!before) throw notFound("partner");
-    const sealed = ctx.program.provider_a_api_key;
-    if (sealed === null) {
+    const key = await openApiKeyA(ctx);
+    if (key === null) {
       throw new AppError("provider_not_configured", "The program has no API key of provider A (provider_a_api_key).");
     }
-    const key = await ctx.sealer.open(sealed);
     if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
     const created = value(
       await accounts.createAccount(key, {
@@ -75,7 +75,7 @@ export async function startOnboarding(
           expect: 1,
         },
       ],
-      occurrences: [partnerOccurrence("partner.updated", after)],
+      occurrences: [partnerChanged(before, after)],
     });
     return { partner: after, api_key: key, is_new: true };
   });

@@ -1,17 +1,26 @@
 import { sql, type SQL } from "drizzle-orm";
+import { compareCurrencies } from "../domain/amount.ts";
+import type { Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
+import { comparableSum, exactSum, readSum } from "./sums.ts";
 
 /** A number for each UTC day of a span, the days without any among them, oldest first. */
-export type Daily = { day: string; value: number }[];
+export type Daily = { day: string; value: Sum }[];
+
+/** Smallest units of one currency for each day: no plot can add up two. */
+export interface DailyAmounts {
+  currency: string;
+  days: Daily;
+}
 
 /** One partner's commissions of one currency by status; rejected ones left out. */
 export interface StatusSums {
   currency: string;
-  pending_cents: number;
-  approved_cents: number;
-  paid_cents: number;
+  pending_cents: Sum;
+  approved_cents: Sum;
+  paid_cents: Sum;
 }
 
 /** What stands at one station on the way to the partners' pockets, in one currency. */
@@ -20,19 +29,21 @@ export interface Standing {
   station: "pending" | "approved" | "payouts";
   currency: string;
   count: number;
-  amount_cents: number;
+  amount_cents: Sum;
   /** Of the pending ones, how many are flagged. */
   flagged: number;
 }
 
+/** One of those who earned most in a currency. */
 export interface TopPartner {
+  currency: string;
   partner_id: string;
   email: string;
   slug: string;
   first_name: string | null;
   last_name: string | null;
   commissions: number;
-  amount_cents: number;
+  amount_cents: Sum;
   clicks: number;
 }
 
@@ -49,11 +60,10 @@ export interface Overview {
   from: string;
   clicks: Daily;
   payments: Daily;
-  /** Smallest units of the program's currency; rejected ones left out. */
-  commissions: Daily;
-  /** Commissions of the span in other currencies, which no plot can add up. */
-  other_currencies: { currency: string; amount_cents: number; commissions: number }[];
+  /** By currency, the program's first; rejected ones left out. */
+  commissions: DailyAmounts[];
   standing: Standing[];
+  /** By currency, in each the one who earned most first. */
   top: TopPartner[];
   seen: SetupSeen;
 }
@@ -72,42 +82,39 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     db.all<Row>(sql`select day, count as value from event_counts
       where ${own} and type = 'click' and day >= ${from}`),
     db.all<Row>(sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
-      where ${own} and id >= ${firstIdAt("payment", first)} and outcome is not 'merged' group by 1`),
-    db.all<Row & { currency: string; commissions: number }>(sql`select substr(c.created_at, 1, 10) as day,
-        c.currency as currency, sum(c.amount_cents) as value, count(*) as commissions
+      where ${own} and id >= ${firstIdAt("payment", first)}
+        and coalesce(outcome, '') not in ('merged', 'test_mode') group by 1`),
+    db.all<MoneyRow>(sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
+        ${exactSum(sql`c.amount_cents`)} as value
       from commissions c where ${earned} group by 1, 2`),
-    db.all<Standing>(standingSums(own)),
-    db.all<TopPartner>(sql`select t.partner_id as partner_id, p.email as email, p.slug as slug,
+    db.all<Unread<Standing>>(standingSums(own)),
+    db.all<
+      Unread<TopPartner>
+    >(sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
         p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
         t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
           where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from}) as clicks
-      from (select c.partner_id as partner_id, count(*) as commissions, sum(c.amount_cents) as amount_cents
-        from commissions c where ${earned} and c.currency = ${ctx.program.currency}
-        group by 1 order by 3 desc, 1 limit ${TOP_PARTNERS}) t
-      cross join partners p on p.id = t.partner_id order by t.amount_cents desc, t.partner_id`),
+      from (select c.currency as currency, c.partner_id as partner_id, count(*) as commissions,
+          ${exactSum(sql`c.amount_cents`)} as amount_cents,
+          row_number() over (partition by c.currency order by ${comparableSum(sql`c.amount_cents`)} desc, c.partner_id)
+          as place
+        from commissions c where ${earned} group by 1, 2) t
+      cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`),
     db.all<{ partners: number; endpoints: number; clicks: number }>(sql`select
       exists (select 1 from partners where ${own}) as partners,
       exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
       exists (select 1 from event_counts where ${own} and type = 'click')
         or exists (select 1 from click_drops where ${own}) as clicks`),
   );
-  const inOwn = earnings.filter(({ currency }) => currency === ctx.program.currency);
-  const others = Map.groupBy(
-    earnings.filter(({ currency }) => currency !== ctx.program.currency),
-    ({ currency }) => currency,
-  );
   return {
     from,
     clicks: daily(clicks, first, days),
     payments: daily(paid, first, days),
-    commissions: daily(inOwn, first, days),
-    other_currencies: [...others].map(([currency, rows]) => ({
-      currency,
-      amount_cents: total(rows.map(({ value }) => value)),
-      commissions: total(rows.map((row) => row.commissions)),
-    })),
-    standing,
-    top,
+    commissions: dailyAmounts(ctx, earnings, first, days),
+    standing: standing.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
+    top: top
+      .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
+      .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
     seen: { partners: seen?.partners === 1, endpoints: seen?.endpoints === 1, clicks: seen?.clicks === 1 },
   };
 }
@@ -115,8 +122,8 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
 export interface PartnerOverview {
   from: string;
   clicks: Daily;
-  /** Smallest units of `currency`; rejected ones left out. */
-  commissions: Daily;
+  /** By currency, the program's first; rejected ones left out. */
+  commissions: DailyAmounts[];
   sums: StatusSums[];
 }
 
@@ -128,22 +135,48 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [clicks, earnings, sums] = await ctx.read(
     db.all<Row>(sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
-    db.all<Row>(sql`select substr(created_at, 1, 10) as day, sum(amount_cents) as value from commissions
-      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected'
-        and currency = ${ctx.program.currency} group by 1`),
-    db.all<StatusSums>(statusSums(own)),
+    db.all<MoneyRow>(sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
+      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`),
+    db.all<Unread<StatusSums>>(statusSums(own)),
   );
-  return { from, clicks: daily(clicks, first, days), commissions: daily(earnings, first, days), sums };
+  return {
+    from,
+    clicks: daily(clicks, first, days),
+    commissions: dailyAmounts(ctx, earnings, first, days),
+    sums: sums.map(readStatusSums),
+  };
 }
 
 interface Row {
   day: string;
-  value: number;
+  value: Sum;
+}
+
+interface MoneyRow {
+  day: string;
+  currency: string;
+  value: string;
+}
+
+/** A row as the database gives it: sums are texts. */
+type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
+
+function readStatusSums({ currency, ...sums }: Unread<StatusSums>): StatusSums {
+  return {
+    currency,
+    pending_cents: readSum(sums.pending_cents),
+    approved_cents: readSum(sums.approved_cents),
+    paid_cents: readSum(sums.paid_cents),
+  };
+}
+
+function readRow({ day, value }: MoneyRow): Row {
+  return { day, value: readSum(value) };
 }
 
 /** Only what is still on its way is summed, by the indexes of its states: the paid past may be long. */
 function standingSums(own: SQL): SQL {
-  const sums = sql`currency, count(*) as count, sum(amount_cents) as amount_cents`;
+  const sums = sql`currency, count(*) as count, ${exactSum(sql`amount_cents`)} as amount_cents`;
   return sql`select 'pending' as station, ${sums}, sum(flagged) as flagged from commissions
       where ${own} and status = 'pending' group by currency
     union all select 'approved', ${sums}, 0 from commissions
@@ -153,7 +186,7 @@ function standingSums(own: SQL): SQL {
 }
 
 function statusSums(own: SQL): SQL {
-  const sum = (status: string) => sql`sum(iif(status = ${status}, amount_cents, 0))`;
+  const sum = (status: string) => exactSum(sql`iif(status = ${status}, amount_cents, 0)`);
   return sql`select currency, ${sum("pending")} as pending_cents, ${sum("approved")} as approved_cents,
       ${sum("paid")} as paid_cents
     from commissions where ${own} and status <> 'rejected' group by currency order by count(*) desc`;
@@ -165,14 +198,18 @@ function startOfSpan(now: number, days: number): number {
 }
 
 function daily(rows: readonly Row[], first: number, days: number): Daily {
-  const byDay = new Map<string, number>();
-  for (const { day, value } of rows) byDay.set(day, (byDay.get(day) ?? 0) + value);
+  const byDay = new Map(rows.map(({ day, value }) => [day, value]));
   return Array.from({ length: days }, (_, i) => {
     const day = utcDay(first + i * DAY);
     return { day, value: byDay.get(day) ?? 0 };
   });
 }
 
-function total(values: number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
+/** Of the program's own currency where there is none, so that a plot stands there. */
+function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], first: number, days: number): DailyAmounts[] {
+  const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
+  if (byCurrency.size === 0) byCurrency.set(program.currency, []);
+  return [...byCurrency]
+    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), first, days) }))
+    .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
 }

@@ -1,12 +1,15 @@
 import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
-import { clickCounts, commissions, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
+import { clickCounts, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
+import type { OutboundEventType } from "../domain/event.ts";
 import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../domain/partner.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
+import { changesOf } from "./changes.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import { partnerSums, statsOf, type CurrencyStats } from "./journal.ts";
 import { settleWaiting } from "./ledger.ts";
 import { pagedList, readPage } from "./list-page.ts";
 import { untilWon } from "./races.ts";
@@ -30,16 +33,6 @@ export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undef
   status?: PartnerStatus | undefined;
 };
 
-/** What one currency's commissions of a partner come to; rejected ones count nowhere (contract §4). */
-export interface CurrencyStats {
-  currency: string;
-  total_commissions: number;
-  total_earned_cents: number;
-  pending_cents: number;
-  approved_cents: number;
-  paid_cents: number;
-}
-
 export interface PartnerWithStats {
   partner: Partner;
   stats: CurrencyStats[];
@@ -52,7 +45,7 @@ export async function createPartner(ctx: ProgramCtx, input: PartnerInput): Promi
   const partner = newPartner(ctx, input);
   await commitPartner(ctx, {
     writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
-    occurrences: [partnerOccurrence("partner.created", partner)],
+    occurrences: [partnerCreated(partner)],
     result: partner,
   });
   return partner;
@@ -103,33 +96,16 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
 
 /** One partner with what all commissions come to, by currency, and the clicks recorded. */
 export async function getPartner(ctx: ProgramCtx, id: string): Promise<PartnerWithStats> {
-  const [[partner], stats, [clicked]] = await ctx.read(
+  const [[partner], sums, [clicked]] = await ctx.read(
     ctx.db.select().from(partners).where(owned(ctx, id)),
-    ctx.db
-      .select({
-        currency: commissions.currency,
-        total_commissions: sql<number>`count(*)`,
-        total_earned_cents: sum(sql`true`, "total_earned_cents"),
-        pending_cents: sum(eq(commissions.status, "pending"), "pending_cents"),
-        approved_cents: sum(eq(commissions.status, "approved"), "approved_cents"),
-        paid_cents: sum(eq(commissions.status, "paid"), "paid_cents"),
-      })
-      .from(commissions)
-      .where(
-        and(
-          sql`${commissions.program_id} = ${ctx.programId}`,
-          eq(commissions.partner_id, id),
-          sql`${commissions.status} <> 'rejected'`,
-        ),
-      )
-      .groupBy(commissions.currency),
+    partnerSums(ctx, id),
     ctx.db
       .select({ clicks: sql<number>`coalesce(sum(${clickCounts.count}), 0)` })
       .from(clickCounts)
       .where(and(sql`${clickCounts.program_id} = ${ctx.programId}`, eq(clickCounts.partner_id, id))),
   );
   if (!partner) throw notFound("partner");
-  return { partner, stats, clicks: clicked?.clicks ?? 0 };
+  return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0 };
 }
 
 /**
@@ -183,7 +159,7 @@ async function changePartner(
     if (after.status === "deactivated") {
       writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
     }
-    await commitPartner(ctx, { writes, occurrences: [partnerOccurrence(type, after)], result: after });
+    await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type)], result: after });
     return { partner: after, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
@@ -204,15 +180,27 @@ function claimSlug(ctx: ProgramCtx, partner: Partner) {
     .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
 }
 
-export function partnerOccurrence(
-  type: "partner.created" | "partner.updated" | "partner.deleted",
-  partner: Partner,
+export function partnerCreated(partner: Partner): Occurrence {
+  return { type: "partner.created", ...toldOf("partner.created", partner) };
+}
+
+/** Partner deletion sends `partner.updated` with status `deactivated` (contract §9). */
+export function partnerChanged(
+  before: Partner,
+  after: Partner,
+  type: "partner.updated" | "partner.deleted" = "partner.updated",
 ): Occurrence {
   return {
     type,
+    changes: changesOf("partner", before, after),
+    ...toldOf("partner.updated", after),
+  };
+}
+
+function toldOf(event: OutboundEventType, partner: Partner) {
+  return {
     payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },
-    // Partner deletion sends partner.updated with status deactivated (contract §9).
-    outbound: { event: type === "partner.created" ? type : "partner.updated", data: viewPartner(partner) },
+    outbound: { event, data: viewPartner(partner) },
   };
 }
 
@@ -230,11 +218,6 @@ async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]
 
 function owned(ctx: ProgramCtx, id: string): SQL | undefined {
   return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
-}
-
-/** Named, because D1 gives rows by the names of their columns, and sums that differ in a parameter only share one. */
-function sum(condition: SQL, name: string): SQL.Aliased<number> {
-  return sql<number>`coalesce(sum(case when ${condition} then ${commissions.amount_cents} else 0 end), 0)`.as(name);
 }
 
 /** LIKE fails on patterns over 50 bytes in D1, and its wildcards would need escaping: `instr` has neither trouble. */

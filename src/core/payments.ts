@@ -1,12 +1,17 @@
 import { and, eq, gte, lt, sql } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, payments } from "../db/schema.ts";
+import { literal } from "../db/client.ts";
+import type { AttributionFact } from "../domain/fact.ts";
+import { slugKey } from "../domain/partner.ts";
 import type { Outcome } from "../domain/payment.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
+import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { settle, type Commission, type Payment } from "./ledger.ts";
+import { rememberReference, unsettledAmong, type PaymentKey } from "./facts.ts";
+import { MAX_INLINE, settle, type Commission, type Payment } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewPayment, type PaymentView } from "./views.ts";
@@ -60,10 +65,41 @@ export async function getPayment(ctx: ProgramCtx, id: string): Promise<PaymentWi
 
 /**
  * Settles a payment again under the same rules, after a slug or a partner was put right; what is settled already stays
- * as it is, and there is never a second commission (contract §5).
+ * as it is, and there is never a second commission (contract §5). What was refused as `partner_deactivated` is decided
+ * anew, for "asking for it is the owner's decision" (contract-2 §4). A reference that leads to its partner only now is
+ * remembered from here on.
  */
 export async function reprocessPayment(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
   const { payment } = await getPayment(ctx, id);
-  await settle(ctx, payment);
+  await settle(ctx, payment, { anew: true });
+  const decided = await getPayment(ctx, id);
+  const fact = ownReference(decided.payment);
+  if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
+  await commit(ctx, { writes: rememberReference(ctx, decided.payment, fact), occurrences: [] });
+  const { provider } = payment;
+  const served = await ctx.db.all<PaymentKey>(sql`${unsettledAmong(ctx.program.id, provider, [fact])}
+    limit ${literal(MAX_INLINE)}`);
+  for (const key of served) await settle(ctx, key);
   return getPayment(ctx, id);
+}
+
+/** What is to be remembered of a payment that names its partner itself; null where there is nobody to remember it for. */
+function ownReference({ ref, partner_id, decision, ...payment }: Payment): AttributionFact | null {
+  const { subscription_id, customer_id, created_at } = payment;
+  if (ref === null || partner_id === null || decision?.ref_source !== "payment") return null;
+  if (subscription_id === null && customer_id === null) return null;
+  return { kind: "attribution", occurred_at: created_at, ref, subscription_id, customer_id };
+}
+
+async function isRemembered(ctx: ProgramCtx, { provider }: Payment, fact: AttributionFact): Promise<boolean> {
+  const [rows] = await ctx.read(
+    ctx.db.all(sql`select 1 from (select 'subscription' as scope, ${fact.subscription_id} as subject
+        union all select 'customer', ${fact.customer_id}) about
+      cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = ${provider}
+        and s.scope = about.scope and s.subject = about.subject
+      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+        and f.ref_key = ${slugKey(fact.ref)}
+      limit 1`),
+  );
+  return rows.length > 0;
 }

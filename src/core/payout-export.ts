@@ -3,18 +3,30 @@ import { literal } from "../db/client.ts";
 import { csvRecord, type CsvCell } from "../domain/csv.ts";
 import { decimalAmount } from "../domain/currency.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
+import type { Recipient } from "../domain/recipient.ts";
+import { invalidField } from "../lib/errors.ts";
+import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import { openRecipient } from "./payout-recipient.ts";
 import type { Payout } from "./payout-rows.ts";
 
 export const EXPORT_FORMATS = ["generic", "wallet"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-interface ExportRow extends Omit<Payout, "attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at"> {
+export interface Export {
+  format: ExportFormat;
+  status?: PayoutStatus | undefined;
+}
+
+interface StoredRow extends Omit<Payout, "attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at"> {
   partner_email: string;
   partner_slug: string;
   partner_name: string;
-  payout_email: string | null;
-  provider_a_account_id: string | null;
+}
+
+/** `to`: the recipient as it was frozen. The partner's details of today are in no file. */
+interface ExportRow extends StoredRow {
+  to: Recipient | null;
 }
 
 type Column = [name: string, cell: (row: ExportRow) => CsvCell];
@@ -25,12 +37,12 @@ const COLUMNS: Record<ExportFormat, Column[]> = {
     ["payout_id", (row) => row.id],
     ["partner_id", (row) => row.partner_id],
     ["partner_email", (row) => row.partner_email],
-    ["partner_name", (row) => row.partner_name],
+    ["partner_name", (row) => row.to?.name ?? row.partner_name],
     ["partner_slug", (row) => row.partner_slug],
     ["status", (row) => row.status],
     ["method", (row) => row.method],
-    ["payout_email", (row) => row.payout_email],
-    ["provider_a_account_id", (row) => row.provider_a_account_id],
+    ["payout_email", (row) => row.to?.payout_email ?? null],
+    ["provider_a_account_id", (row) => row.to?.provider_a_account_id ?? null],
     ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
     ["amount_cents", (row) => row.amount_cents],
     ["currency", (row) => row.currency],
@@ -45,11 +57,11 @@ const COLUMNS: Record<ExportFormat, Column[]> = {
   ],
   // What payout services take for a mass payment: to whom, how much, what for.
   wallet: [
-    ["recipient_email", (row) => row.payout_email ?? row.partner_email],
+    ["recipient_email", (row) => row.to?.payout_email ?? null],
     ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
     ["currency", (row) => row.currency],
     ["reference", (row) => row.id],
-    ["recipient_name", (row) => row.partner_name],
+    ["recipient_name", (row) => row.to?.name ?? null],
     ["amount_cents", (row) => row.amount_cents],
   ],
 };
@@ -58,18 +70,25 @@ const ROWS_PER_READ = 1_000;
 
 /**
  * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
- * `wallet` holds the payouts whose method is the wallet service, addressed to the partner's `payout_email`, else to its
- * e-mail. The first piece is read before this returns, so that a refusal is an answer and not a broken download.
+ * The file for a payout service holds what that service is still to pay and nothing else: `pending` payouts of its
+ * method that have details for it (contract-2 §7). The event of the export is written, and the first piece read, before
+ * this returns, so that a refusal is an answer and not a broken download.
+ * @throws `validation_failed` for a status that no payout of the file can have.
  */
-export async function exportPayouts(
-  ctx: ProgramCtx,
-  { status, format }: { status?: PayoutStatus | undefined; format: ExportFormat },
-): Promise<AsyncIterable<string>> {
-  const conditions = [
-    ...(status ? [sql`y.status = ${status}`] : []),
-    ...(format === "wallet" ? [sql`y.method = 'wallet'`] : []),
-  ];
-  const first = await readRows(ctx, conditions, "");
+export async function exportPayouts(ctx: ProgramCtx, { status, format }: Export): Promise<AsyncIterable<string>> {
+  if (format !== "generic" && status !== undefined && status !== "pending") {
+    throw invalidField("status", `A ${format} file holds pending payouts only.`);
+  }
+  const conditions = [sql`y.program_id = ${ctx.programId}`];
+  if (status !== undefined) conditions.push(sql`y.status = ${status}`);
+  if (format === "wallet") {
+    conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
+  }
+  const [[counted], first] = await ctx.read(countRows(ctx, conditions), selectRows(ctx, conditions, ""));
+  await commit(ctx, {
+    writes: [],
+    occurrences: [{ type: "payout.exported", payload: { format, status: status ?? null, count: counted?.count ?? 0 } }],
+  });
   return pieces(ctx, conditions, COLUMNS[format], first);
 }
 
@@ -77,30 +96,34 @@ async function* pieces(
   ctx: ProgramCtx,
   conditions: SQL[],
   columns: Column[],
-  first: ExportRow[],
+  first: StoredRow[],
 ): AsyncGenerator<string, void, undefined> {
   yield csvRecord(columns.map(([name]) => name));
   let rows = first;
   for (;;) {
-    if (rows.length > 0) yield rows.map((row) => csvRecord(columns.map(([, cell]) => cell(row)))).join("");
+    const opened = await Promise.all(rows.map(async (row) => ({ ...row, to: await openRecipient(ctx, row) })));
+    if (rows.length > 0) yield opened.map((row) => csvRecord(columns.map(([, cell]) => cell(row)))).join("");
     const last = rows.at(-1);
     if (!last || rows.length < ROWS_PER_READ) return;
-    rows = await readRows(ctx, conditions, last.id);
+    [rows] = await ctx.read(selectRows(ctx, conditions, last.id));
   }
 }
 
-async function readRows(ctx: ProgramCtx, conditions: SQL[], after: string): Promise<ExportRow[]> {
-  const where = sql.join([sql`y.program_id = ${ctx.programId}`, sql`y.id > ${after}`, ...conditions], sql` and `);
-  const [rows] = await ctx.read(
-    ctx.db.all<ExportRow>(sql`select y.id as id, y.program_id as program_id, y.partner_id as partner_id,
-        y.amount_cents as amount_cents, y.currency as currency, y.status as status, y.method as method,
-        y.period_start as period_start, y.period_end as period_end, y.due_at as due_at,
-        y.commission_count as commission_count, y.reference as reference, y.failure_code as failure_code,
-        y.failure_message as failure_message, y.created_at as created_at, y.paid_at as paid_at,
-        y.updated_at as updated_at, p.email as partner_email, p.slug as partner_slug,
-        trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name,
-        p.payout_email as payout_email, p.provider_a_account_id as provider_a_account_id
-      from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id limit ${literal(ROWS_PER_READ)}`),
+function countRows(ctx: ProgramCtx, conditions: SQL[]) {
+  return ctx.db.all<{ count: number }>(
+    sql`select count(*) as "count" from payouts y where ${sql.join(conditions, sql` and `)}`,
   );
-  return rows;
+}
+
+function selectRows(ctx: ProgramCtx, conditions: SQL[], after: string) {
+  const where = sql.join([...conditions, sql`y.id > ${after}`], sql` and `);
+  return ctx.db.all<StoredRow>(sql`select y.id as id, y.program_id as program_id, y.partner_id as partner_id,
+      y.amount_cents as amount_cents, y.currency as currency, y.status as status, y.method as method,
+      y.recipient_sealed as recipient_sealed, y.recipient as recipient, y.period_start as period_start,
+      y.period_end as period_end, y.due_at as due_at, y.commission_count as commission_count, y.reference as reference,
+      y.failure_code as failure_code, y.failure_message as failure_message, y.created_at as created_at,
+      y.paid_at as paid_at, y.updated_at as updated_at, p.email as partner_email, p.slug as partner_slug,
+      trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name
+    from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id
+    limit ${literal(ROWS_PER_READ)}`);
 }

@@ -1,51 +1,33 @@
-import { and, eq, sql } from "drizzle-orm";
-import { partners, payouts } from "../db/schema.ts";
+import { and, eq } from "drizzle-orm";
+import { payouts } from "../db/schema.ts";
 import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../domain/payout.ts";
-import { sha256Hex } from "../lib/crypto.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { Transfers, Trouble } from "../providers/connect.ts";
 import { commit, CommitConflict } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
+import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./payout-attempt.ts";
+import { openRecipient } from "./payout-recipient.ts";
+import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
+import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
-
-/** What is stored before the vendor is called the first time in an attempt, and never changed afterwards. */
-interface FrozenAttempt {
-  /** The exact request. */
-  request: string;
-  /** Tells whether the key is still the one the attempt began with, without being it. */
-  key_mark: string;
-}
 
 /**
  * Pays a payout through provider A's connected accounts. "Attempt number and frozen parameters are stored before the
  * call" (contract §7), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
  * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
- * @throws `invalid_transition` where its status, its method or a missing connected account does not allow it;
+ * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
  * `provider_not_configured` without an API key of provider A.
  */
 export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfers): Promise<Payout> {
   const started = await untilWon(async () => {
-    const [[before], [partner]] = await ctx.read(
-      ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
-      ctx.db
-        .select({ payout_method: partners.payout_method, account_id: partners.provider_a_account_id })
-        .from(partners).where(sql`${partners.id} = (select partner_id from payouts where id = ${id})
-          and ${partners.program_id} = ${ctx.programId}`),
-    );
-    if (!before || !partner) throw notFound("payout");
+    const [[before]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, id)));
+    if (!before) throw notFound("payout");
     requireMove(before, "pay");
-    const { account_id } = partner;
-    if ((before.method ?? partner.payout_method) !== "provider_a") {
-      throw new AppError("invalid_transition", "Only payouts whose method is provider_a are paid through provider A.");
-    }
-    if (account_id === null) {
-      throw new AppError("invalid_transition", "The partner has no connected account at provider A yet.");
-    }
-    const api_key = await openApiKey(ctx);
+    const account_id = await frozenAccount(ctx, before);
+    const api_key = await openApiKeyA(ctx);
     if (api_key === null) {
       throw new AppError("provider_not_configured", "The program has no API key of provider A (provider_a_api_key).");
     }
@@ -60,7 +42,6 @@ export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfer
     const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key) };
     const { write, after } = changePayout(ctx, before, {
       status: "processing",
-      method: "provider_a",
       attempt: before.attempt + 1,
       attempt_params: JSON.stringify(frozen),
       attempt_started_at: iso(ctx.now),
@@ -68,10 +49,28 @@ export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfer
       failure_code: null,
       failure_message: null,
     });
-    await commit(ctx, { writes: [write], occurrences: [payoutOccurrence("payout.updated", after)] });
+    await commit(ctx, { writes: [write], occurrences: [payoutMoved("payout.updated", before, after)] });
     return { payout: after, api_key };
   });
   return pursue(ctx, started.payout, started.api_key, transfers, true);
+}
+
+/** The connected account that the payout was generated for, whatever the partner has by now. */
+async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
+  if (payout.method !== "provider_a") {
+    throw new AppError("invalid_transition", "Only payouts whose method is provider_a are paid through provider A.");
+  }
+  if (payout.recipient_sealed === null) {
+    throw new AppError("invalid_transition", "To whom this payout goes is being recorded; try again in a minute.");
+  }
+  const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
+  if (account_id === null) {
+    throw new AppError(
+      "invalid_transition",
+      "The partner had no connected account at provider A when this payout was generated. Cancel it and generate it anew.",
+    );
+  }
+  return account_id;
 }
 
 /**
@@ -89,7 +88,7 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
     if (error instanceof CommitConflict) return null;
     throw error;
   }
-  const api_key = await openApiKey(ctx);
+  const api_key = await openApiKeyA(ctx);
   const leased = { ...payout, reconcile_at: lease };
   if (api_key === null) return conclude(ctx, leased, { ...NO_KEY, outcome: "open", retry_after_ms: null });
   return pursue(ctx, leased, api_key, transfers, false);
@@ -102,6 +101,14 @@ type Verdict =
 
 const NO_KEY: Trouble = { code: "provider_not_configured", message: "The program has no API key of provider A." };
 
+interface Asking {
+  frozen: FrozenAttempt;
+  standing: Standing;
+  api_key: string;
+  /** Right after the attempt was stored. */
+  isFirst: boolean;
+}
+
 async function pursue(
   ctx: ProgramCtx,
   payout: Payout,
@@ -109,38 +116,41 @@ async function pursue(
   transfers: Transfers,
   isFirst: boolean,
 ): Promise<Payout> {
-  const frozen = JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
-  const verdict = await askVendor(ctx, payout, frozen, api_key, transfers, isFirst);
-  return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, payout, verdict);
+  const frozen = attemptOf(payout);
+  const standing = await standingOf(frozen, api_key, transfers);
+  const verdict = await askVendor(ctx, payout, { frozen, standing, api_key, isFirst }, transfers);
+  const kept = verdict.outcome === "open" ? await keptOpen(frozen, standing, api_key, transfers) : frozen;
+  const after: Payout = { ...payout, attempt_params: JSON.stringify(kept) };
+  return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, after, verdict);
 }
 
 /**
  * What becomes of an attempt. "Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
  * definitive refusal: `failed`" (contract §7). Everywhere but on the very first sending of a payout a transfer may
  * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
- * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key.
+ * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key. That a
+ * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account.
  */
 async function askVendor(
   ctx: ProgramCtx,
   payout: Payout,
-  frozen: FrozenAttempt,
-  api_key: string,
+  { frozen, standing, api_key, isFirst }: Asking,
   transfers: Transfers,
-  isFirst: boolean,
 ): Promise<Verdict> {
+  if (standing.is === "other_account") return { ...standing, outcome: "open" };
   const isFresh = isFirst && payout.attempt === 1;
   const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
   if (found.outcome === "made") return found;
-  // "Before re-sending after 24 h, look the transfer up": the key alone no longer keeps from a second transfer.
+  if (standing.is === "unsure") return { ...standing, outcome: "open" };
+  // "Before re-sending after 24 h, look the transfer up": the key alone no longer keeps from a second transfer. Nor may
+  // it where the vendor's memory of it goes with the API key.
   const isUnsure = found.outcome === "unknown";
   const isOld = !isFirst && mayBeForgotten(Date.parse(payout.attempt_started_at ?? payout.updated_at), ctx.now);
-  if (isUnsure && (isOld || isFirst)) return { ...found, outcome: "open" };
+  if (isUnsure && (isOld || isFirst || standing.is === "same_account")) return { ...found, outcome: "open" };
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
   if (answer.outcome === "made") return answer;
   if (answer.outcome === "refused") {
-    // Under another key it may be another account of the vendor's that says so, which knows nothing of the first one's.
-    const isSameKey = frozen.key_mark === (await keyMark(api_key));
-    return found.outcome === "none" && isSameKey ? answer : { ...answer, outcome: "open", retry_after_ms: null };
+    return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };
   }
   if (answer.worth_looking) {
     const looked = await transfers.find(api_key, payout.id);
@@ -161,12 +171,13 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
       reconcile_at: failed ? null : iso(nextReconcile(started, ctx.now, verdict.retry_after_ms)),
       failure_code: code,
       failure_message: message,
+      attempt_params: payout.attempt_params,
       updated_at: nextStamp(payout.updated_at, ctx.now),
     };
     const after: Payout = { ...payout, ...changes };
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(payouts).set(changes).where(held(ctx, payout)), expect: 1 }],
-      occurrences: failed ? [payoutOccurrence("payout.updated", after)] : [],
+      occurrences: failed ? [payoutMoved("payout.updated", payout, after)] : [],
       result: after,
     });
     return after;
@@ -203,7 +214,7 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
       },
       paid.write,
     ],
-    occurrences: [payoutOccurrence("payout.paid", after)],
+    occurrences: [payoutMoved("payout.paid", payout, after)],
     selected: [paid.selected],
     result: after,
   });
@@ -218,14 +229,4 @@ function held(ctx: ProgramCtx, payout: Payout) {
     eq(payouts.attempt, payout.attempt),
     eq(payouts.reconcile_at, payout.reconcile_at ?? ""),
   );
-}
-
-/** Opened for the call only. */
-async function openApiKey(ctx: ProgramCtx): Promise<string | null> {
-  const sealed = ctx.program.provider_a_api_key;
-  return sealed === null ? null : ctx.sealer.open(sealed);
-}
-
-async function keyMark(api_key: string): Promise<string> {
-  return (await sha256Hex(`payout attempt ${api_key}`)).slice(0, 16);
 }

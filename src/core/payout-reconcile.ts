@@ -4,47 +4,50 @@ import { payouts, programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
 import { forProgram, type Ctx } from "./context.ts";
+import type { Owner, Work } from "./job.ts";
 import { takeUpTransfer } from "./payout-pay.ts";
-import { shareOf } from "./shards.ts";
-import { logLine, reasonOf } from "../lib/log.ts";
 
-/** So many of a run's statements and calls stay within the platform's limits; the next run takes more. */
-const PAYOUTS_PER_RUN = 20;
+/** Of one program and of all together: what one look takes. */
+const PAYOUTS_AT_ONCE = 50;
+const PROGRAMS_AT_ONCE = 20;
 /** Calls to the vendor at the same time. */
-const AT_ONCE = 4;
+const CALLS_AT_ONCE = 4;
+
+/** A program's open transfers whose time has come, the longest due last. */
+interface OpenTransfers extends Owner {
+  payout_ids: string[];
+}
 
 /**
  * "Cron reconciles what is left in `processing`" (contract §7): every open transfer whose time has come is asked about
- * or sent again under its own key, until the vendor has an answer. Idempotent; two runs at once never work on the same
- * payout. Gives the number taken up.
+ * or sent again under its own key, until the vendor has an answer. Two runs at once never work on the same payout.
  */
-export async function reconcileTransfers(
-  ctx: Ctx,
-  transfers: Transfers,
-  goOn: () => boolean = () => true,
-): Promise<number> {
-  const limit = shareOf(ctx, PAYOUTS_PER_RUN);
-  const due = sql`${payouts.status} = 'processing' and ${payouts.reconcile_at} <= ${iso(ctx.now)}`;
-  const [rows, owners] = await runBatch(ctx.db, [
-    ctx.db.select().from(payouts).where(due).orderBy(payouts.reconcile_at).limit(limit),
-    ctx.db.select().from(programs).where(sql`${programs.id} in (select program_id from payouts where ${due}
-        order by reconcile_at limit ${literal(limit)})`),
-  ]);
-  const programOf = new Map(owners.map((program) => [program.id, program]));
-  const waiting = rows.values();
-  let taken = 0;
-  const work = async () => {
-    for (const payout of waiting) {
-      const program = programOf.get(payout.program_id);
-      if (!program || !goOn()) continue;
-      try {
-        if (await takeUpTransfer(forProgram(ctx, program), payout, transfers)) taken += 1;
-      } catch (error) {
-        // The lease runs out and the next run tries again; one payout's trouble keeps no other waiting.
-        logLine("error", { what: "transfer not reconciled", payout: payout.id, reason: reasonOf(error) });
-      }
-    }
+export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {
+  return {
+    cost: 19,
+    atOnce: CALLS_AT_ONCE,
+    async due(after) {
+      const rows = await ctx.db.all<{ key: string; payout_ids: string }>(sql`
+        select program_id as key, json_group_array(id order by place desc) as payout_ids from (
+          select program_id, id, row_number() over (partition by program_id order by reconcile_at) as place
+          from payouts indexed by payouts_processing
+          where status = 'processing' and reconcile_at <= ${iso(ctx.now)} and program_id > ${after})
+        where place <= ${literal(PAYOUTS_AT_ONCE)} group by program_id order by program_id
+        limit ${literal(PROGRAMS_AT_ONCE)}`);
+      return rows.map(({ key, payout_ids }) => ({ key, payout_ids: JSON.parse(payout_ids) as string[] }));
+    },
+    async serve({ key, payout_ids }) {
+      const id = payout_ids.pop();
+      const [[payout], [program]] = await runBatch(ctx.db, [
+        ctx.db.select().from(payouts).where(sql`${payouts.id} = ${id} and ${payouts.status} = 'processing'
+          and ${payouts.reconcile_at} <= ${iso(ctx.now)}`),
+        ctx.db
+          .select()
+          .from(programs)
+          .where(sql`${programs.id} = ${key}`),
+      ]);
+      if (payout && program) await takeUpTransfer(forProgram(ctx, program), payout, transfers);
+      return payout_ids.length > 0;
+    },
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return taken;
 }

@@ -2,7 +2,8 @@ import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import type { payouts } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "./commit.ts";
-import { laterStamp, updatedCommissions } from "./commission-rows.ts";
+import { laterStamp, movedCommissions } from "./commission-rows.ts";
+import { changesOf } from "./changes.ts";
 import type { ProgramCtx } from "./context.ts";
 import { viewPayout } from "./views.ts";
 
@@ -12,9 +13,10 @@ export type Payout = InferSelectModel<typeof payouts>;
 const TOLD = ["partner_id", "amount_cents", "currency", "status", "method", "commission_count"] as const;
 
 /** A payout's audit event. `payout.updated` tells the moves that the interface has no type for, and is not sent. */
-export function payoutOccurrence(type: "payout.updated" | "payout.paid", payout: Payout): Occurrence {
+export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
   return {
     type,
+    changes: changesOf("payout", before, payout),
     payload: {
       payout_id: payout.id,
       ...Object.fromEntries(TOLD.map((name) => [name, payout[name]])),
@@ -54,6 +56,6 @@ export function payCommissions(
         where payout_id = ${payout.id} and program_id = ${ctx.program.id} and status = 'approved'`),
       expect: payout.commission_count,
     },
-    selected: updatedCommissions(ctx, sql`c.payout_id = ${payout.id}`, false),
+    selected: movedCommissions(ctx, sql`c.payout_id = ${payout.id}`, ["approved", "paid"], false),
   };
 }

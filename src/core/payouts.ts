@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, payouts } from "../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
@@ -7,9 +8,11 @@ import { iso } from "../lib/time.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import type { Commission } from "./ledger.ts";
+import { hasDifferences, unsettleDifferences } from "./decisions.ts";
+import type { PaymentKey } from "./facts.ts";
+import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
-import { payCommissions, payoutOccurrence, type Payout } from "./payout-rows.ts";
+import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { alsoOfProgram } from "./tenant.ts";
@@ -77,11 +80,22 @@ export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: str
   });
 }
 
-/** "`pending|failed → canceled` (frees its commissions)" (contract §7): the next generation takes them again. */
+/**
+ * "`pending|failed → canceled` (frees its commissions)" (contract §7): the next generation takes them again. A commission
+ * that is free and its differences become one again: money that was never paid is never owed back.
+ */
 export async function cancelPayout(ctx: ProgramCtx, id: string): Promise<Payout> {
-  return movePayout(ctx, id, "cancel", () => ({
+  const held = sql`c.payout_id = ${id} and ${alsoOfProgram(ctx, sql`c.program_id`)}`;
+  const [differing] = await ctx.read(
+    ctx.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
+        p.provider_transaction_id as provider_transaction_id
+      from commissions c cross join payments p on p.id = c.payment_id
+      where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`),
+  );
+  const canceled = await movePayout(ctx, id, "cancel", () => ({
     changes: {},
     writes: [
+      unsettleDifferences(ctx, held),
       {
         statement: ctx.db.run(sql`update commissions set payout_id = null,
           updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
@@ -91,6 +105,8 @@ export async function cancelPayout(ctx: ProgramCtx, id: string): Promise<Payout>
     selected: [],
     type: "payout.updated",
   }));
+  for (const key of differing) await settle(ctx, key);
+  return canceled;
 }
 
 interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
@@ -113,7 +129,7 @@ async function movePayout(
     const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
     await commit(ctx, {
       writes: [write, ...writes],
-      occurrences: [payoutOccurrence(type, after)],
+      occurrences: [payoutMoved(type, before, after)],
       selected,
       result: after,
     });

@@ -3,7 +3,7 @@ import { runBatch } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { programs } from "../db/schema.ts";
 import { ageOfProgramId, programIdOn, shardOfProgram } from "../domain/shard.ts";
-import type { Ctx, Program } from "./context.ts";
+import type { BaseCtx, Program } from "./context.ts";
 import { askAll } from "./shards.ts";
 
 /**
@@ -11,7 +11,7 @@ import { askAll } from "./shards.ts";
  * their age, and of two of one age (they would have to share 80 random bits) the higher shard comes first.
  * @throws where any database fails: neither the page nor the total would be right without it.
  */
-export async function listPrograms(ctx: Ctx, request: PageRequest): Promise<Page<Program>> {
+export async function listPrograms(ctx: BaseCtx, request: PageRequest): Promise<Page<Program>> {
   const after = cursorId(request);
   const { limit, offset } = window(request);
   const isOne = ctx.databases.shards.length === 1;
@@ -27,7 +27,11 @@ export async function listPrograms(ctx: Ctx, request: PageRequest): Promise<Page
   return pageOf(request, shown, total, (row) => row);
 }
 
-async function readPage(ctx: Ctx, where: ReturnType<typeof olderThan> | undefined, range: ReturnType<typeof window>) {
+async function readPage(
+  ctx: BaseCtx,
+  where: ReturnType<typeof olderThan> | undefined,
+  range: ReturnType<typeof window>,
+) {
   const [rows, [counted]] = await runBatch(ctx.db, [
     ctx.db.select().from(programs).where(where).orderBy(desc(programs.id)).limit(range.limit).offset(range.offset),
     ctx.db.select({ total: sql<number>`count(*)` }).from(programs),

@@ -7,9 +7,10 @@ import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
+import { changesOf } from "./changes.ts";
 import { commit, type Write } from "./commit.ts";
-import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
-import { changedSecrets, movedSecretsAreThere, type SecretPatch } from "./provider-secrets.ts";
+import { forProgram, type BaseCtx, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { onShard } from "./shards.ts";
 import { nextStamp } from "./stamps.ts";
@@ -19,6 +20,7 @@ export interface ProgramInput {
   owner_email: string;
   domain?: string | null | undefined;
   currency?: string | undefined;
+  live_only: boolean;
 }
 
 /** Settings in clear; the secrets among them are sealed before they are kept, and null clears one. */
@@ -32,6 +34,7 @@ export interface ProgramPatch extends SecretPatch {
   cookie_days?: number | undefined;
   attribution?: Attribution | undefined;
   auto_approve_days?: number | null | undefined;
+  live_only?: boolean | undefined;
 }
 
 /** A program with its API key in clear: only for the reply that shows it. */
@@ -59,6 +62,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     cookie_days: 60,
     attribution: "last",
     auto_approve_days: null,
+    live_only: input.live_only,
     shard: ctx.shard,
     ...columns,
     provider_a_webhook_secret: null,
@@ -70,6 +74,8 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     provider_a_api_key: null,
     provider_a_last_event_at: null,
     provider_b_last_event_at: null,
+    provider_a_refusals: null,
+    provider_b_refusals: null,
     created_at: stamp,
     updated_at: stamp,
   };
@@ -124,13 +130,7 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
         statement: ctx.db
           .update(programs)
           .set({ ...changes, updated_at: program.updated_at })
-          .where(
-            and(
-              eq(programs.id, program.id),
-              eq(programs.updated_at, before.updated_at),
-              movedSecretsAreThere(before, changes),
-            ),
-          ),
+          .where(and(eq(programs.id, program.id), eq(programs.updated_at, before.updated_at))),
         expect: 1,
       },
     ];
@@ -141,7 +141,13 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
     const changed = Object.keys(changes).filter((name) => name in patch);
     await commit(ctx, {
       writes,
-      occurrences: [{ type: "program.updated", payload: { program_id: program.id, changed } }],
+      occurrences: [
+        {
+          type: "program.updated",
+          changes: changesOf("program", before, program),
+          payload: { program_id: program.id, changed },
+        },
+      ],
       result: program,
     });
     return program;
@@ -162,7 +168,11 @@ export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey>
       },
     ],
     occurrences: [
-      { type: "api_key.regenerated", payload: { program_id: id, last4: columns.api_key_last4, actor: ctx.actor } },
+      {
+        type: "api_key.regenerated",
+        changes: changesOf("program", ctx.program, made.program),
+        payload: { program_id: id, last4: columns.api_key_last4, actor: ctx.actor.type },
+      },
     ],
     result: made,
   });
@@ -170,7 +180,7 @@ export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey>
 }
 
 /** Notes the use of a key, at most once an hour (contract §3); null when there is nothing to note. */
-export function touchApiKey(ctx: Ctx, program: Program): Promise<unknown> | null {
+export function touchApiKey(ctx: BaseCtx, program: Program): Promise<unknown> | null {
   const last = program.api_key_last_used_at;
   if (last !== null && Date.parse(last) > ctx.now - HOUR) return null;
   return ctx.db
@@ -186,7 +196,7 @@ const KEY_BYTES = 32;
  * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
  * tell it by (contract §3).
  */
-async function newApiKey(ctx: Pick<Ctx, "now" | "shard">) {
+async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));
   const columns = {
     api_key_hash: await sha256Hex(api_key),

@@ -1,24 +1,45 @@
-import { and, eq, type SQL } from "drizzle-orm";
-import { programs } from "../db/schema.ts";
+import type { SealedPlace } from "../db/sealed.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../domain/provider-name.ts";
-import type { Ctx, Program } from "./context.ts";
+import type { Sealed } from "../lib/seal.ts";
 import { DAY, iso } from "../lib/time.ts";
+import type { BaseCtx, Program, ProgramCtx } from "./context.ts";
 
 /** How long a replaced signing secret still counts (contract §3). */
 const PREVIOUS_VALID_FOR = DAY;
 
 /** The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced. */
 export async function providerSecrets(
-  ctx: Pick<Ctx, "sealer" | "now">,
+  ctx: Pick<BaseCtx, "sealer" | "now">,
   program: Program,
   provider: ProviderName,
 ): Promise<string[]> {
-  const current = program[`${provider}_webhook_secret`];
-  const previous = program[`${provider}_webhook_secret_previous`];
-  const until = program[`${provider}_webhook_secret_previous_until`];
-  const sealed = [current, previous !== null && until !== null && until > iso(ctx.now) ? previous : null];
-  return Promise.all(sealed.filter((secret) => secret !== null).map((secret) => ctx.sealer.open(secret)));
+  const name = `${provider}_webhook_secret` as const;
+  const until = program[`${name}_previous_until`];
+  const isPreviousValid = until !== null && until > iso(ctx.now);
+  const columns = isPreviousValid ? ([name, `${name}_previous`] as const) : ([name] as const);
+  const secrets = await Promise.all(columns.map((column) => openSecret(ctx, program, column)));
+  return secrets.filter((secret) => secret !== null);
+}
+
+/** Provider A's API key in clear, for one call of the vendor. */
+export function openApiKeyA(ctx: Pick<ProgramCtx, "sealer" | "program">): Promise<string | null> {
+  return openSecret(ctx, ctx.program, "provider_a_api_key");
+}
+
+type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
+
+function placeOf(program: Program, column: SecretColumn): SealedPlace {
+  return { table: "programs", column, row: program.id };
+}
+
+async function openSecret(
+  ctx: Pick<BaseCtx, "sealer">,
+  program: Program,
+  column: SecretColumn,
+): Promise<string | null> {
+  const sealed = program[column];
+  return sealed === null ? null : ctx.sealer.open(sealed, placeOf(program, column));
 }
 
 /** Secrets as an owner gives them: in clear, null to clear, absent to keep. */
@@ -30,48 +51,40 @@ export interface SecretPatch {
 
 /**
  * The columns that bring a program's secrets to what was given, sealed. The secret that is replaced stays valid for
- * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing.
+ * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing. One that can no
+ * longer be opened (its key is gone) equals nothing and leaves no predecessor.
  */
 export async function changedSecrets(
-  ctx: Pick<Ctx, "sealer" | "now">,
+  ctx: Pick<BaseCtx, "sealer" | "now">,
   before: Program,
   given: SecretPatch,
 ): Promise<Partial<Program>> {
   const changes: Partial<Program> = {};
+  const seal = async (plain: string | null, column: SecretColumn) =>
+    plain === null ? null : ctx.sealer.seal(plain, placeOf(before, column));
   for (const provider of PROVIDER_NAMES) {
     const name = `${provider}_webhook_secret` as const;
     const secret = given[name];
-    if (secret === undefined || (await isSame(ctx, before[name], secret))) continue;
-    const replaced = secret === null ? null : before[name];
-    changes[name] = secret === null ? null : await ctx.sealer.seal(secret);
-    changes[`${name}_previous`] = replaced;
+    if (secret === undefined) continue;
+    const present = await openIfSet(ctx, before, name);
+    if (isSame(before[name], present, secret)) continue;
+    const replaced = secret === null ? null : present;
+    changes[name] = await seal(secret, name);
+    changes[`${name}_previous`] = await seal(replaced, `${name}_previous`);
     changes[`${name}_previous_until`] = replaced === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR);
   }
   const key = given.provider_a_api_key;
-  if (key !== undefined && !(await isSame(ctx, before.provider_a_api_key, key))) {
-    changes.provider_a_api_key = key === null ? null : await ctx.sealer.seal(key);
-  }
-  return changes;
+  if (key === undefined) return changes;
+  const present = await openIfSet(ctx, before, "provider_a_api_key");
+  if (isSame(before.provider_a_api_key, present, key)) return changes;
+  return { ...changes, provider_a_api_key: await seal(key, "provider_a_api_key") };
 }
 
-/**
- * True in the database while the secrets that a change moves to `_previous` are the ones it read: sealing anew under
- * another key (`core/reseal.ts`) must not be undone by a copy of what the earlier key sealed.
- */
-export function movedSecretsAreThere(before: Program, changes: Partial<Program>): SQL | undefined {
-  const moved = PROVIDER_NAMES.map((provider) => `${provider}_webhook_secret` as const).flatMap((name) => {
-    const sealed = before[name];
-    return sealed !== null && changes[`${name}_previous`] === sealed ? [eq(programs[name], sealed)] : [];
-  });
-  return and(...moved);
+async function openIfSet(ctx: Pick<BaseCtx, "sealer">, program: Program, column: SecretColumn): Promise<string | null> {
+  const sealed = program[column];
+  return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, column));
 }
 
-/** One that can no longer be opened (its key is gone) equals nothing, so that it can be replaced. */
-async function isSame(ctx: Pick<Ctx, "sealer">, sealed: string | null, given: string | null): Promise<boolean> {
-  if (sealed === null || given === null) return sealed === given;
-  try {
-    return (await ctx.sealer.open(sealed)) === given;
-  } catch {
-    return false;
-  }
+function isSame(sealed: Sealed | null, plain: string | null, given: string | null): boolean {
+  return given === null ? sealed === null : plain === given;
 }

@@ -1,27 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
-import type { Ctx } from "./context.ts";
+import { rowOf, SEALED, type SealedField, type SealedPlace } from "../db/sealed.ts";
+import type { Sealed } from "../lib/seal.ts";
+import type { BaseCtx } from "./context.ts";
 import { everyShard } from "./shards.ts";
-
-/** Where sealed values stand: `program` and `key` are the columns that name a row. */
-interface SealedColumn {
-  table: string;
-  program: string;
-  key: string;
-  column: string;
-}
-
-const of = (table: string, program: string, key: string, ...columns: string[]): SealedColumn[] =>
-  columns.map((column) => ({ table, program, key, column }));
-
-/** Every column whose values are sealed; a test looks for values elsewhere. */
-const SEALED: readonly SealedColumn[] = [
-  ...of("programs", "id", "id", "provider_a_webhook_secret", "provider_a_webhook_secret_previous"),
-  ...of("programs", "id", "id", "provider_b_webhook_secret", "provider_b_webhook_secret_previous"),
-  ...of("programs", "id", "id", "provider_a_api_key"),
-  ...of("webhook_endpoints", "program_id", "id", "secret", "secret_previous"),
-  ...of("idempotency_keys", "program_id", "key", "body"),
-];
 
 /** Values of one call, and of one transaction: replies may be 100 KB each. */
 export const RESEALED_AT_ONCE = 400;
@@ -32,8 +14,7 @@ const NAMED = 100;
 /** A value that no configured key opens. */
 export interface UnreadableSecret {
   program_id: string;
-  /** `<table>.<column>` */
-  field: string;
+  field: SealedField;
   /** The row: a program's or an endpoint's id, or an idempotency key. */
   id: string;
 }
@@ -41,13 +22,13 @@ export interface UnreadableSecret {
 export interface Resealing {
   /** Sealed anew by this call. */
   resealed: number;
-  /** Not under the present key yet; those that cannot be opened among them. */
+  /** Not under the present key and in the present form yet; those that cannot be opened among them. */
   left: number;
   unreadable: UnreadableSecret[];
 }
 
 /** `resealSecrets` over every database of the deployment, `limit` values in all. */
-export async function resealAll(ctx: Ctx, limit = RESEALED_AT_ONCE): Promise<Resealing> {
+export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise<Resealing> {
   const all: Resealing = { resealed: 0, left: 0, unreadable: [] };
   for (const on of everyShard(ctx)) {
     const one = await resealSecrets(on, limit - all.resealed);
@@ -59,27 +40,29 @@ export async function resealAll(ctx: Ctx, limit = RESEALED_AT_ONCE): Promise<Res
 }
 
 /**
- * Seals what an earlier key sealed under the present one, at most `limit` values of this database. Each value is
+ * Seals what an earlier key sealed, or this one in an earlier form, under the present one, at most `limit` values of
+ * this database. Each value is
  * replaced only where it is still the one that was opened, so that a secret that is changed at the same moment wins, and
  * nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What cannot be opened is left
  * as it is and told of. When `left` is 0 no earlier key is needed any more.
  */
-export async function resealSecrets(ctx: Pick<Ctx, "db" | "sealer">, limit: number): Promise<Resealing> {
-  const mark = `${await ctx.sealer.keyId()}.`;
+export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: number): Promise<Resealing> {
+  const mark = await ctx.sealer.mark();
   const unreadable: UnreadableSecret[] = [];
   let resealed = 0;
-  for (const place of SEALED) {
+  for (const field of FIELDS) {
     let after: Row | undefined;
     do {
       if (resealed >= limit) break;
-      const wanted = underEarlierKeys(place, mark, after, Math.min(CHUNK, limit - resealed));
+      const wanted = notYetResealed(field, mark, after, Math.min(CHUNK, limit - resealed));
       const [rows]: readonly [Row[]] = await runBatch(ctx.db, [ctx.db.all<Row>(wanted)]);
       after = rows.at(-1);
       const replacements: SQL[] = [];
       for (const row of rows) {
-        const plain = await opened(ctx, row.sealed);
-        if (plain === null) unreadable.push({ program_id: row.program_id, field: fieldOf(place), id: row.key });
-        else replacements.push(replace(place, row, await ctx.sealer.seal(plain)));
+        const place = placeOf(field, row);
+        const plain = await ctx.sealer.openOrNull(row.sealed, place);
+        if (plain === null) unreadable.push({ program_id: row.program_id, field, id: row.key });
+        else replacements.push(replace(field, row, await ctx.sealer.seal(plain, place)));
       }
       const replaced = await runBatch(
         ctx.db,
@@ -91,53 +74,51 @@ export async function resealSecrets(ctx: Pick<Ctx, "db" | "sealer">, limit: numb
   return { resealed, left: await countLeft(ctx, mark), unreadable: unreadable.slice(0, NAMED) };
 }
 
+const FIELDS = Object.keys(SEALED) as SealedField[];
+
 interface Row {
   program_id: string;
   key: string;
-  sealed: string;
+  sealed: Sealed;
 }
 
-/** The next values of a column that the present key did not seal, in the order of their rows. */
-function underEarlierKeys(
-  { table, program, key, column }: SealedColumn,
-  mark: string,
-  after: Row | undefined,
-  limit: number,
-): SQL {
-  const [from, program_id, id, sealed] = [table, program, key, column].map((name) => sql.identifier(name));
-  const rest = after ? sql`and (${program_id}, ${id}) > (${after.program_id}, ${after.key})` : sql``;
-  return sql`select ${program_id} as program_id, ${id} as "key", ${sealed} as sealed from ${from}
-    where ${sealed} is not null and substr(${sealed}, 1, ${mark.length}) <> ${mark} ${rest}
-    order by ${program_id}, ${id} limit ${literal(limit)}`;
+function placeOf(field: SealedField, { program_id, key }: Row): SealedPlace {
+  const [table, column] = field.split(".");
+  return { table, column, row: rowOf(SEALED[field], program_id, key) } as SealedPlace;
 }
 
-function replace({ table, program, key, column }: SealedColumn, row: Row, sealed: string): SQL {
-  const name = sql.identifier(column);
-  return sql`update ${sql.identifier(table)} set ${name} = ${sealed}
-    where ${sql.identifier(program)} = ${row.program_id} and ${sql.identifier(key)} = ${row.key} and ${name} = ${row.sealed}
+/** The names of a field's table and columns, as SQL. */
+function namesOf(field: SealedField): Record<"table" | "column" | "program" | "own", SQL> {
+  const [table, column] = field.split(".") as [string, string];
+  const { program, own } = SEALED[field];
+  const quoted = (name: string) => sql`${sql.identifier(name)}`;
+  return { table: quoted(table), column: quoted(column), program: quoted(program), own: quoted(own) };
+}
+
+/** The next values of a column that are not sealed as the present key seals now, in the order of their rows. */
+function notYetResealed(field: SealedField, mark: string, after: Row | undefined, limit: number): SQL {
+  const { table, column, program, own } = namesOf(field);
+  const rest = after ? sql`and (${program}, ${own}) > (${after.program_id}, ${after.key})` : sql``;
+  return sql`select ${program} as program_id, ${own} as "key", ${column} as sealed from ${table}
+    where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} ${rest}
+    order by ${program}, ${own} limit ${literal(limit)}`;
+}
+
+function replace(field: SealedField, row: Row, sealed: Sealed): SQL {
+  const { table, column, program, own } = namesOf(field);
+  return sql`update ${table} set ${column} = ${sealed}
+    where ${program} = ${row.program_id} and ${own} = ${row.key} and ${column} = ${row.sealed}
     returning 1 as done`;
 }
 
-async function opened(ctx: Pick<Ctx, "sealer">, sealed: string): Promise<string | null> {
-  try {
-    return await ctx.sealer.open(sealed);
-  } catch {
-    return null;
-  }
-}
-
-async function countLeft(ctx: Pick<Ctx, "db">, mark: string): Promise<number> {
-  const counts = SEALED.map(({ table, column }) => {
-    const name = sql.identifier(column);
-    return sql`(select count(*) from ${sql.identifier(table)}
-      where ${name} is not null and substr(${name}, 1, ${mark.length}) <> ${mark})`;
+async function countLeft(ctx: Pick<BaseCtx, "db">, mark: string): Promise<number> {
+  const counts = FIELDS.map((field) => {
+    const { table, column } = namesOf(field);
+    return sql`(select count(*) from ${table}
+      where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark})`;
   });
   const [[row]] = await runBatch(ctx.db, [
     ctx.db.all<{ count: number }>(sql`select ${sql.join(counts, sql` + `)} as "count"`),
   ]);
   return row?.count ?? 0;
-}
-
-function fieldOf({ table, column }: SealedColumn): string {
-  return `${table}.${column}`;
 }

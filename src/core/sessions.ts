@@ -1,13 +1,14 @@
 import { and, eq, sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { partners, programs, sessions } from "../db/schema.ts";
+import { actors, type Actor } from "../domain/actor.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { DAY, HOUR, iso } from "../lib/time.ts";
 import { commit, type Occurrence, type Write } from "./commit.ts";
-import { forProgram, type Ctx, type Program } from "./context.ts";
+import { actingAs, forProgram, type BaseCtx, type Program } from "./context.ts";
 import { settleWaiting } from "./ledger.ts";
-import { partnerOccurrence, wakeWaitingPayments, type Partner } from "./partners.ts";
+import { partnerChanged, wakeWaitingPayments, type Partner } from "./partners.ts";
 import { onShard } from "./shards.ts";
 import type { Audience, Identity } from "./sign-in.ts";
 import { nextStamp } from "./stamps.ts";
@@ -27,7 +28,7 @@ export interface OpenedSession {
 /** A session in force: the program it acts for, and for a partner's session the partner. */
 export interface Session {
   /** Over the database of the session, which is that of its program. */
-  ctx: Ctx;
+  ctx: BaseCtx;
   record: InferSelectModel<typeof sessions>;
   program: Program;
   partner: Partner | null;
@@ -48,7 +49,7 @@ export interface SessionProof {
  * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
  * @throws {CommitConflict} when the proof was used up, or the partner deactivated, at the same moment; nothing is written.
  */
-export async function openSession(base: Ctx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
+export async function openSession(base: BaseCtx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
   const { audience, program_id, partner_id } = identity;
   const ctx = onShard(base, shardOfProgram(program_id));
   const proven = onShard(base, proof.shard);
@@ -61,7 +62,8 @@ export async function openSession(base: Ctx, identity: Identity, proof: SessionP
       .where(eq(partners.id, partner_id ?? "")),
   ]);
   if (!program) throw new Error("an identity names a program that is not there");
-  const bound = forProgram({ ...ctx, actor: audience }, program);
+  const actor = partner ? actors.partner(partner) : actors.member(program.owner_email);
+  const bound = forProgram(actingAs(ctx, actor), program);
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const expires_at = iso(proof.proven_at + SESSION_LIFETIME[audience]);
   const allowed =
@@ -97,9 +99,9 @@ export async function openSession(base: Ctx, identity: Identity, proof: SessionP
       },
       { statement: wakeWaitingPayments(bound, partner.id) },
     );
-    occurrences.push(partnerOccurrence("partner.updated", activated));
+    occurrences.push(partnerChanged(partner, activated));
   }
-  if (!isHere) await commit(forProgram(proven, program), { writes: [proof.before], occurrences: [] });
+  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: [proof.before], occurrences: [] });
   await commit(bound, { writes, occurrences });
   if (partner && isFirst) await settleWaiting(bound, partner.id);
   return { token, audience, expires_at };
@@ -109,7 +111,7 @@ export async function openSession(base: Ctx, identity: Identity, proof: SessionP
  * The session of a cookie's token, in one round trip; null when it is unknown, expired or ended. A session whose partner
  * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still stands.
  */
-export async function readSession(base: Ctx, token: string): Promise<Session | null> {
+export async function readSession(base: BaseCtx, token: string): Promise<Session | null> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
   const token_hash = await sha256Hex(token);
@@ -135,8 +137,13 @@ export async function readSession(base: Ctx, token: string): Promise<Session | n
   return { ctx, record, program, partner };
 }
 
+/** Who acts in a session: the partner, or the owner by the address that was proven. */
+export function actorOf({ program, partner }: Session): Actor {
+  return partner ? actors.partner(partner) : actors.member(program.owner_email);
+}
+
 /** Ends a session; ending one that is not there is no error. */
-export async function endSession(base: Ctx, token: string): Promise<void> {
+export async function endSession(base: BaseCtx, token: string): Promise<void> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return;
   await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
@@ -146,7 +153,11 @@ export async function endSession(base: Ctx, token: string): Promise<void> {
  * Acts as another identity of the same address, under a new token; the old session ends. Null when the proof is too old
  * for that identity: then a new link is needed.
  */
-export async function switchSession(base: Ctx, session: Session, identity: Identity): Promise<OpenedSession | null> {
+export async function switchSession(
+  base: BaseCtx,
+  session: Session,
+  identity: Identity,
+): Promise<OpenedSession | null> {
   const { ctx, record } = session;
   const proven_at = Date.parse(record.created_at);
   if (proven_at + SESSION_LIFETIME[identity.audience] <= base.now) return null;

@@ -1,11 +1,11 @@
 import { and, desc, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { partners, programs, sessions, signInLinks } from "../db/schema.ts";
+import { partners, programs, signInLinks } from "../db/schema.ts";
 import { ageOfProgramId, shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { iso, MINUTE } from "../lib/time.ts";
-import type { Ctx, Statement } from "./context.ts";
+import type { BaseCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
 import { openSession, type OpenedSession } from "./sessions.ts";
 import { askAll, onShard } from "./shards.ts";
@@ -42,7 +42,7 @@ export interface SignInLink {
  * @throws `rate_limited` for the sixth link of an address within 15 minutes (contract §11).
  */
 export async function requestLink(
-  base: Ctx,
+  base: BaseCtx,
   address: string,
 ): Promise<{ link: SignInLink; identities: Identity[] } | null> {
   const email = address.toLowerCase();
@@ -70,7 +70,7 @@ export async function requestLink(
  * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail (contract
  * §3). @throws `not_found` when no program has this owner.
  */
-export async function createOwnerLink(base: Ctx, address: string): Promise<SignInLink> {
+export async function createOwnerLink(base: BaseCtx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
   const { identities, failure } = await askIdentities(base, email);
   const owned = identities.find(({ audience }) => audience === "owner");
@@ -95,7 +95,7 @@ export type Confirmation =
  * Uses a link up, exactly once, and opens a new session for it (contract §11). `as` chooses among several identities by
  * their `identityKey`. A partner's first sign-in turns `invited` into `active`.
  */
-export async function confirmLink(base: Ctx, token: string, as: string | null): Promise<Confirmation> {
+export async function confirmLink(base: BaseCtx, token: string, as: string | null): Promise<Confirmation> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return { outcome: "link_refused" };
   const token_hash = await sha256Hex(token);
@@ -132,12 +132,12 @@ export async function confirmLink(base: Ctx, token: string, as: string | null): 
  * Everyone an address can sign in as, in any database that answers: programs it owns, then partners that are not
  * deactivated; newest first.
  */
-export async function identitiesOf(ctx: Ctx, email: string): Promise<Identity[]> {
+export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identity[]> {
   return (await askIdentities(ctx, email)).identities;
 }
 
 /** `reachable` are the shards that have answered; `failure` tells that others have not. */
-async function askIdentities(ctx: Ctx, email: string) {
+async function askIdentities(ctx: BaseCtx, email: string) {
   const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
   const found = said.flatMap(({ answer }) => answer);
   const identities = said.length === 1 ? found : found.toSorted(ownersFirst);
@@ -150,7 +150,7 @@ function ownersFirst(a: Identity, b: Identity): number {
   return age(a) < age(b) ? 1 : -1;
 }
 
-async function readIdentities(ctx: Ctx, email: string): Promise<Identity[]> {
+async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
   const [owned, joined] = await runBatch(ctx.db, [
     ctx.db
       .select({ program_id: programs.id, program_name: programs.name })
@@ -178,16 +178,12 @@ export function findIdentity(identities: readonly Identity[], key: string | null
   return identities.find((identity) => identityKey(identity) === key);
 }
 
-/** The statements by which retention forgets links and sessions that nobody can use any more. */
-export function forgetSignIns(ctx: Pick<Ctx, "db" | "now">): Statement[] {
-  const expired = (column: SQL) => sql`${column} < ${iso(ctx.now - LINK_WINDOW)}`;
-  return [
-    ctx.db.delete(signInLinks).where(expired(sql`${signInLinks.expires_at}`)),
-    ctx.db.delete(sessions).where(expired(sql`${sessions.expires_at}`)),
-  ];
+/** Of the rows of `sign_in_links` and of `sessions`, those that nobody can use any more: retention forgets them. */
+export function signInsPast(now: number): SQL {
+  return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
 }
 
-async function newLink(ctx: Ctx, email: string, identity: Identity | undefined) {
+async function newLink(ctx: BaseCtx, email: string, identity: Identity | undefined) {
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const row = {
     token_hash: await sha256Hex(token),

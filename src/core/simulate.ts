@@ -2,6 +2,7 @@ import { desc, eq, sql } from "drizzle-orm";
 import { flows, partners, payments } from "../db/schema.ts";
 import { amountFor } from "../domain/commission.ts";
 import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../domain/flow.ts";
+import { addUp, type Sum } from "../domain/money.ts";
 import { chooseRate, type Outcome } from "../domain/payment.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -40,7 +41,7 @@ export interface SimulatedPayment {
 export interface Simulation {
   payments: SimulatedPayment[];
   /** A sum for each currency that occurs. */
-  sums: { currency: string; payments: number; old_amount_cents: number; new_amount_cents: number }[];
+  sums: { currency: string; payments: number; old_amount_cents: Sum; new_amount_cents: Sum }[];
 }
 
 /** The id a flow that does not exist yet has in the reply. */
@@ -127,7 +128,7 @@ function sumsOf(rows: SimulatedPayment[]): Simulation["sums"] {
   return [...Map.groupBy(rows, (row) => row.currency)].map(([currency, group]) => ({
     currency,
     payments: group.length,
-    old_amount_cents: group.reduce((sum, row) => sum + row.old_amount_cents, 0),
-    new_amount_cents: group.reduce((sum, row) => sum + row.new_amount_cents, 0),
+    old_amount_cents: addUp(group.map((row) => row.old_amount_cents)),
+    new_amount_cents: addUp(group.map((row) => row.new_amount_cents)),
   }));
 }

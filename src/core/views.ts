@@ -12,7 +12,9 @@ import type {
   programs,
   webhookEndpoints,
 } from "../db/schema.ts";
-import type { CurrencyStats } from "./partners.ts";
+import { VISITOR } from "../domain/actor.ts";
+import { isLiveOnly } from "../domain/program.ts";
+import type { CurrencyStats } from "./journal.ts";
 
 export function viewPartner(partner: InferSelectModel<typeof partners>) {
   return {
@@ -79,6 +81,7 @@ export function viewProgram(program: InferSelectModel<typeof programs>) {
     cookie_days: program.cookie_days,
     attribution: program.attribution,
     auto_approve_days: program.auto_approve_days,
+    live_only: isLiveOnly(program),
     provider_a_webhook_secret_set: program.provider_a_webhook_secret !== null,
     provider_b_webhook_secret_set: program.provider_b_webhook_secret !== null,
     provider_a_api_key_set: program.provider_a_api_key !== null,
@@ -95,6 +98,8 @@ export function viewEvent(event: InferSelectModel<typeof events>) {
     program_id: event.program_id,
     type: event.type,
     payload: event.payload,
+    actor: event.type === "click" ? VISITOR : event.actor,
+    changes: event.changes,
     created_at: event.created_at,
   };
 }
@@ -168,6 +173,7 @@ export function viewPayout(payout: InferSelectModel<typeof payouts>) {
     currency: payout.currency,
     status: payout.status,
     method: payout.method,
+    recipient: payout.recipient,
     period_start: payout.period_start,
     period_end: payout.period_end,
     due_at: payout.due_at,
@@ -207,7 +213,7 @@ export function viewPayment(payment: InferSelectModel<typeof payments>) {
 export type PaymentView = ReturnType<typeof viewPayment>;
 
 /**
- * A payment with its trace: the flows tried in order, each condition with the value it saw and whether it held, the
+ * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
  * rate and the arithmetic, or the reason why there is no commission (contract §5).
  */
 export function viewPaymentWithTrace(
@@ -221,6 +227,7 @@ export function viewPaymentWithTrace(
       outcome: payment.outcome,
       ref: payment.ref,
       ref_source: decision?.ref_source ?? null,
+      candidates: decision?.candidates ?? [],
       partner_id: payment.partner_id,
       partner_slug: decision?.partner_slug ?? null,
       flows: decision?.flows ?? [],

@@ -20,7 +20,8 @@ export interface WakeUpQueue {
 /** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */
 const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
-const MAX_BATCH = 100;
+/** What one call of the queue takes. */
+export const MAX_WAKE_UPS = 100;
 
 /**
  * Puts wake-ups of a shard's deliveries on the queue, with the queue's own delay where they say none. One that is lost loses nothing, the sweep finds the row: so a
@@ -33,8 +34,8 @@ export async function queueWakeUps(
   request_id?: string,
 ): Promise<void> {
   try {
-    for (let i = 0; i < wakeUps.length; i += MAX_BATCH) {
-      const messages = wakeUps.slice(i, i + MAX_BATCH).map(({ delivery_id, delay_seconds }) => ({
+    for (let i = 0; i < wakeUps.length; i += MAX_WAKE_UPS) {
+      const messages = wakeUps.slice(i, i + MAX_WAKE_UPS).map(({ delivery_id, delay_seconds }) => ({
         body: wakeUpMessage(delivery_id, shard),
         ...(delay_seconds === undefined ? {} : { delaySeconds: Math.min(delay_seconds, MAX_DELAY_SECONDS) }),
       }));

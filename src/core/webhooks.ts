@@ -1,9 +1,11 @@
 import { and, desc, eq, isNull, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { deliveries, webhookEndpoints } from "../db/schema.ts";
+import { isOwnHost, OWN_HOST_REASON } from "../domain/own-host.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
 import { toBase64 } from "../lib/crypto.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
+import { changesOf } from "./changes.ts";
 import { commit, type Occurrence } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
@@ -33,6 +35,7 @@ export interface EndpointWithSecret {
 
 /** Registers an endpoint with a new signing secret. @throws `validation_failed` past the limit of endpoints. */
 export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Promise<EndpointWithSecret> {
+  refuseOwnHost(ctx, input.url);
   const secret = newEndpointSecret();
   return untilWon(async () => {
     const [[held]] = await ctx.read(
@@ -45,11 +48,12 @@ export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Pro
       throw invalidField("webhooks", `A program has at most ${MAX_ENDPOINTS} endpoints.`);
     }
     const stamp = iso(ctx.now);
+    const id = newId("endpoint", ctx.now);
     const endpoint: Endpoint = {
-      id: newId("endpoint", ctx.now),
+      id,
       program_id: ctx.program.id,
       url: input.url,
-      secret: await ctx.sealer.seal(secret),
+      secret: await ctx.sealer.seal(secret, { table: "webhook_endpoints", column: "secret", row: id }),
       secret_previous: null,
       secret_previous_until: null,
       events: eventList(input.events),
@@ -73,7 +77,7 @@ export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Pro
             and deleted_at is null) > ${MAX_ENDPOINTS}`,
         ),
       ],
-      occurrences: [endpointOccurrence("webhook_endpoint.created", endpoint)],
+      occurrences: [{ type: "webhook_endpoint.created", payload: payloadOf(endpoint) }],
       result: made,
     });
     return made;
@@ -91,6 +95,7 @@ export async function listEndpoints(ctx: ProgramCtx): Promise<Endpoint[]> {
 /** Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones. */
 export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: EndpointPatch): Promise<Endpoint> {
   const given: Partial<Endpoint> = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  if (given.url !== undefined) refuseOwnHost(ctx, given.url);
   if (given.events) given.events = eventList(given.events);
   if (given.active) Object.assign(given, { disabled_at: null, failing_since: null, failure_count: 0 });
   return untilWon(async () => {
@@ -107,7 +112,7 @@ export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: Endpoin
           expect: 1,
         },
       ],
-      occurrences: [endpointOccurrence("webhook_endpoint.updated", endpoint)],
+      occurrences: [endpointChanged(before, endpoint)],
       result: endpoint,
     });
     return endpoint;
@@ -132,7 +137,7 @@ export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpo
             .where(and(eq(deliveries.endpoint_id, id), sql`${deliveries.status} in ('pending', 'delivering')`)),
         },
       ],
-      occurrences: [endpointOccurrence("webhook_endpoint.deleted", endpoint)],
+      occurrences: [{ type: "webhook_endpoint.deleted", payload: payloadOf(endpoint) }],
       result: endpoint,
     });
     return endpoint;
@@ -154,6 +159,11 @@ export function live(ctx: ProgramCtx, id?: string): SQL | undefined {
   );
 }
 
+/** Told before every attempt as well (`outbound/target.ts`). */
+function refuseOwnHost({ ownHosts }: ProgramCtx, url: string): void {
+  if (isOwnHost(new URL(url).hostname, ownHosts)) throw invalidField("url", `The URL ${OWN_HOST_REASON}.`);
+}
+
 const SECRET_BYTES = 32;
 
 /** `whsec_` + base64 of 32 random bytes (contract §9): the form that stock verification libraries take. */
@@ -166,12 +176,20 @@ function eventList(events: readonly string[]): string[] {
   return events.includes("*") ? ["*"] : [...new Set(events)];
 }
 
-/** What happened to an endpoint, for the audit log; `why` where its owner did not plainly change it. */
-export function endpointOccurrence(
-  type: `webhook_endpoint.${"created" | "updated" | "deleted"}`,
-  endpoint: Endpoint,
+/** A change of an endpoint, for the audit log; `why` where its owner did not plainly change it. */
+export function endpointChanged(
+  before: Endpoint,
+  after: Endpoint,
   why: { reason?: string; [detail: string]: unknown } = {},
 ): Occurrence {
+  return {
+    type: "webhook_endpoint.updated",
+    changes: changesOf("endpoint", before, after),
+    payload: { ...payloadOf(after), ...why },
+  };
+}
+
+function payloadOf(endpoint: Endpoint): Occurrence["payload"] {
   const { id: endpoint_id, url, events, description, active } = endpoint;
-  return { type, payload: { endpoint_id, url, events, description, active, ...why } };
+  return { endpoint_id, url, events, description, active };
 }

@@ -1,3 +1,4 @@
+import { databaseWith } from "./around.ts";
 import { StorageUnavailable } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 
@@ -10,27 +11,7 @@ export const ANSWER_WITHIN = 30 * SECOND;
  * write was carried out is then not known.
  */
 export function boundedDatabase(binding: D1Database, limit: number = ANSWER_WITHIN): D1Database {
-  const bounded: Pick<D1Database, "prepare" | "batch"> = {
-    prepare: (query) => statement(binding.prepare(query), limit),
-    batch: (statements) => answered(limit, () => binding.batch(statements.map((one) => (one as Statement).inner))),
-  };
-  return bounded as D1Database;
-}
-
-interface Statement extends D1PreparedStatement {
-  readonly inner: D1PreparedStatement;
-}
-
-function statement(inner: D1PreparedStatement, limit: number): Statement {
-  const bounded = {
-    inner,
-    bind: (...values: unknown[]) => statement(inner.bind(...values), limit),
-    all: () => answered(limit, () => inner.all()),
-    run: () => answered(limit, () => inner.run()),
-    raw: (options?: { columnNames?: false }) => answered(limit, () => inner.raw(options)),
-    first: (column?: string) => answered(limit, () => (column === undefined ? inner.first() : inner.first(column))),
-  };
-  return bounded as unknown as Statement;
+  return databaseWith(binding, (ask) => answered(limit, ask));
 }
 
 async function answered<T>(limit: number, ask: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { fillPlaceholders, sql, type SQL } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
+import { databaseWith } from "./around.ts";
 import { boundedDatabase } from "./bounded.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
@@ -14,6 +15,16 @@ export function openDatabase(binding: D1Database): Database {
 
 /** A client holds nothing but its binding, and making one costs a good part of a small read. */
 const opened = new WeakMap<D1Database, Database>();
+
+/** The same database, which says of every call how many statements it sends. */
+export function countStatements(db: Database, onSent: (statements: number) => void): Database {
+  return drizzle(
+    databaseWith(db.$client, (ask, statements) => {
+      onSent(statements);
+      return ask();
+    }),
+  );
+}
 
 export type Statement = BatchItem<"sqlite">;
 

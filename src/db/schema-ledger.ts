@@ -1,12 +1,16 @@
 /** Programs, their partners and rules, what the vendors said, and the money that follows from it. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { Actor } from "../domain/actor.ts";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
+import type { DecisionKind } from "../domain/decision.ts";
 import type { Condition, FlowActionType } from "../domain/flow.ts";
+import type { JournalAccount } from "../domain/journal.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import type { Sealed } from "../lib/seal.ts";
 
 export const programs = sqliteTable(
   "programs",
@@ -28,18 +32,23 @@ export const programs = sqliteTable(
     api_key_last4: text().notNull(),
     api_key_created_at: text().notNull(),
     api_key_last_used_at: text(),
-    /** Sealed (`lib/seal.ts`): `<key id>.<iv>.<ciphertext>`. The previous one stays valid until its `_until`. */
-    provider_a_webhook_secret: text(),
-    provider_a_webhook_secret_previous: text(),
+    /** The previous one stays valid until its `_until`. */
+    provider_a_webhook_secret: text().$type<Sealed>(),
+    provider_a_webhook_secret_previous: text().$type<Sealed>(),
     provider_a_webhook_secret_previous_until: text(),
-    provider_b_webhook_secret: text(),
-    provider_b_webhook_secret_previous: text(),
+    provider_b_webhook_secret: text().$type<Sealed>(),
+    provider_b_webhook_secret_previous: text().$type<Sealed>(),
     provider_b_webhook_secret_previous_until: text(),
-    provider_a_api_key: text(),
+    provider_a_api_key: text().$type<Sealed>(),
     provider_a_last_event_at: text(),
     provider_b_last_event_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
+    /** True: test events of the providers make no commission. Null of a program that is older: true. */
+    live_only: integer({ mode: "boolean" }),
+    /** When deliveries were refused last, by reason: `{"time": "2026-…"}` (`core/refusals.ts`). */
+    provider_a_refusals: text(),
+    provider_b_refusals: text(),
   },
   // By which people sign in, whatever the number of programs.
   (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
@@ -132,6 +141,10 @@ export const providerEvents = sqliteTable(
     index("provider_events_body")
       .on(t.received_at)
       .where(sql`body is not null`),
+    // Versions before kept the bodies of ignored events: what retention still has to take away.
+    index("provider_events_ignored")
+      .on(t.received_at)
+      .where(sql`body is not null and ignored is not null`),
   ],
 );
 
@@ -152,13 +165,20 @@ export const facts = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.provider, t.fact_id] })],
 );
 
+/**
+ * What the subject of a fact is: an id of a payment, a subscription or a customer, or (`email`) the `emailKey` of a
+ * customer's address. `address` finds what was said of a customer's address, by the customer's id; with `email` the same
+ * facts are found by the address.
+ */
+export type FactScope = "payment" | "subscription" | "customer" | "email" | "address";
+
 /** By which vendor ids a fact is found: two facts that share a payment alias speak of one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
   "fact_subjects",
   {
     program_id: text().notNull(),
     provider: text().$type<ProviderName>().notNull(),
-    scope: text().$type<"payment" | "subscription" | "customer" | "email">().notNull(),
+    scope: text().$type<FactScope>().notNull(),
     subject: text().notNull(),
     fact_id: text().notNull(),
   },
@@ -166,6 +186,52 @@ export const factSubjects = sqliteTable(
     primaryKey({ columns: [t.program_id, t.provider, t.scope, t.subject, t.fact_id] }),
     index("fact_subjects_fact").on(t.program_id, t.provider, t.fact_id),
   ],
+);
+
+/** `email` is a hash of the address. */
+export type ErasedScope = Exclude<FactScope, "address">;
+
+/**
+ * The vendor ids of erased customers and their payments, and the addresses they were asked to be erased by, as hashes:
+ * what a vendor says of them later is stored without its body and without an address. WITHOUT ROWID.
+ */
+export const erasedSubjects = sqliteTable(
+  "erased_subjects",
+  {
+    program_id: text().notNull(),
+    provider: text().$type<ProviderName>().notNull(),
+    scope: text().$type<ErasedScope>().notNull(),
+    subject: text().notNull(),
+    erased_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.provider, t.scope, t.subject] })],
+);
+
+/**
+ * Programs in which an event of provider B waits for the transaction or subscription that it changes, by the vendor's id
+ * of that: it may come to another program of the same vendor account, also in another database. WITHOUT ROWID.
+ */
+export const waitingEvents = sqliteTable(
+  "waiting_events",
+  {
+    provider: text().$type<ProviderName>().notNull(),
+    subject: text().notNull(),
+    program_id: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.provider, t.subject, t.program_id] })],
+);
+
+/**
+ * Subscriptions of provider B whose payments come to the address of one program and are claimed by another: their
+ * payments that claim nothing are the other's as well. WITHOUT ROWID.
+ */
+export const claimedSubscriptions = sqliteTable(
+  "claimed_subscriptions",
+  {
+    subscription_id: text().notNull(),
+    program_id: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.subscription_id, t.program_id] })],
 );
 
 export const payments = sqliteTable(
@@ -200,11 +266,15 @@ export const payments = sqliteTable(
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
     index("payments_list").on(t.program_id, t.id),
     index("payments_outcome").on(t.program_id, t.outcome, t.id),
-    index("payments_subscription")
-      .on(t.program_id, t.subscription_id)
+    // By the vendor's ids first: provider B's events need not name their program.
+    index("payments_of_b")
+      .on(t.provider_transaction_id, t.program_id)
+      .where(sql`provider = 'provider_b'`),
+    index("payments_by_subscription")
+      .on(t.subscription_id, t.program_id)
       .where(sql`subscription_id is not null`),
-    index("payments_customer")
-      .on(t.program_id, t.customer_id)
+    index("payments_by_customer")
+      .on(t.customer_id, t.program_id)
       .where(sql`customer_id is not null`),
     index("payments_partner").on(t.partner_id, t.outcome),
     index("payments_unsettled")
@@ -247,6 +317,10 @@ export const commissions = sqliteTable(
     approved_at: text(),
     paid_at: text(),
     updated_at: text().notNull(),
+    /** All that flag it, the gravest first, comma-separated; `review_reason` is the first. */
+    review_reasons: text().notNull().default(""),
+    /** Whether the journal holds what this row is worth; rows of before the journal wait for it. */
+    journaled: integer({ mode: "boolean" }).notNull().default(false),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),
@@ -263,6 +337,9 @@ export const commissions = sqliteTable(
     index("commissions_payable")
       .on(t.program_id, t.partner_id, t.currency, t.created_at)
       .where(sql`status = 'approved' and payout_id is null`),
+    index("commissions_unjournaled")
+      .on(t.partner_id)
+      .where(sql`journaled = 0`),
     uniqueIndex("commissions_one_sale")
       .on(t.payment_id, t.partner_id)
       .where(sql`kind = 'sale'`),
@@ -298,6 +375,10 @@ export const payouts = sqliteTable(
     created_at: text().notNull(),
     paid_at: text(),
     updated_at: text().notNull(),
+    /** To whom it goes, frozen when it is generated; null for what was paid or canceled before that was done. */
+    recipient_sealed: text().$type<Sealed>(),
+    /** The same as everybody may see it: by its method, masked. */
+    recipient: text(),
   },
   (t) => [
     index("payouts_list").on(t.program_id, t.id),
@@ -306,6 +387,10 @@ export const payouts = sqliteTable(
     index("payouts_processing")
       .on(t.reconcile_at)
       .where(sql`status = 'processing'`),
+    // Those of an earlier version that may still be paid.
+    index("payouts_unfrozen")
+      .on(t.program_id, t.id)
+      .where(sql`recipient_sealed is null and status in ('pending', 'failed')`),
   ],
 );
 
@@ -333,4 +418,67 @@ export const listCounts = sqliteTable(
     count: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.list, t.state] })],
+);
+
+/**
+ * The journal: every movement of money between two accounts of a partner in one currency. Written by triggers of
+ * `commissions` in the transaction of the change, whoever makes it; never updated, never deleted. WITHOUT ROWID.
+ */
+export const entries = sqliteTable(
+  "entries",
+  {
+    program_id: text().notNull(),
+    partner_id: text().notNull(),
+    id: text().notNull(),
+    currency: text().notNull(),
+    commission_id: text().notNull(),
+    /** The payout that takes the money in, gives it back or pays it. */
+    payout_id: text(),
+    from_account: text().$type<JournalAccount>().notNull(),
+    to_account: text().$type<JournalAccount>().notNull(),
+    /** Smallest units, above 0. */
+    amount_cents: integer().notNull(),
+    posted_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
+);
+
+/**
+ * What the entries of a partner come to by currency and account, and how many commissions each account holds; the
+ * account `expense`, which is the rest, is left out. Rows with an empty `partner_id` are the program's. WITHOUT ROWID.
+ */
+export const balances = sqliteTable(
+  "balances",
+  {
+    program_id: text().notNull(),
+    partner_id: text().notNull(),
+    currency: text().notNull(),
+    account: text().$type<JournalAccount>().notNull(),
+    amount_cents: integer().notNull(),
+    commissions: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.currency, t.account] })],
+);
+
+/**
+ * What people and the daily approval decided, append-only: each about one partner's commission of one payment, or of one
+ * manual commission. A decision stays with the partner whom it judged, wherever the payment goes. WITHOUT ROWID.
+ */
+export const decisions = sqliteTable(
+  "decisions",
+  {
+    program_id: text().notNull(),
+    /** The payment, or the manual commission. */
+    subject: text().notNull(),
+    id: text().notNull(),
+    partner_id: text().notNull(),
+    commission_id: text().notNull(),
+    commission_kind: text().$type<CommissionKind>().notNull(),
+    kind: text().$type<DecisionKind>().notNull(),
+    /** Of a rejection its reason; of a dismissal the reasons that flag no more, comma-separated. */
+    detail: text(),
+    actor: text({ mode: "json" }).$type<Actor>(),
+    created_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.subject, t.id] })],
 );

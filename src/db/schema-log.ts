@@ -1,7 +1,9 @@
 /** What happened and who was told: the audit log, clicks, endpoints and deliveries, replies, sign-in. */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Actor, Changes } from "../domain/actor.ts";
 import type { DeliveryStatus } from "../domain/delivery.ts";
+import type { Sealed } from "../lib/seal.ts";
 import { programs } from "./schema-ledger.ts";
 
 /** The audit log: the list order, the time filter and the pages all come from the key. WITHOUT ROWID. */
@@ -13,6 +15,9 @@ export const events = sqliteTable(
     type: text().notNull(),
     payload: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
     created_at: text().notNull(),
+    /** Null for clicks, whose actor is always a visitor, and for what was written before actors were. */
+    actor: text({ mode: "json" }).$type<Actor>(),
+    changes: text({ mode: "json" }).$type<Changes>(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.id] }),
@@ -124,9 +129,9 @@ export const webhookEndpoints = sqliteTable(
       .notNull()
       .references(() => programs.id),
     url: text().notNull(),
-    /** Sealed; the previous one signs too until `secret_previous_until`. */
-    secret: text().notNull(),
-    secret_previous: text(),
+    /** The previous one signs too until `secret_previous_until`. */
+    secret: text().$type<Sealed>().notNull(),
+    secret_previous: text().$type<Sealed>(),
     secret_previous_until: text(),
     events: text({ mode: "json" }).$type<string[]>().notNull(),
     description: text(),
@@ -217,10 +222,18 @@ export const idempotencyKeys = sqliteTable(
     request_hash: text().notNull(),
     claimed_by: text().notNull(),
     status_code: integer(),
-    body: text(),
+    body: text().$type<Sealed>(),
     created_at: text().notNull(),
+    /** The reply holds a customer's address: erasure looks into it. */
+    names_customer: integer({ mode: "boolean" }),
   },
-  (t) => [primaryKey({ columns: [t.program_id, t.key] }), index("idempotency_keys_age").on(t.created_at)],
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.key] }),
+    index("idempotency_keys_age").on(t.created_at),
+    index("idempotency_keys_customer")
+      .on(t.program_id)
+      .where(sql`names_customer = 1`),
+  ],
 );
 
 /** One-time sign-in links, by the SHA-256 of their token. WITHOUT ROWID. */
@@ -254,6 +267,24 @@ export const sessions = sqliteTable(
   },
   (t) => [index("sessions_program").on(t.program_id, t.audience), index("sessions_partner").on(t.partner_id)],
 );
+
+/**
+ * How far each periodic job is in this database (`core/job-runs.ts`). A round is over when nobody whom the job is for has
+ * anything left; it goes from one to the next in laps. WITHOUT ROWID.
+ */
+export const jobRuns = sqliteTable("job_runs", {
+  job: text().primaryKey(),
+  /** Whom it served last in this lap; empty before the first. */
+  position: text().notNull(),
+  /** How many of those up to there have more left, and how many failed. */
+  more: integer().notNull(),
+  failed: integer().notNull(),
+  /** When the round began; `finished_at` is null until it is over. */
+  began_at: text().notNull(),
+  finished_at: text(),
+  /** Before then there is nothing to do. */
+  next_at: text().notNull(),
+});
 
 /** What a lost race runs into: inserting anything here fails the whole batch (`core/commit.ts`). */
 export const commitGuards = sqliteTable("commit_guards", { lost_race: integer().notNull() }, () => [

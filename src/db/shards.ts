@@ -70,10 +70,10 @@ export function openForReads(bindings: DatabaseBindings, shard: number, after: s
 }
 
 /**
- * The primary of a shard's database; each transaction on it tells a bookmark, from which on its writes are seen. A
- * session per transaction, because a session may go on at a copy, and who changes something must not read there.
+ * The primary of a shard's database; each transaction on it gives a bookmark, from which on all is seen that it saw or
+ * wrote. A session per transaction, because a session may go on at a copy, and who changes something must not read there.
  */
-export function openForWrites(bindings: DatabaseBindings, shard: number): Bookmarked | null {
+export function openPrimary(bindings: DatabaseBindings, shard: number): Bookmarked | null {
   const binding = bindingOf(bindings, shard);
   if (!binding) return null;
   let last: string | null = null;
@@ -82,7 +82,9 @@ export function openForWrites(bindings: DatabaseBindings, shard: number): Bookma
     batch: async <T>(statements: D1PreparedStatement[]) => {
       const session = binding.withSession("first-primary");
       const results = await session.batch<T>(statements);
-      last = session.getBookmark() ?? last;
+      // Of two at once the one that ends last may have seen less; bookmarks sort by age.
+      const reached = session.getBookmark();
+      if (reached !== null && (last === null || reached > last)) last = reached;
       return results;
     },
   };

@@ -8,25 +8,25 @@ import { transform } from "esbuild";
 
 const SOURCE = new URL("../tracker/service.js", import.meta.url);
 const SERVED = new URL("../tracker/service.min.txt", import.meta.url);
-/** Contract §10. */
-const MAX_GZIPPED = 1_024;
+/** Contract §10, in gzip and in brotli. */
+const MAX_COMPRESSED = 1_024;
 
 const served = await minify(await readFile(SOURCE, "utf8"));
 const gzipped = gzipSync(served, { level: 9 }).length;
-if (gzipped > MAX_GZIPPED) fail(`The tracking script has ${gzipped} bytes gzipped, more than ${MAX_GZIPPED}.`);
+const brotli = brotliCompressSync(served).length;
+const most = Math.max(gzipped, brotli);
+if (most > MAX_COMPRESSED) fail(`The tracking script has ${most} bytes compressed, more than ${MAX_COMPRESSED}.`);
 if (!process.argv.includes("--check")) await writeFile(SERVED, served);
 else if ((await readFile(SERVED, "utf8")) !== served) {
   fail("src/tracker/service.min.txt is not what src/tracker/service.js gives: run node src/dev/build-tracker.ts");
 }
-console.log(
-  `tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotliCompressSync(served).length} with brotli`,
-);
+console.log(`tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotli} with brotli`);
 
-/** ES2018 is what every browser that has `fetch` with `keepalive` reads; an empty tsconfig keeps the project's out. */
+/** ES2019 is what every browser that has `fetch` with `keepalive` reads; an empty tsconfig keeps the project's out. */
 async function minify(source: string): Promise<string> {
   const { code } = await transform(source, {
     minify: true,
-    target: "es2018",
+    target: "es2019",
     charset: "utf8",
     tsconfigRaw: "{}",
     legalComments: "none",

@@ -12,7 +12,7 @@ import { randomSecrets, readDevVars } from "./dev-vars.ts";
 import { journey, RECEIVER_HOST, type Target } from "./demo/journey.ts";
 import { PlayedWorld } from "./demo/receiver.ts";
 import type { Steps } from "./demo/steps.ts";
-import { DEFAULT_PORT, freePort, startLocalService } from "./local-service.ts";
+import { DEFAULT_PORT, freePort, localUrl, startLocalService } from "./local-service.ts";
 import { portFrom } from "./port.ts";
 
 const steps = await run();
@@ -55,7 +55,7 @@ async function runningService(): Promise<Target | undefined> {
     if (!admin_token && !API_KEY) throw new Error("BASE_URL needs ADMIN_TOKEN or API_KEY beside it.");
     return { url: BASE_URL.replace(/\/+$/, ""), admin_token, api_key: API_KEY };
   }
-  const url = `http://localhost:${portFrom(PORT, DEFAULT_PORT)}`;
+  const url = localUrl(portFrom(PORT, DEFAULT_PORT));
   const admin_token = dev_vars["ADMIN_TOKEN"];
   if (!admin_token) return undefined;
   try {

@@ -1,5 +1,5 @@
 /**
- * `npm run deploy`: asks for the secrets that are missing, makes the databases where there are none, applies the
+ * `npm run deploy`: asks for `PUBLIC_URL` and the secrets that are missing, makes the databases where there are none, applies the
  * migrations, and then deploys the Worker, so that code is never ahead of its schema. Queues and the Durable Object are
  * made by wrangler itself. `--env=staging` chooses the other environment; arguments go on to `wrangler deploy`; with
  * --dry-run nothing leaves this machine.
@@ -21,18 +21,22 @@ const HEALTHY_WITHIN_SECONDS = 60;
 process.exitCode = await deploy(
   {
     wrangler: runWrangler,
-    databasesOf: async (env) => {
+    declared: async (env) => {
       quietWrangler();
       const { unstable_readConfig: readConfig } = await import("wrangler");
-      const { d1_databases } = readConfig({ config: join(ROOT, "wrangler.toml"), env });
+      const { d1_databases, vars } = readConfig({ config: join(ROOT, "wrangler.toml"), env });
       const bound = d1_databases as { binding: string; database_name?: string }[];
-      return bound.map(({ binding, database_name: name = "" }) => ({ binding, name }));
+      return {
+        databases: bound.map(({ binding, database_name: name = "" }) => ({ binding, name })),
+        public_url: String(vars["PUBLIC_URL"] ?? ""),
+      };
     },
     ask: process.stdin.isTTY ? ask : null,
     tell: (line) => console.log(line),
-    namesIn: async (path) => {
+    secretsIn: async (path) => {
       const text = await readFile(path, "utf8");
-      return Object.keys(text.trimStart().startsWith("{") ? (JSON.parse(text) as object) : parseEnv(text));
+      const isJson = text.trimStart().startsWith("{");
+      return isJson ? (JSON.parse(text) as Record<string, string>) : (parseEnv(text) as Record<string, string>);
     },
     withSecretsFile: async (secrets, use) => {
       const folder = await mkdtemp(join(tmpdir(), "affiliate-secrets-"));

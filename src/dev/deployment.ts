@@ -4,13 +4,13 @@
 export interface DeployTools {
   /** Runs a wrangler command as in a terminal, or without showing it. */
   wrangler: (args: string[], shown: "shown" | "quiet") => Promise<{ code: number; output: string }>;
-  /** The databases that an environment of wrangler.toml binds. */
-  databasesOf: (environment: string) => Promise<BoundDatabase[]>;
+  /** What an environment of wrangler.toml declares. */
+  declared: (environment: string) => Promise<{ databases: BoundDatabase[]; public_url: string }>;
   /** Asks the person at the terminal; null where nobody sits there. */
   ask: ((question: string) => Promise<string>) | null;
   tell: (line: string) => void;
-  /** The names in a file of secrets that was given. @throws where it cannot be read. */
-  namesIn: (path: string) => Promise<string[]>;
+  /** The secrets in a file that was given, by name. @throws where it cannot be read. */
+  secretsIn: (path: string) => Promise<Record<string, string>>;
   /** Puts secrets into a file that only this user reads, while `use` runs. */
   withSecretsFile: <T>(secrets: Record<string, string>, use: (path: string) => Promise<T>) => Promise<T>;
   /** A new value for a secret that nobody has given. */
@@ -29,7 +29,7 @@ export type RequiredSecret = (typeof REQUIRED_SECRETS)[number];
 
 /**
  * Deploys an environment (`--env=<name>`; production where none is named) and returns the exit code. Nothing is made or
- * changed before the secrets are known. Every database is made where it is missing and migrated, and wrangler has
+ * changed before `PUBLIC_URL` and the secrets are known. Every database is made where it is missing and migrated, and wrangler has
  * confirmed that no migration is left, before the Worker is uploaded: code is never ahead of its schema. Each step that
  * fails ends it there; all of them may be run again. What is not known here goes on to `wrangler deploy`.
  */
@@ -39,9 +39,13 @@ export async function deploy(tools: DeployTools, args: readonly string[]): Promi
   const upload = ["deploy", "--minify", inEnvironment, ...rest];
   if (rest.includes("--dry-run")) return (await tools.wrangler(upload, "shown")).code;
 
+  const { databases, public_url } = await tools.declared(environment);
+  const base = isWebAddress(public_url) ? [] : await missingPublicUrl(tools, environment, rest);
+  if (base === null) return 1;
+  upload.push(...base);
   const secrets = await missingSecrets(tools, inEnvironment, rest);
   if (secrets === null) return 1;
-  for (const database of await tools.databasesOf(environment)) {
+  for (const database of databases) {
     if (!(await migrate(tools, inEnvironment, database))) {
       tools.tell(
         "Nothing was deployed. Migrations only add, so the Worker that runs now goes on. Then run this again.",
@@ -74,6 +78,45 @@ function readEnvironment(args: readonly string[]): { environment: string; rest: 
   return { environment: arg.slice("--env=".length), rest };
 }
 
+/** An https origin, as `lib/public-url.ts` takes it. */
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && url.href === `${url.origin}/`;
+}
+
+/** Arguments that give the Worker its `PUBLIC_URL`: asked for where wrangler.toml has none. Null must end the deploy. */
+async function missingPublicUrl(
+  tools: DeployTools,
+  environment: string,
+  args: readonly string[],
+): Promise<string[] | null> {
+  const given = args.find((arg) => arg.replace(/^--var=/, "").startsWith("PUBLIC_URL:"));
+  if (given !== undefined && isWebAddress(given.slice(given.indexOf("PUBLIC_URL:") + "PUBLIC_URL:".length))) return [];
+  const table = environment === "" ? "[vars]" : `[env.${environment}.vars]`;
+  if (!tools.ask || given !== undefined) {
+    tools.tell(
+      `PUBLIC_URL is missing: the https address under which people reach the service, without a path. Set it in wrangler.toml, below ${table}.`,
+    );
+    return null;
+  }
+  for (;;) {
+    const answer = (await tools.ask(PUBLIC_URL_QUESTION)).trim();
+    const address = answer.includes("://") ? answer : `https://${answer}`;
+    if (!isWebAddress(address)) {
+      tools.tell("That is not an https address without a path.");
+      continue;
+    }
+    const { origin } = new URL(address);
+    tools.tell(
+      `So that the next deploy has it too, put this into wrangler.toml, below ${table}:\nPUBLIC_URL = "${origin}"`,
+    );
+    return ["--var", `PUBLIC_URL:${origin}`];
+  }
+}
+
+const PUBLIC_URL_QUESTION =
+  "PUBLIC_URL, the https address under which people reach the service (a domain of yours, or the workers.dev name): ";
+
 /** What the deployed Worker has no value for and nobody gave: asked for, once. Null where that must end the deploy. */
 async function missingSecrets(
   tools: DeployTools,
@@ -83,8 +126,14 @@ async function missingSecrets(
   const set = await secretsSet(tools, inEnvironment);
   if (set === null) return null;
   const path = fileOf(args);
-  const given = path === null ? [] : await tools.namesIn(path);
-  const missing = REQUIRED_SECRETS.filter((name) => !set.includes(name) && !given.includes(name));
+  const given = path === null ? {} : await tools.secretsIn(path);
+  for (const name of REQUIRED_SECRETS) {
+    const problem = given[name] === undefined ? null : whyUnfit(name, given[name]);
+    if (problem === null) continue;
+    tools.tell(`${name} in ${path}: ${problem}`);
+    return null;
+  }
+  const missing = REQUIRED_SECRETS.filter((name) => !set.includes(name) && given[name] === undefined);
   if (missing.length === 0) return {};
   if (path !== null) {
     tools.tell(`${missing.join(" and ")} must be in ${path} too: the deployed Worker does not have it.`);
@@ -118,7 +167,7 @@ function fileOf(args: readonly string[]): string | null {
 }
 
 const QUESTION: Record<RequiredSecret, string> = {
-  ADMIN_TOKEN: "ADMIN_TOKEN, which opens /admin (Enter makes a new one): ",
+  ADMIN_TOKEN: "ADMIN_TOKEN, which opens /admin, at least 32 characters (Enter makes a new one): ",
   ENCRYPTION_KEY:
     "ENCRYPTION_KEY, base64 of 32 bytes; where the database was in use, its old one (Enter makes a new one): ",
 };
@@ -135,9 +184,18 @@ async function askFor(
       tools.tell(`${name}=${made}\nKeep it where you keep passwords: it is not shown again.`);
       return made;
     }
-    if (name !== "ENCRYPTION_KEY" || isKey(given)) return given;
-    tools.tell("That is not base64 of 32 bytes.");
+    const problem = whyUnfit(name, given);
+    if (problem === null) return given;
+    tools.tell(problem);
   }
+}
+
+/** The Worker takes a shorter one for none (`http/authenticate.ts`). */
+const MIN_TOKEN_LENGTH = 32;
+
+function whyUnfit(name: RequiredSecret, value: string): string | null {
+  if (name === "ENCRYPTION_KEY") return isKey(value) ? null : "That is not base64 of 32 bytes.";
+  return value.length >= MIN_TOKEN_LENGTH ? null : `That is less than ${MIN_TOKEN_LENGTH} characters.`;
 }
 
 function isKey(text: string): boolean {

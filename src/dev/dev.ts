@@ -6,7 +6,15 @@ import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { runCrons } from "./crons.ts";
 import { makeDevVars, readDevVars } from "./dev-vars.ts";
-import { DEFAULT_PORT, DEFAULT_STATE, migrate, refuseTakenPort, untilHealthy, WRANGLER } from "./local-service.ts";
+import {
+  DEFAULT_PORT,
+  DEFAULT_STATE,
+  localUrl,
+  migrate,
+  refuseTakenPort,
+  untilHealthy,
+  WRANGLER,
+} from "./local-service.ts";
 import { portFrom } from "./port.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
@@ -20,14 +28,15 @@ await makeDevVars();
 await migrate(persistTo);
 
 // --test-scheduled keeps wrangler from telling how to fire crons by hand: they are fired below.
-const args = ["dev", "--port", String(port), "--persist-to", persistTo, "--test-scheduled", ...process.argv.slice(2)];
+const url = localUrl(port);
+const at = ["--port", String(port), "--var", `PUBLIC_URL:${url}`, "--persist-to", persistTo];
+const args = ["dev", ...at, "--test-scheduled", ...process.argv.slice(2)];
 const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" });
 child.once("exit", (code) => process.exit(code ?? 0));
 // Ctrl+C reaches wrangler as well, which ends in its own time and this with it.
 process.on("SIGINT", () => {});
 process.once("SIGTERM", () => child.kill("SIGTERM"));
 
-const url = `http://localhost:${port}`;
 await untilHealthy(url);
 const { unstable_readConfig: readConfig } = await import("wrangler");
 const { triggers } = readConfig({ config: resolve(ROOT, "wrangler.toml") });

@@ -8,6 +8,9 @@ import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 
 export const DEFAULT_PORT = 8787;
+/** Where the service of this machine is reached. */
+export const localUrl = (port: number): string => `http://localhost:${port}`;
+
 export const DEFAULT_STATE = join(ROOT, ".wrangler", "state");
 export const WRANGLER = join(ROOT, "node_modules", "wrangler", "bin", "wrangler.js");
 
@@ -21,7 +24,7 @@ export interface LocalServiceOptions {
   port: number;
   /** The folder of its database and objects, kept between runs. */
   persistTo: string;
-  /** In place of `.dev.vars`. */
+  /** In place of what `.dev.vars` says. */
   secrets?: Record<string, string>;
   /** Plays the outside world: whatever the Worker fetches comes here. The real network unless given. */
   outbound?: (request: Request) => Response | Promise<Response>;
@@ -56,7 +59,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   // Of the runtime's own lines none, also those that `logLevel` below does not reach (one per queue batch).
   process.env["WRANGLER_LOG"] = "none";
   const [{ unstable_startWorker: startWorker }] = await Promise.all([import("wrangler"), migrate(options.persistTo)]);
-  const secrets = Object.entries(options.secrets ?? {});
+  const secrets = Object.entries({ PUBLIC_URL: localUrl(options.port), ...options.secrets });
   const worker = await startWorker({
     config: join(ROOT, "wrangler.toml"),
     bindings: Object.fromEntries(secrets.map(([name, value]) => [name, { type: "secret_text", value }])),

@@ -25,6 +25,24 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.IPv6.parse(new URL(`https://[${text}]/`).hostname.slice(1, -1));
 }
 
+/**
+ * The network that a caller's address stands for where callers are counted: an IPv4 address as it is, also one mapped
+ * into IPv6; of IPv6 the /64, which is what one customer of a provider is given. What spells no address is itself, as far as an address could be long.
+ */
+export function networkOf(text: string): string {
+  if (text.length > MAX_ADDRESS_LENGTH) return text.slice(0, MAX_ADDRESS_LENGTH);
+  if (!text.includes(":") || !ipaddr.IPv6.isValid(text)) return text;
+  const address = ipaddr.IPv6.parse(text);
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
+  return `${address.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}
+
+/** All eight groups, the last two written as IPv4. */
+const MAX_ADDRESS_LENGTH = 45;
+
 /** Addresses in public ranges that clouds answer themselves, from inside: 168.63.129.16 is Azure's host. */
 const METADATA_IPV4 = new Set(["168.63.129.16"]);
 

@@ -1,4 +1,4 @@
-import { canBecome, REVIEW_REASONS, type CommissionStatus } from "./commission.ts";
+import { canBecome, flaggedBy, heldReasons, type CommissionStatus, type ReviewState } from "./commission.ts";
 
 /** What the owner asks of a commission. */
 export interface CommissionChange {
@@ -9,12 +9,9 @@ export interface CommissionChange {
 }
 
 /** What such a change looks at and writes. */
-export interface ChangeableCommission {
+export interface ChangeableCommission extends ReviewState {
   status: CommissionStatus;
   payout_id: string | null;
-  flagged: boolean;
-  review_reason: string | null;
-  dismissed_reasons: string;
   rejected_reason: string | null;
   approved_at: string | null;
 }
@@ -52,11 +49,11 @@ function statusChanges(
   };
 }
 
-/** A reason that the owner has cleared does not flag again (`dismissed_reasons`); the owner's own flag is `manual`. */
+/** All that flags it now is cleared, and does not flag again (`dismissed_reasons`); the owner's own flag is `manual`. */
 function flagChanges(before: ChangeableCommission, flagged: boolean | undefined): Partial<ChangeableCommission> {
   if (flagged === undefined || flagged === before.flagged) return {};
-  if (flagged) return { flagged, review_reason: "manual" };
-  const dismissed = new Set(before.dismissed_reasons.split(",").filter(Boolean));
-  if (REVIEW_REASONS.some((known) => known === before.review_reason)) dismissed.add(before.review_reason ?? "");
-  return { flagged, review_reason: null, dismissed_reasons: [...dismissed].join(",") };
+  if (flagged) return flaggedBy(["manual"]);
+  const dismissed = [...before.dismissed_reasons.split(","), ...heldReasons(before)];
+  const kept = new Set(dismissed.filter((reason) => reason !== "" && reason !== "manual"));
+  return { ...flaggedBy([]), dismissed_reasons: [...kept].join(",") };
 }

@@ -1,5 +1,5 @@
 import type { FlowActionType } from "./flow.ts";
-import { percentageOf } from "./money.ts";
+import { addUp, percentageOf } from "./money.ts";
 
 export const COMMISSION_STATUSES = ["pending", "approved", "paid", "rejected"] as const;
 export type CommissionStatus = (typeof COMMISSION_STATUSES)[number];
@@ -8,8 +8,37 @@ export const COMMISSION_KINDS = ["sale", "clawback", "manual"] as const;
 export type CommissionKind = (typeof COMMISSION_KINDS)[number];
 
 /** Why a commission waits for a person, the gravest first: the first that applies is the one shown. */
-export const REVIEW_REASONS = ["self_referral", "mostly_refunded", "subscription_canceled"] as const;
+export const REVIEW_REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled"] as const;
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
+
+/** What says on a commission why it waits, and what the owner has said to that. */
+export interface ReviewState {
+  flagged: boolean;
+  review_reason: string | null;
+  /** All that flag it, the gravest first, the owner's own (`manual`) last; comma-separated. */
+  review_reasons: string;
+  /** What the owner has cleared, comma-separated: it does not flag again. */
+  dismissed_reasons: string;
+}
+
+/** All that flags a commission, the gravest first. A row that an earlier version wrote names only one. */
+export function heldReasons({ review_reason, review_reasons }: Pick<ReviewState, "review_reason" | "review_reasons">) {
+  const all = review_reasons.split(",").filter(Boolean);
+  if (review_reason === null) return [];
+  return all[0] === review_reason ? all : [review_reason];
+}
+
+/** What follows from the facts' reasons: one that the owner cleared stays so, the owner's own flag stays until taken away. */
+export function reviewed(before: Omit<ReviewState, "flagged">, reasons: readonly ReviewReason[]) {
+  const dismissed = before.dismissed_reasons.split(",");
+  const manual = heldReasons(before).filter((reason) => reason === "manual");
+  return flaggedBy([...reasons.filter((reason) => !dismissed.includes(reason)), ...manual]);
+}
+
+/** The columns of a commission that these reasons flag. */
+export function flaggedBy(reasons: readonly string[]): Omit<ReviewState, "dismissed_reasons"> {
+  return { flagged: reasons.length > 0, review_reason: reasons[0] ?? null, review_reasons: reasons.join(",") };
+}
 
 /** The rule a commission was decided by, kept on it so that later refunds apply the same rule. */
 export interface Rate {
@@ -57,9 +86,9 @@ export interface Desired {
 }
 
 export interface RowPlan {
-  /** Open sale rows that stay, perhaps handed to another partner. */
-  sales: { id: string; partner_id: string; amount_cents: number }[];
-  /** Open sale rows that have no ground any more and balance nothing: had all facts come first, they would not exist. */
+  /** Open sale rows that stay. */
+  sales: { id: string; amount_cents: number }[];
+  /** Open rows that have no ground any more: had all facts come first, they would not exist. */
   withdrawn: string[];
   /** A new sale row is needed for the desired partner. */
   insert_sale: boolean;
@@ -70,51 +99,71 @@ export interface RowPlan {
 }
 
 /**
- * How the rows of one payment become `desired`: a row that is paid or sits in a payout is never edited, a rejected
- * clawback stays as the owner left it, and for each partner the rows afterwards sum to what the rule gives. A partner
- * has more than one sale row only where a late event joined two payments into one.
+ * How the rows of one payment become `desired`. A row that is paid or in a payout is never edited. For each partner the
+ * rows that count afterwards, which are those that are not rejected, sum to `worth`. A row belongs to its partner: when
+ * the payment turns out to be another's, the open rows go and the other partner's begins as new.
  */
 export function planRows(rows: readonly LedgerRow[], desired: Desired | null): RowPlan {
   const plan: RowPlan = { sales: [], withdrawn: [], insert_sale: false, clawbacks: [], insert_clawbacks: [] };
   const byPartner = Map.groupBy(rows, (row) => row.partner_id);
-  if (desired && !byPartner.has(desired.partner_id)) {
-    const movable = [...byPartner.values()].find((own) => own.every((row) => row.kind === "sale" && isOpen(row)));
-    if (movable) {
-      byPartner.delete(movable[0]!.partner_id);
-      byPartner.set(desired.partner_id, movable);
-    } else {
-      plan.insert_sale = true;
-    }
-  }
+  if (desired && !byPartner.has(desired.partner_id)) plan.insert_sale = true;
   for (const [partner_id, own] of byPartner) {
-    const isDesired = desired?.partner_id === partner_id;
-    planPartner(plan, own, partner_id, isDesired ? desired.amount_cents : null);
+    planPartner(plan, own, partner_id, desired?.partner_id === partner_id ? desired.amount_cents : null);
   }
   return plan;
 }
 
-/** One partner's rows: the locked ones stand, the open ones make up what is missing to the target (null: nothing). */
+/** One partner's rows: the locked ones stay, the open ones make up what is missing to `worth` (target null: nothing). */
 function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: number | null): void {
-  const locked = own.filter((row) => !isOpen(row));
-  const openSales = own.filter((row) => row.kind === "sale" && isOpen(row));
-  const openClawbacks = own.filter((row) => row.kind === "clawback" && isOpen(row));
-  const missing = (target ?? 0) - locked.reduce((sum, row) => sum + row.amount_cents, 0);
-  const paidSale = locked.find((row) => row.kind === "sale");
-  const keepsSale = !paidSale && (target !== null || own.length > openSales.length);
-  const kept = keepsSale ? openSales[0] : undefined;
-  plan.withdrawn.push(...openSales.filter((row) => row !== kept).map((row) => row.id));
-  if (kept) plan.sales.push({ id: kept.id, partner_id, amount_cents: missing });
-  const carrier = kept ? undefined : openClawbacks[0];
-  const others = openClawbacks.filter((row) => row !== carrier);
-  plan.clawbacks.push(...others.map((row) => ({ id: row.id, amount_cents: 0 })));
-  if (carrier) plan.clawbacks.push({ id: carrier.id, amount_cents: missing });
-  else if (!kept && paidSale && missing !== 0) {
-    plan.insert_clawbacks.push({ partner_id, amount_cents: missing, source_commission_id: paidSale.id });
-  }
+  const locked = own.filter(isLocked);
+  const open = own.filter(isOpen);
+  const openSales = open.filter((row) => row.kind === "sale");
+  const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
+  const source = locked.find((row) => row.kind === "sale");
+  const kept = !source && (target !== null || locked.length > 0) ? openSales[0] : undefined;
+  // Nothing is forgiven where nothing was given.
+  const idle = locked.length === 0 ? own.filter(isWaived) : [];
+  const missing = worth(own, target) - sumOf(locked);
+  plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
+  if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? 0) : missing });
+  const carried = kept && kept.status !== "rejected" ? 0 : missing;
+  const source_commission_id = (source ?? kept ?? locked[0])?.id;
+  if (carried === 0 || source_commission_id === undefined) {
+    if (carrier) plan.withdrawn.push(carrier.id);
+  } else if (carrier) plan.clawbacks.push({ id: carrier.id, amount_cents: carried });
+  else plan.insert_clawbacks.push({ partner_id, amount_cents: carried, source_commission_id });
+}
+
+/**
+ * What a partner's rows of one payment must come to: the target, unless the owner rejected the sale, then 0; with what
+ * the owner forgave, as far as it was given; without what the owner denied of a reversal. Never below 0: money that was
+ * never paid is never owed back.
+ */
+function worth(own: readonly LedgerRow[], target: number | null): number {
+  const locked = own.filter(isLocked);
+  const waived = locked.length === 0 ? [] : own.filter(isWaived);
+  const forgiven = -sumOf(waived.filter((row) => row.amount_cents < 0));
+  const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
+  const isRejected = own.some((row) => row.kind === "sale" && row.status === "rejected");
+  const due = isRejected ? 0 : Math.max((target ?? 0) - denied, 0);
+  return Math.max(due, Math.min(due + forgiven, sumOf(locked)));
+}
+
+function sumOf(rows: readonly LedgerRow[]): number {
+  return Number(addUp(rows.map((row) => row.amount_cents)));
+}
+
+/** True where the row may not be edited: it is paid, or a payout holds it. */
+function isLocked(row: LedgerRow): boolean {
+  return row.status === "paid" || row.payout_id !== null;
+}
+
+/** A difference that the owner rejected: it counts nowhere, and neither does what it would have taken or given. */
+function isWaived(row: LedgerRow): boolean {
+  return row.kind === "clawback" && row.status === "rejected" && !isLocked(row);
 }
 
 /** True while the ledger may edit the row in place. */
 export function isOpen(row: LedgerRow): boolean {
-  if (row.status === "paid" || row.payout_id !== null) return false;
-  return row.kind === "sale" || row.status !== "rejected";
+  return !isLocked(row) && !isWaived(row);
 }

@@ -1,82 +1,217 @@
+import { withoutApostrophe } from "./csv.ts";
+
 /** A line of a CSV table with the number of the line it begins on, counted from 1; a short line has fewer cells. */
 export interface CsvLine {
   line: number;
+  /** Never more than there are columns. */
   cells: string[];
+  /** Why it is not certain which cell belongs to which column; null where it is. */
+  problem: string | null;
 }
 
-export type CsvTable = { ok: true; columns: string[]; lines: CsvLine[] } | { ok: false; message: string };
+/** `lines` are the first ones below the column names, `count` is how many there are. */
+export type CsvTable =
+  | { ok: true; columns: string[]; lines: CsvLine[]; count: number }
+  | { ok: false; message: string };
 
 /**
  * Reads RFC 4180 with a head line. Comma, semicolon or tab, whichever the head line has most of, or what a line `sep=;`
- * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed. Of a file in
- * sections, each under its `[[NAME]]`, the first is read.
+ * before it says; quoted cells may hold separators and line ends. Blank lines are left out, cells trimmed, and the
+ * apostrophe that keeps a spreadsheet from computing a cell is taken off. Of a file in sections, each under its
+ * `[[NAME]]`, the first is read. Lines beyond `most` are counted, not kept.
+ *
+ * The work is linear in the text whatever it holds. It is done in slices: after each `SLICE` characters the generator
+ * yields, so that other work can be done in between.
  */
-export function readCsvTable(text: string): CsvTable {
-  const { before, body, given } = insideOf(text);
-  const records = readRecords(body, given ?? separatorOf(body));
-  if (!records) return { ok: false, message: "A quoted cell is not closed." };
-  const [head, ...rest] = records.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
-  if (!head) return { ok: false, message: "There is nothing in it." };
-  const columns = head.cells.map((cell) => cell.trim());
-  if (columns.length > MAX_COLUMNS) {
-    return { ok: false, message: `That is ${columns.length} columns; at most ${MAX_COLUMNS} are read.` };
-  }
-  const lines = rest.map(({ line, cells }) => ({
-    line: line + before,
-    cells: cells.slice(0, columns.length).map((cell) => cell.trim()),
-  }));
-  return { ok: true, columns, lines };
+export function* readCsvTable(text: string, most: number): Generator<void, CsvTable, void> {
+  const records = new Records(text, insideOf(text), most);
+  while (records.read(SLICE)) yield;
+  return records.table();
 }
+
+/** Characters between two yields: a millisecond or two of work. */
+const SLICE = 64 * 1024;
 
 const MAX_COLUMNS = 200;
 
-const LINE_END = /\r\n?|\n/g;
-
-/** The table itself, how many lines stand before it, and the separator if the file names it. */
-function insideOf(text: string): { before: number; body: string; given: string | null } {
-  const opening =
-    /^\ufeff?(?:[ \t]*(?:\r\n?|\n))*(?:sep=(.)[ \t]*(?:\r\n?|\n))?(\[\[[^\]\r\n]*\]\][^\r\n]*(?:\r\n?|\n))?/i;
-  const [found = "", given = null, section] = opening.exec(text) ?? [];
-  const rest = text.slice(found.length);
-  const end = section === undefined ? -1 : rest.search(/^\[\[[^\]\r\n]*\]\]/m);
-  return { before: found.match(LINE_END)?.length ?? 0, body: end < 0 ? rest : rest.slice(0, end), given };
+/** Where in the text the table is, and what its cells are separated by. */
+interface Inside {
+  at: number;
+  end: number;
+  separator: string;
 }
 
-function separatorOf(text: string): string {
-  const [head = ""] = text.split(/[\r\n]/, 1);
+function insideOf(text: string): Inside {
+  const blank = /^[\ufeff \t\r\n]*/.exec(text)?.[0].length ?? 0;
+  let at = Math.max(text.lastIndexOf("\n", blank - 1), text.lastIndexOf("\r", blank - 1)) + 1;
+  let line = lineAt(text, at);
+  const given = /^[\ufeff \t]*sep=([^"\r\n])[ \t]*[\r\n]/i.exec(line)?.[1];
+  if (given !== undefined) line = lineAt(text, (at += line.length));
+  let end = text.length;
+  if (/^\ufeff?\[\[[^\]\r\n]*\]\][^\r\n]*[\r\n]/.test(line)) {
+    const next = text.slice((at += line.length)).search(/^\[\[[^\]\r\n]*\]\]/m);
+    if (next >= 0) end = at + next;
+    line = lineAt(text, at);
+  }
+  return { at, end, separator: given ?? separatorOf(line) };
+}
+
+/** The line that begins here, with its end. */
+function lineAt(text: string, at: number): string {
+  const found = /[^\r\n]*(?:\r\n?|\n)?/y;
+  found.lastIndex = at;
+  return found.exec(text)?.[0] ?? "";
+}
+
+function separatorOf(head: string): string {
   const count = (separator: string) => head.split(separator).length;
   return [",", ";", "\t"].reduce((best, separator) => (count(separator) > count(best) ? separator : best));
 }
-/** Null where a quoted cell never ends. */
-function readRecords(text: string, separator: string): { line: number; cells: string[] }[] | null {
-  const records: { line: number; cells: string[] }[] = [];
-  let line = 1;
-  let record = { line, cells: [] as string[] };
-  let cell = "";
-  let quoted = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i] ?? "";
-    if (char === "\n") line++;
-    if (quoted) {
-      if (char !== '"') cell += char;
-      else if (text[i + 1] === '"') cell += text[++i];
-      else quoted = false;
-    } else if (char === '"' && cell.trim() === "") {
-      cell = "";
-      quoted = true;
-    } else if (char === separator) {
-      record.cells.push(cell);
-      cell = "";
-    } else if (char === "\n" || (char === "\r" && text[i + 1] !== "\n")) {
-      if (char === "\r") line++;
-      records.push({ ...record, cells: [...record.cells, cell] });
-      record = { line, cells: [] };
-      cell = "";
-    } else if (char !== "\r") {
-      cell += char;
+
+/**
+ * What the next character is: before a cell's content, in a cell without quotes, between quotes, right behind a quote
+ * that may be the closing one, or behind a closed cell.
+ */
+type State = "before" | "plain" | "quoted" | "quote" | "behind";
+
+const QUOTE = 0x22;
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Reads the characters one by one; each is looked at once, and each cell is cut out once. */
+class Records {
+  readonly #text: string;
+  readonly #end: number;
+  readonly #separator: number;
+  readonly #most: number;
+  #at: number;
+  #state: State = "before";
+  /** Of the line that is being read, and the one that its record began on. */
+  #line: number;
+  #began: number;
+  /** Where the content of the cell began, and where it ended if a quote closed it. */
+  #from: number;
+  #to: number | null = null;
+  #cells: string[] = [];
+  #cellCount = 0;
+  #isBlank = true;
+  #problem: string | null = null;
+  #columns: string[] | null = null;
+  #columnCount = 0;
+  #headProblem: string | null = null;
+  readonly #lines: CsvLine[] = [];
+  #count = 0;
+
+  constructor(text: string, { at, end, separator }: Inside, most: number) {
+    this.#text = text;
+    this.#end = end;
+    this.#separator = separator.charCodeAt(0);
+    this.#most = most;
+    this.#at = at;
+    this.#from = at;
+    this.#line = 1 + lineEndsBefore(text, at);
+    this.#began = this.#line;
+  }
+
+  /** Reads on for `amount` characters; false at the end. */
+  read(amount: number): boolean {
+    const stop = Math.min(this.#at + amount, this.#end);
+    for (; this.#at < stop; this.#at++) this.#take(this.#text.charCodeAt(this.#at));
+    if (stop < this.#end) return true;
+    if (this.#state !== "quoted") this.#endRecord();
+    return false;
+  }
+
+  table(): CsvTable {
+    if (this.#state === "quoted") return { ok: false, message: "A quoted cell is not closed." };
+    if (!this.#columns) return { ok: false, message: "There is nothing in it." };
+    if (this.#columnCount > MAX_COLUMNS) {
+      return { ok: false, message: `That is ${this.#columnCount} columns; at most ${MAX_COLUMNS} are read.` };
+    }
+    if (this.#headProblem !== null) return { ok: false, message: this.#headProblem };
+    return { ok: true, columns: this.#columns, lines: this.#lines, count: this.#count };
+  }
+
+  #take(code: number): void {
+    if (code === LF) this.#line++;
+    if (this.#state === "quoted") {
+      if (code !== QUOTE) return;
+      this.#to = this.#at;
+      this.#state = "quote";
+    } else if (code === this.#separator) {
+      this.#endCell();
+    } else if (code === LF || (code === CR && this.#text.charCodeAt(this.#at + 1) !== LF)) {
+      if (code === CR) this.#line++;
+      this.#endRecord();
+    } else if (this.#state === "before") {
+      if (code === QUOTE) {
+        this.#from = this.#at + 1;
+        this.#state = "quoted";
+      } else if (!isBlank(code)) this.#state = "plain";
+    } else if (this.#state === "quote" && code === QUOTE) {
+      // A doubled quote: the cell goes on.
+      this.#state = "quoted";
+    } else if (this.#state !== "plain") {
+      this.#state = "behind";
+      if (!isBlank(code)) this.#problem ??= "A quote inside a quoted cell is not doubled.";
     }
   }
-  if (quoted) return null;
-  records.push({ ...record, cells: [...record.cells, cell] });
-  return records;
+
+  #endCell(): void {
+    const content = this.#state === "before" ? "" : this.#content();
+    if (content !== "") this.#isBlank = false;
+    if (this.#cellCount < (this.#columns?.length ?? MAX_COLUMNS)) this.#cells.push(content);
+    else if (content !== "") this.#problem ??= "This line has more cells than there are columns.";
+    this.#cellCount++;
+    this.#from = this.#at + 1;
+    this.#to = null;
+    this.#state = "before";
+  }
+
+  #content(): string {
+    const content = this.#text.slice(this.#from, this.#to ?? this.#at);
+    const written = this.#to === null ? content : content.replaceAll('""', '"');
+    return withoutApostrophe(written.trim()).trim();
+  }
+
+  #endRecord(): void {
+    this.#endCell();
+    if (!this.#isBlank) this.#keep();
+    this.#began = this.#line;
+    this.#cells = [];
+    this.#cellCount = 0;
+    this.#isBlank = true;
+    this.#problem = null;
+  }
+
+  #keep(): void {
+    if (this.#columns) {
+      this.#count++;
+      if (this.#count <= this.#most) {
+        this.#lines.push({ line: this.#began, cells: this.#cells, problem: this.#problem });
+      }
+    } else {
+      this.#columns = this.#cells;
+      this.#columnCount = this.#cellCount;
+      this.#headProblem = this.#problem;
+    }
+  }
+}
+
+/** As `trim` sees it. */
+function isBlank(code: number): boolean {
+  return code <= 0x20
+    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
+    : code > 0x7f && BLANK.test(String.fromCharCode(code));
+}
+
+const BLANK = /\s/;
+
+function lineEndsBefore(text: string, end: number): number {
+  let count = 0;
+  for (let i = 0; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code === LF || (code === CR && text.charCodeAt(i + 1) !== LF)) count++;
+  }
+  return count;
 }

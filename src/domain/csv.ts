@@ -21,6 +21,11 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
 /** What a spreadsheet takes for the beginning of a formula, in its full-width forms and after blanks as well. */
 const FORMULA = /^[\s\0]*[=+\-@\t\r\n＝＋－＠]/;
 
+/** A text without the apostrophe that this module, like others that write CSV, puts before a formula. */
+export function withoutApostrophe(text: string): string {
+  return text.startsWith("'") && FORMULA.test(text.slice(1)) ? text.slice(1) : text;
+}
+
 /** A text that begins like a formula gets an apostrophe before it, which makes a spreadsheet show it as it is. */
 function neutral(text: string): string {
   return FORMULA.test(text) && !DECIMAL.test(text) ? `'${text}` : text;

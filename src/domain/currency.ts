@@ -1,3 +1,5 @@
+import type { Sum } from "./money.ts";
+
 /**
  * True for an upper-case ISO 4217 code of money in circulation, or withdrawn so lately that providers still name it.
  * This guards what people type; what a provider sends is never refused for being new.
@@ -17,15 +19,17 @@ export function currencyExponent(code: string): number {
 }
 
 /** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's own number of decimals. */
-export function decimalAmount(amount_cents: number, code: string): string {
+export function decimalAmount(amount_cents: Sum, code: string): string {
   const exponent = currencyExponent(code);
-  const digits = String(Math.abs(amount_cents)).padStart(exponent + 1, "0");
   const sign = amount_cents < 0 ? "-" : "";
+  const digits = String(amount_cents)
+    .slice(sign.length)
+    .padStart(exponent + 1, "0");
   return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
 /** An amount in smallest units for people to read: `1,234.50 EUR`, `1,234 JPY`, `-0.500 KWD`. Exact, no float. */
-export function formatMoney(amount_cents: number, code: string): string {
+export function formatMoney(amount_cents: Sum, code: string): string {
   const [whole = "", decimals] = decimalAmount(amount_cents, code).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return `${decimals === undefined ? grouped : `${grouped}.${decimals}`} ${code}`;

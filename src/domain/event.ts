@@ -9,6 +9,7 @@ export const AUDIT_EVENT_TYPES = [
   "payout.generated",
   "payout.updated",
   "payout.paid",
+  "payout.exported",
   "webhook.provider_a",
   "webhook.provider_b",
   "flow.created",
@@ -23,6 +24,16 @@ export const AUDIT_EVENT_TYPES = [
   "customers.imported",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
+
+const FURTHER_CHANGES = ["partner.deleted", "payout.paid", "api_key.regenerated"] as const;
+
+/** Events of these types say what changed (contract-2 §8). */
+export type ChangeEventType = Extract<AuditEventType, `${string}.updated` | (typeof FURTHER_CHANGES)[number]>;
+
+export function isChange(type: AuditEventType): type is ChangeEventType {
+  const further: readonly string[] = FURTHER_CHANGES;
+  return type.endsWith(".updated") || further.includes(type);
+}
 
 /** Outbound webhook event types an endpoint can subscribe to (interface, "Outbound webhook event types"). */
 export const OUTBOUND_EVENT_TYPES = [

@@ -7,6 +7,23 @@ interface FactBase {
   occurred_at: string;
 }
 
+/** Where a payment carries a reference, the strongest first (contract-2 §5); `metadata` is its own, or its custom data. */
+export const REF_PLACES = [
+  "client_reference_id",
+  "metadata",
+  "subscription_metadata",
+  "line_metadata",
+  "invoice_metadata",
+  "customer_metadata",
+] as const;
+export type RefPlace = (typeof REF_PLACES)[number];
+
+/** A reference (partner slug, as sent) and where it stood. */
+export interface CarriedRef {
+  ref: string;
+  place: RefPlace;
+}
+
 /**
  * A statement that a customer paid (or began to pay) once. Several facts may speak of one payment: the session and the
  * invoice of a first subscription payment share their `key`.
@@ -26,11 +43,15 @@ export interface PaymentFact extends FactBase {
   base_cents: number;
   /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
   gross_cents: number;
-  /** The payment's own reference (partner slug, as sent), before any remembered one. */
+  /** The first of `refs`. Facts of earlier versions have no other, and it may be one that erasure put in. */
   ref: string | null;
+  /** What the payment itself carries, each slug once, the strongest first. */
+  refs?: CarriedRef[];
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
+  /** Told by a test event to a program that takes only live ones. */
+  test?: true;
 }
 
 /** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
@@ -56,6 +77,8 @@ export interface AdjustmentFact extends FactBase {
   stage: number;
   /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */
   effective: boolean;
+  /** A dispute about the money that is not decided yet: nothing is deducted, and nothing may be paid on it. */
+  open?: true;
 }
 
 /** A reference to remember for a subscription and a customer. */
@@ -73,6 +96,14 @@ export interface AttributionFact extends FactBase {
   imported?: true;
 }
 
+/** The address of a customer, where the vendor's payments carry none. */
+export interface CustomerFact extends FactBase {
+  kind: "customer";
+  customer_id: string;
+  /** As the vendor wrote it; null once it was erased. */
+  email: string | null;
+}
+
 /** The subscription ended. */
 export interface CancellationFact extends FactBase {
   kind: "cancellation";
@@ -85,4 +116,29 @@ export interface LinkFact extends FactBase {
   aliases: string[];
 }
 
-export type Fact = PaymentFact | AdjustmentFact | AttributionFact | CancellationFact | LinkFact;
+export type Fact = PaymentFact | AdjustmentFact | AttributionFact | CustomerFact | CancellationFact | LinkFact;
+
+/** Before every id that a test event names: a simulated event may name a real payment, and must not touch it. */
+const TEST = "test:";
+
+/** A fact of a test event, in a world of its own: it meets no fact of a live event. */
+export function testFact(fact: Fact): Fact {
+  const own = <T extends string | null>(id: T) => (id === null ? id : `${TEST}${id}`) as T;
+  switch (fact.kind) {
+    case "payment": {
+      const { key, aliases, customer_id, subscription_id } = fact;
+      const ids = { customer_id: own(customer_id), subscription_id: own(subscription_id) };
+      return { ...fact, ...ids, key: own(key), aliases: aliases.map(own), test: true };
+    }
+    case "adjustment":
+      return { ...fact, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
+    case "attribution":
+      return { ...fact, subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };
+    case "customer":
+      return { ...fact, customer_id: own(fact.customer_id) };
+    case "cancellation":
+      return { ...fact, subscription_id: own(fact.subscription_id) };
+    case "link":
+      return { ...fact, aliases: fact.aliases.map(own) };
+  }
+}

@@ -70,6 +70,18 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
   return { flow: null, tried };
 }
 
+/**
+ * The flows of a trace tried on another subject; null where one of them comes out otherwise. What a decision did not
+ * turn on leaves its rule as it was, whatever the flows say by now.
+ */
+export function triedAgain(tried: readonly FlowTrace[], subject: FlowSubject): FlowTrace[] | null {
+  const again = tried.map((flow) => {
+    const conditions = flow.conditions.map(({ field, op, value }) => evaluate({ field, op, value }, subject));
+    return { ...flow, matched: conditions.every(({ held }) => held), conditions };
+  });
+  return again.every(({ matched }, i) => matched === tried[i]?.matched) ? again : null;
+}
+
 /** Active flows in the order in which they are tried. Ids carry time, so they decide between flows of one millisecond. */
 export function inOrder(flows: readonly Flow[]): Flow[] {
   return flows

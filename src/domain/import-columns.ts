@@ -73,9 +73,12 @@ export interface Matched {
   problem: string | null;
 }
 
+/** Fields that may stand in several columns: a partner has many codes, and is paid at the one address or the other. */
+const SEVERAL: ReadonlySet<ImportField> = new Set(["code", "payout_email"]);
+
 /**
  * What each column is taken for: as the owner chose (null: leave it), else by the product's own names, else by common
- * ones; case, blanks and punctuation never matter. A field has one column; only codes may stand in several.
+ * ones; case, blanks and punctuation never matter. A field has one column; only those of `SEVERAL` may stand in more.
  */
 export function matchColumns(
   kind: ImportKind,
@@ -98,13 +101,47 @@ export function matchColumns(
   for (const source of [names[kind] ?? {}, COMMON[kind]] as Record<string, readonly string[]>[]) {
     const own = source !== COMMON[kind];
     for (const field of importFields(kind)) {
-      if (!isTaken(field)) take(field, source[field] ?? [], own && field === "code");
+      // Common names of codes are of different things; a product's own, and addresses to be paid at, are of the same.
+      const isPayout = field === "payout_email";
+      if (isPayout || !isTaken(field)) take(field, source[field] ?? [], isPayout || (own && field === "code"));
     }
   }
   return {
     columns: columns.map((column, i) => ({ column, field: fields[i] ?? null })),
     problem: twiceAmong(columns, keys, fields, chosen) ?? missingAmong(kind, isTaken),
   };
+}
+
+/**
+ * In which columns each field stands. Of a field in several the order is that of the product's names, because the first
+ * code may become the slug, then that of the common names of addresses to be paid at, then that of the file.
+ */
+export function columnPlaces(
+  kind: ImportKind,
+  names: ColumnNames,
+  columns: readonly MatchedColumn[],
+): Map<ImportField, number[]> {
+  const places = new Map<ImportField, number[]>();
+  for (const [i, { field }] of columns.entries()) {
+    const others = field === null ? undefined : places.get(field);
+    if (others) others.push(i);
+    else if (field !== null) places.set(field, [i]);
+  }
+  for (const field of SEVERAL) {
+    const own = (names[kind] as Record<string, readonly string[]> | undefined)?.[field] ?? [];
+    const common = field === "payout_email" ? COMMON.partners.payout_email : [];
+    const order = [...new Set([...own, ...common].map(columnKey))];
+    const ranks = new Map(order.map((key, rank) => [key, rank]));
+    const rankOf = (i: number) => ranks.get(columnKey(columns[i]?.column ?? "")) ?? order.length;
+    const ranked = (places.get(field) ?? []).map((i) => ({ i, rank: rankOf(i) }));
+    if (ranked.length > 1) {
+      places.set(
+        field,
+        ranked.toSorted((a, b) => a.rank - b.rank).map(({ i }) => i),
+      );
+    }
+  }
+  return places;
 }
 
 /** Column names are the same where only case, blanks and punctuation differ. */
@@ -122,7 +159,7 @@ function twiceAmong(
   const twice = fields.findIndex(
     (field, i) =>
       field !== null &&
-      ((field !== "code" && fields.indexOf(field) !== i) ||
+      ((!SEVERAL.has(field) && fields.indexOf(field) !== i) ||
         keys.some((key, other) => other !== i && key === keys[i] && chosen[other] === undefined)),
   );
   if (twice < 0) return null;

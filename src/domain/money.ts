@@ -1,5 +1,26 @@
 /** Exact arithmetic on integer smallest units. Nothing here knows a currency or divides by 100. */
 
+/** What amounts come to, exactly: a number as long as that is exact, else a bigint. */
+export type Sum = number | bigint;
+
+export function exact(sum: bigint): Sum {
+  const number = Number(sum);
+  return Number.isSafeInteger(number) ? number : sum;
+}
+
+/** Every sum of amounts that may be many or large: adding numbers is exact to 2^53 only. */
+export function addUp(amounts: Iterable<Sum>): Sum {
+  let sum = 0n;
+  for (const amount of amounts) sum += BigInt(amount);
+  return exact(sum);
+}
+
+/** A sum brought to at least `least`, then to at most `most`. */
+export function clamp(sum: Sum, least: number, most: number): number {
+  const raised = sum < least ? least : sum;
+  return raised > most ? most : Number(raised);
+}
+
 /** `a × b ÷ c`, rounded half up, exact for any safe integers; `a ≥ 0`, `b ≥ 0`, `c > 0`. */
 export function mulDivHalfUp(a: number, b: number, c: number): number {
   const product = BigInt(a) * BigInt(b);

@@ -22,9 +22,10 @@ export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
 
 /**
  * Why a partner's approved commissions in one currency make no payout and are carried forward, the first that applies:
- * "per active or deactivated partner", "not positive", "below `min_payout_cents`" (contract §7).
+ * a dispute is open, which holds back no other commission (contract-2 §5); "per active or deactivated partner", "not
+ * positive", "below `min_payout_cents`" (contract §7).
  */
-export const SKIP_REASONS = ["partner_invited", "not_positive", "below_minimum"] as const;
+export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 const DAY_MS = 86_400_000;

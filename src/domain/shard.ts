@@ -10,6 +10,13 @@ const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const PROGRAM_PREFIX = "prog_";
 const PROGRAM_ID_LENGTH = 31;
 
+const PROGRAM_ID = new RegExp(`^${PROGRAM_PREFIX}[${DIGITS}]{${PROGRAM_ID_LENGTH - PROGRAM_PREFIX.length}}$`);
+
+/** Whether a text has the form of a program id; whether there is such a program is not asked. */
+export function isProgramId(text: string): boolean {
+  return PROGRAM_ID.test(text);
+}
+
 /**
  * The shard of a program id: the first of its ten characters of time, which is `0` by itself until the year 3084.
  * Whether there is such a program, or such a database, is not asked.

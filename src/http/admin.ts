@@ -9,6 +9,7 @@ import { createOwnerLink } from "../core/sign-in.ts";
 import { viewProgram } from "../core/views.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
+import { publicUrl } from "../lib/public-url.ts";
 import { currency, domain, programName } from "./api/programs.ts";
 import { nothing, optionalJson } from "./optional-json.ts";
 import { newProgramShard } from "./new-program-shard.ts";
@@ -31,27 +32,29 @@ function viewWithKey({ program, api_key }: ProgramWithKey) {
 /** `/admin`: the operator's endpoints (contract §3). */
 export const admin = new Hono<AppEnv>()
   .post("/programs", requireJson, jsonBody(programCreate), async (c) => {
-    const made = await createProgram(newProgramContext(c), c.req.valid("json"));
+    const input = { ...c.req.valid("json"), live_only: c.env.ENVIRONMENT === "production" };
+    const made = await createProgram(newProgramContext(c), input);
     return c.json(viewWithKey(made), 201);
   })
   .get("/programs", query(pageQuery), async (c) => {
-    const page = await listPrograms(c.var.base, c.req.valid("query"));
+    const page = await listPrograms(c.var.operator, c.req.valid("query"));
     return c.json({ ...page, data: page.data.map(viewProgram) });
   })
   .post("/programs/:id/api-key", optionalJson(nothing), async (c) => {
-    const program = await findProgram(c.var.base, c.req.param("id"));
+    const program = await findProgram(c.var.operator, c.req.param("id"));
     return c.json(viewWithKey(await regenerateApiKey(program)), 201);
   })
   .post("/sign-in-links", requireJson, jsonBody(linkCreate), async (c) => {
-    const { token, expires_at } = await createOwnerLink(c.var.base, c.req.valid("json").email);
-    return c.json({ url: `${new URL(c.req.url).origin}/sign-in?token=${token}`, expires_at }, 201);
+    const base = publicUrl(c.env);
+    const { token, expires_at } = await createOwnerLink(c.var.operator, c.req.valid("json").email);
+    return c.json({ url: `${base}/sign-in?token=${token}`, expires_at }, 201);
   })
-  .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.base)));
+  .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.operator)));
 
 /** Over the database that new programs go to; a deployment that names none is told so, for its operator mends it. */
 function newProgramContext(c: Context<AppEnv>): Ctx {
   const chosen = newProgramShard(c.env);
-  const ctx = "shard" in chosen ? onShard(c.var.base, chosen.shard) : null;
+  const ctx = "shard" in chosen ? onShard(c.var.operator, chosen.shard) : null;
   if (ctx) return ctx;
   throw new AppError("storage_unavailable", "problem" in chosen ? chosen.problem : "The database is not bound.");
 }

@@ -1,16 +1,15 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { forApiKey, type Ctx, type Program } from "../core/context.ts";
+import { actingAs, forApiKey, type BaseCtx, type Program } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
 import { onShard } from "../core/shards.ts";
+import { actors } from "../domain/actor.ts";
 import { shardOfKey } from "../domain/shard.ts";
-import type { AppEnv } from "../env.ts";
+import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
+import { logLine } from "../lib/log.ts";
 import { replicationOf, requireBookmarkForm, tellBookmark } from "./bookmark.ts";
-import { addressOf } from "./context.ts";
-import { isOverLimit } from "./rate-limit.ts";
-
-const RETRY_AFTER_SECONDS = 60;
+import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
  * Binds the request to the program of its API key (interface, "Authentication"). Only the key's hash is compared, in
@@ -24,24 +23,25 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
     if (key === null) {
       throw new AppError("unauthorized", "Send the API key in the header Authorization: Bearer <API_KEY>.");
     }
+    refuseGuesser(c);
     const hash = await sha256Hex(key);
-    if (await isOverLimit(c.env.RATE_LIMIT_API, hash)) {
+    if (await isOverLimit(c.env.RATE_LIMIT_API, apiKeyKey(hash))) {
       throw new AppError("rate_limited", "Too many requests with this key.", { retryAfter: RETRY_AFTER_SECONDS });
     }
     const shard = shardOfKey(key);
     const on = onShard(c.var.base, shard);
     if (!on) {
-      await countFailure(c);
+      await countWrongSecret(c);
       throw new AppError("unauthorized", "The API key is not valid.");
     }
     const replication = replicationOf(c, shard);
-    const base: Ctx = { ...on, db: replication?.primary?.db ?? on.db, actor: "api" };
+    const base: BaseCtx = { ...on, db: replication?.primary.db ?? on.db };
     const onFound = (program: Program) => {
       const touch = touchApiKey(on, program);
       // The next request notes it where this one cannot.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    c.set("ctx", forApiKey(base, hash, { onFound, onUnknown: () => countFailure(c) }, replication?.copy?.db));
+    c.set("ctx", forApiKey(base, hash, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy));
     requireBookmarkForm(c);
     await next();
     if (replication) tellBookmark(c, replication);
@@ -50,36 +50,38 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
 
 /**
  * Lets the operator of the deployment in: the bearer of ADMIN_TOKEN, compared in constant time. A deployment without
- * the token has no /admin at all (contract §3).
+ * the token has no /admin at all (contract §3), nor has one whose token is too short to be a secret.
  */
 export function authenticateOperator(): MiddlewareHandler<AppEnv> {
   return async function authenticateOperator(c, next) {
-    const { ADMIN_TOKEN } = c.env;
-    if (!ADMIN_TOKEN) throw new AppError("not_found", "There is nothing at this address.");
+    const operatorToken = operatorTokenOf(c.env);
+    if (operatorToken === null) throw new AppError("not_found", "There is nothing at this address.");
     const token = bearerOf(c);
-    if (token === null || !(await constantTimeEqualText(token, ADMIN_TOKEN))) {
-      if (token !== null) await countFailure(c);
+    if (token !== null) refuseGuesser(c);
+    if (token === null || !(await constantTimeEqualText(token, operatorToken))) {
+      if (token !== null) await countWrongSecret(c);
       throw new AppError(
         "unauthorized",
         "Send the operator's token in the header Authorization: Bearer <ADMIN_TOKEN>.",
       );
     }
-    c.set("base", { ...c.var.base, actor: "operator" });
+    c.set("operator", actingAs(c.var.base, actors.operator()));
     await next();
   };
+}
+
+/** As short as an operator's token may be where others can reach the service; `npm run deploy` asks for no less. */
+const MIN_TOKEN_LENGTH = 32;
+
+function operatorTokenOf({ ADMIN_TOKEN, ENVIRONMENT }: Bindings): string | null {
+  if (!ADMIN_TOKEN) return null;
+  if (ADMIN_TOKEN.length >= MIN_TOKEN_LENGTH || ENVIRONMENT === "development") return ADMIN_TOKEN;
+  logLine("error", { what: "ADMIN_TOKEN is too short: /admin is closed", at_least: MIN_TOKEN_LENGTH });
+  return null;
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
 
 function bearerOf(c: Context<AppEnv>): string | null {
   return BEARER.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
-}
-
-/** Answers 429 instead once an address has tried too many wrong keys; one without any key has guessed nothing. */
-async function countFailure(c: Context<AppEnv>): Promise<void> {
-  const address = addressOf(c);
-  if (address === null) return;
-  if (await isOverLimit(c.env.RATE_LIMIT_FAILED_AUTH, address)) {
-    throw new AppError("rate_limited", "Too many failed authentications.", { retryAfter: RETRY_AFTER_SECONDS });
-  }
 }

@@ -1,15 +1,17 @@
 import { accept, type Acceptance, type Host } from "../clicks/accept.ts";
 import { arrivalOf, droppedArrival } from "../clicks/batch.ts";
+import { leadsToPartner, type Asker } from "../clicks/known.ts";
 import { clickObject, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
 import { isKnownBot } from "../domain/bot.ts";
 import { parseClick, type Click } from "../domain/click.ts";
+import { SLUG_PATTERN } from "../domain/partner.ts";
 import type { Bindings } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { readBody } from "../lib/request-body.ts";
-import { addressIn } from "./context.ts";
 import { errorBody, logFailure, retryAfterOf, statusOf, toAppError } from "./errors.ts";
-import { isOverLimit } from "./rate-limit.ts";
+import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
+import { pathOf } from "./request-path.ts";
 import { UNLESS_SET } from "./security-headers.ts";
 
 /** Of the runtime's execution context: keeps work alive after the reply. */
@@ -23,17 +25,21 @@ export function isClick(request: Request): boolean {
 }
 
 /**
- * A visitor's click (contract §10): 202 and nothing else once it is durable; bots are answered alike and only counted.
- * Any page may report one, and none of its cookies come along.
+ * A visitor's click (contract §10): 202 once it is durable, with `{"known": …}`, null where that cannot be told now; bots are answered
+ * alike and only counted. Any page may report one, and none of its cookies come along.
  */
 export async function takeClick(request: Request, env: Bindings, execution: Execution): Promise<Response> {
   const now = Date.now();
   const request_id = newId("request", now);
   try {
-    await take(request, env, execution, now);
-    return new Response(null, {
+    const known = await take(request, env, execution, now);
+    return new Response(`{"known":${known}}`, {
       status: 202,
-      headers: { "Access-Control-Allow-Origin": "*", "X-Request-Id": request_id },
+      headers: {
+        "Access-Control-Allow-Origin": "*",
+        "Content-Type": "application/json",
+        "X-Request-Id": request_id,
+      },
     });
   } catch (thrown) {
     return refusal(thrown, request, request_id);
@@ -56,36 +62,60 @@ export function record(
   return accept(arrival, clickObject(request.cf as VisitorLocation | undefined, shard), host);
 }
 
-/** In seconds, for who is refused: the backlog of an object drains within this, and a minute ends a rate limit. */
-export const RETRY_AFTER = { busy: 5, limited: 60 };
+/**
+ * Counts a click, however it comes, towards the limit of its address.
+ * @throws `rate_limited`
+ */
+export async function limitClicks(headers: Headers, { RATE_LIMIT_CLICK }: Bindings): Promise<void> {
+  const key = addressKey(headers);
+  if (key === null || !(await isOverLimit(RATE_LIMIT_CLICK, key))) return;
+  throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER_SECONDS });
+}
+
+/** In seconds, for who is refused: the backlog of an object drains within this. */
+export const BUSY_SECONDS = 5;
 
 const CLICK_ADDRESS = /^[a-z]+:\/\/[^/]+\/click(?:[?#]|$)/;
 const BODY_LIMIT = 4 * 1024;
 
-async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<void> {
+/** Takes the click; whether its reference is to be kept, or null where that cannot be told now. */
+async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<boolean | null> {
   const { headers } = request;
   if (!isReadable(headers.get("content-type"))) {
     throw new AppError("unsupported_media_type", "Send the click as application/json or text/plain.");
   }
-  const address = addressIn(headers);
-  if (address !== null && (await isOverLimit(env.RATE_LIMIT_CLICK, address))) {
-    throw new AppError("rate_limited", "Too many clicks from one address.", { retryAfter: RETRY_AFTER.limited });
-  }
+  await limitClicks(headers, env);
   const text = await readText(request);
   if (text === null) throw new AppError("payload_too_large", "A click is at most 4 KiB.");
   const parsed = parseClick(parseJson(text));
   if (!parsed.ok) {
     throw new AppError("validation_failed", "The click is not valid.", { details: parsed.details });
   }
+  // Beside the write, and never in its way.
+  const known = isKept(parsed.click, request, { bindings: env, waitUntil: (work) => execution.waitUntil(work) });
   if ((await record(parsed.click, request, env, execution, now)) === "refused") {
-    throw new AppError("storage_unavailable", "Clicks cannot be stored right now.", { retryAfter: RETRY_AFTER.busy });
+    throw new AppError("storage_unavailable", "Clicks cannot be stored right now.", { retryAfter: BUSY_SECONDS });
   }
+  return known;
+}
+
+/**
+ * Whether the reference leads to an active partner (contract §10), and with `?first&kept=<ref>`, the reference that a
+ * visitor under first-click attribution has, whether that one leads to none.
+ */
+async function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Promise<boolean | null> {
+  const query = new URLSearchParams(pathOf(request).search);
+  const kept = query.has("first") ? query.get("kept") : null;
+  if (kept === null || !SLUG_PATTERN.test(kept)) return leadsToPartner(program_id, ref, asker);
+  const [known, stays] = await Promise.all([ref, kept].map((one) => leadsToPartner(program_id, one, asker)));
+  if (known === false || stays === true) return false;
+  return known === true && stays === false ? true : null;
 }
 
 function refusal(thrown: unknown, request: Request, request_id: string): Response {
   const error = toAppError(thrown);
   if (error.code === "internal_error") {
-    logFailure(thrown, { request_id, method: request.method, path: new URL(request.url).pathname });
+    logFailure(thrown, { request_id, method: request.method, path: pathOf(request).pathname });
   }
   const retryAfter = retryAfterOf(error);
   return Response.json(errorBody(error, request_id), {

@@ -1,9 +1,10 @@
-import type { Context, MiddlewareHandler } from "hono";
-import type { Ctx } from "../core/context.ts";
+import type { MiddlewareHandler } from "hono";
+import type { BaseCtx } from "../core/context.ts";
 import { databaseFor, databasesOf } from "../core/database.ts";
 import { queueWakeUps } from "../core/wake.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
+import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
 
 /** Gives every request its id, its instant and its base context; the id stands on every response (contract §2). */
@@ -30,28 +31,18 @@ export function baseContext(
   now: number,
   waitUntil: (work: Promise<unknown>) => void,
   request_id?: string,
-): Ctx {
+): BaseCtx {
   return {
     db: databaseFor(env),
     shard: 0,
     databases: databasesOf(env),
     archive: env.ARCHIVE ?? null,
     now,
-    actor: "system",
+    ownHosts: ownHosts(env),
     sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
     wake: (delivery_ids, shard) => {
       const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
       waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
     },
   };
-}
-
-/** The visitor's address for rate limits only; it is never stored. Null outside the platform. */
-export function addressOf(c: Pick<Context<AppEnv>, "req">): string | null {
-  return addressIn(c.req.raw.headers);
-}
-
-/** `addressOf` for what has no context. */
-export function addressIn(headers: Headers): string | null {
-  return headers.get("cf-connecting-ip");
 }

@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { CommitConflict } from "../core/commit.ts";
 import type { AppEnv } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
-import { AppError, StorageUnavailable, type ErrorCode } from "../lib/errors.ts";
+import { AppError, isUnavailable, type ErrorCode } from "../lib/errors.ts";
 
 const STATUS = {
   invalid_json: 400,
@@ -23,6 +23,7 @@ const STATUS = {
   rate_limited: 429,
   internal_error: 500,
   storage_unavailable: 503,
+  not_configured: 503,
   provider_unavailable: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
@@ -90,7 +91,7 @@ export function toAppError(thrown: unknown): AppError {
       cause: thrown,
     });
   }
-  if (isStorageFailure(thrown)) {
+  if (isUnavailable(thrown)) {
     return new AppError("storage_unavailable", "The storage does not answer at the moment; try again.", {
       cause: thrown,
     });
@@ -107,11 +108,6 @@ export function toAppError(thrown: unknown): AppError {
 
 /** What the runtime says of a body whose sender stopped in the middle; the storage's failures came before. */
 const CUT_OFF = "Network connection lost.";
-
-function isStorageFailure(thrown: unknown): boolean {
-  for (let at: unknown = thrown; at instanceof Error; at = at.cause) if (at instanceof StorageUnavailable) return true;
-  return false;
-}
 
 /** Writes the log line of a failure that is ours, without what a query's message would tell of its values. */
 export function logFailure(thrown: unknown, request: FailedRequest): void {

@@ -1,17 +1,30 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
-import { unreachableShards } from "../core/health.ts";
+import { readHealth, type Health } from "../core/health.ts";
 import { AppError } from "../lib/errors.ts";
+import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 
-/** `GET /healthz`: 200 after a trivial read of each database (contract §2), where new programs have one to go to. */
+/**
+ * `GET /healthz`: 200 after a trivial read of each database (contract §2), where new programs have one to go to and
+ * links have a base. It names the periodic jobs that are more than an hour behind, where there are any.
+ */
 export const health = new Hono<AppEnv>().get("/healthz", async (c) => {
-  const away = await unreachableShards(c.var.base);
+  const { away, behind } = await readHealth(c.var.base);
   if (away.length > 0) {
-    const names = away.map((shard) => (shard === 0 ? "DB" : `DB_${shard}`)).join(", ");
+    const names = away.map(bindingOf).join(", ");
     throw new AppError("storage_unavailable", `The database does not answer: ${names}.`);
   }
   const chosen = newProgramShard(c.env);
   if ("problem" in chosen) throw new AppError("storage_unavailable", chosen.problem);
-  return c.json({ status: "ok" });
+  publicUrl(c.env);
+  return c.json({ status: "ok" as const, ...(behind.length > 0 ? { jobs: { behind: behind.map(viewLate) } } : {}) });
 });
+
+function bindingOf(shard: number): string {
+  return shard === 0 ? "DB" : `DB_${shard}`;
+}
+
+export function viewLate({ job, shard, since, left, failed }: Health["behind"][number]) {
+  return { job, database: bindingOf(shard), since, left, failed };
+}

@@ -5,6 +5,7 @@ import type { AppEnv } from "../env.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { invalidField } from "../lib/errors.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
+import { pathOf } from "./request-path.ts";
 
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
@@ -25,7 +26,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       throw invalidField(HEADER, `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters.`);
     }
     const { ctx, request_id } = c.var;
-    const { pathname, search } = new URL(c.req.url);
+    const { pathname, search } = pathOf(c.req);
     // The bytes, for a file need not be UTF-8; what is asked in the query makes another request.
     const request = [`${c.req.method}\n${pathname}${search}\n`, new Uint8Array(await c.req.arrayBuffer())];
     const claim: Claim = { key, request_hash: await sha256Hex(...request), claimed_by: request_id };

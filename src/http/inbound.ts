@@ -1,36 +1,56 @@
 import { Hono, type Context } from "hono";
-import type { Ctx, Program } from "../core/context.ts";
-import { findClaimedProgram, receiveEvent } from "../core/inbound.ts";
+import { actingAs, type Ctx, type Program, type ProgramCtx } from "../core/context.ts";
+import { findProgramById, programsStoring, takeEvent } from "../core/inbound-program.ts";
 import { providerSecrets } from "../core/provider-secrets.ts";
+import { actors } from "../domain/actor.ts";
+import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, notFound } from "../lib/errors.ts";
-import { readBody } from "../lib/request-body.ts";
-import type { Provider } from "../providers/provider.ts";
+import { remember } from "../lib/remembered.ts";
+import { HOUR, MINUTE } from "../lib/time.ts";
+import type { ClaimedOwner, Provider } from "../providers/provider.ts";
 import { providerA } from "../providers/provider-a.ts";
 import { providerB } from "../providers/provider-b.ts";
-
-const BODY_LIMIT = 1024 * 1024;
+import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
+import { judgeBody, judgeUnread } from "./unverified-body.ts";
 
 /** `POST /webhooks/provider_a|provider_b`: called by the payment providers, verified by their signatures. */
 export const inbound = new Hono<AppEnv>()
   .post("/provider_a", (c) => receive(c, providerA))
   .post("/provider_b", (c) => receive(c, providerB));
 
+interface Arrival {
+  c: Context<AppEnv>;
+  base: Ctx;
+  provider: Provider;
+  /** Of the signature. */
+  header: string | null;
+  /** The program that the URL names. Only provider B's events may name it themselves. */
+  program_id: string | null;
+}
+
+/** What is signed with a secret of this program. */
+interface Verified {
+  ctx: ProgramCtx;
+  body: Uint8Array;
+  json: Json;
+}
+
 /**
- * Raw bytes → program → signature → facts → ledger. 200 only after the facts are durable; the table of answers is
- * contract §5, "Inbound endpoints".
+ * Header → limits → program → raw bytes → signature → facts → ledger: what a stranger sends is refused at the first of
+ * these where it can be, and costs nothing of what comes after. 200 only after the facts are durable; the table of
+ * answers is contract §5, "Inbound endpoints".
  */
 async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response> {
-  const body = await readBody(c.req.raw, BODY_LIMIT);
-  if (!body) throw new AppError("payload_too_large", "The body is at most 1 MiB.");
-  const base: Ctx = { ...c.var.base, actor: "provider" };
-  const json = parseJson(body);
-  const claim = provider.claimedOwner(json.ok ? json.value : null);
-  const ctx = await orUnavailable(() =>
-    findClaimedProgram(base, provider.name, claim, c.req.query("program_id") ?? null),
+  const arrival = await judgeUnread(c.req, async () => {
+    const arriving = arrivalOf(c, provider);
+    await refuseByHeader(arriving);
+    refuseByLimits(arriving);
+    return arriving;
+  });
+  const { ctx, body, json } = await judgeBody(c.req, (read) =>
+    arrival.program_id === null ? verifyUnnamed(arrival, read) : verifyNamed(arrival, arrival.program_id, read),
   );
-  if (!ctx) throw notFound("program");
-  await verified(c, provider, ctx.program, body);
   if (!json.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
   const parsed = provider.parse(json.value);
   if (!parsed.ok) {
@@ -38,20 +58,140 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
       details: parsed.details,
     });
   }
-  const { outcome, ignored } = await orUnavailable(() => receiveEvent(ctx, provider.name, parsed.event, json.text));
+  const claim = provider.claimedOwner(json.value);
+  const verifies = async (program: Program) => (await judge(arrival, program, body)) === "verified";
+  const { outcome, ignored } = await orUnavailable(() =>
+    takeEvent(ctx, { provider: provider.name, event: parsed.event, body: json.text, claim, verifies }),
+  );
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
 }
 
-async function verified(c: Context<AppEnv>, provider: Provider, program: Program, body: Uint8Array): Promise<void> {
-  const { sealer, now } = c.var.base;
-  const secrets = await providerSecrets({ sealer, now }, program, provider.name);
-  if (secrets.length === 0) {
-    throw new AppError("provider_not_configured", "This program has no signing secret for this provider yet.");
-  }
+/** @throws `not_found` where no program is named that could be one. */
+function arrivalOf(c: Context<AppEnv>, provider: Provider): Arrival {
+  const program_id = c.req.query("program_id") ?? null;
+  if (program_id === null ? provider.name !== "provider_b" : !isProgramId(program_id)) throw notFound("program");
   const header = provider.signature_headers.map((name) => c.req.header(name)).find((value) => value !== undefined);
-  if (!(await provider.verify({ header: header ?? null, body, secrets, now }))) {
-    throw new AppError("invalid_signature", "The signature does not match this body and time.");
+  const base = actingAs(c.var.base, actors.provider(provider.name));
+  return { c, base, provider, header: header ?? null, program_id };
+}
+
+/**
+ * What failures are counted by, beside the caller's network. By the program, for a vendor sends for many programs from
+ * the same addresses: one program with a wrong secret must not shut the others out. What names no program that is here
+ * is counted for all such together, for a stranger can name any number of them.
+ */
+const UNNAMED = "no program";
+const UNKNOWN = "unknown programs";
+
+/** Whether there is a program of this id, as far as this isolate has looked. */
+const looked = remember<string, boolean>(10_000);
+
+/** "the form and the time of the signature header are judged before the body is read" (contract-2 §2). */
+async function refuseByHeader({ c, provider, header, program_id }: Arrival): Promise<void> {
+  const problem = provider.whyRefused({ header, now: c.var.now });
+  if (problem === null) return;
+  // Who presents none has guessed nothing.
+  if (header !== null) await countWrongSecret(c, program_id ?? UNNAMED);
+  throw invalidSignature(problem === "time" ? "The signature is of another time." : "A signature is missing.");
+}
+
+function refuseByLimits({ c, program_id }: Arrival): void {
+  if (program_id === null) return refuseGuesser(c, UNNAMED);
+  refuseGuesser(c, program_id);
+  const isHere = looked.get(program_id, c.var.now);
+  if (isHere === false) throw notFound("program");
+  // One that is known to be here is not shut out by those that are not.
+  if (isHere === undefined) refuseGuesser(c, UNKNOWN);
+}
+
+type Read = () => Promise<Uint8Array>;
+
+/** "where the URL names the program the signature is verified before anything is parsed" (contract-2 §2). */
+async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
+  const ctx = await findProgram(arrival, program_id);
+  if (!ctx) {
+    await countWrongSecret(arrival.c, UNKNOWN);
+    throw notFound("program");
   }
+  const secrets = await secretsOf(arrival, ctx.program);
+  if (secrets.length === 0) throw await refused(arrival, ctx, "not_configured");
+  const body = await read();
+  if (!(await isSigned(arrival, secrets, body))) throw await refused(arrival, ctx, "wrong_signature");
+  return { ctx, body, json: parseJson(body) };
+}
+
+/** By the program that the event claims, else by one that stores what it names: the first whose secret verifies it. */
+async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
+  const body = await read();
+  const json = parseJson(body);
+  const claim = arrival.provider.claimedOwner(json.ok ? json.value : null);
+  let unfit: { ctx: ProgramCtx; verdict: Exclude<Verdict, "verified"> } | null = null;
+  for await (const ctx of candidates(arrival, claim)) {
+    const verdict = await judge(arrival, ctx.program, body);
+    if (verdict === "verified") return { ctx, body, json };
+    if (unfit?.verdict !== "wrong_signature") unfit = { ctx, verdict };
+  }
+  if (unfit) throw await refused(arrival, unfit.ctx, unfit.verdict);
+  await countWrongSecret(arrival.c, UNNAMED);
+  throw notFound("program");
+}
+
+async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerator<ProgramCtx, void> {
+  const { c, base } = arrival;
+  const { program_id } = claim;
+  if (program_id !== null && isProgramId(program_id)) {
+    if (isGuesser(c, program_id)) {
+      // It had to be read to be known: who goes on is refused before that.
+      await countWrongSecret(c, UNNAMED);
+      refuseGuesser(c, program_id);
+    }
+    const claimed = await findProgram(arrival, program_id);
+    if (claimed) yield claimed;
+  }
+  if (claim.transaction_id === null && claim.subscription_id === null) return;
+  const { found, failure } = await orUnavailable(() => programsStoring(base, claim));
+  for (const { ctx } of found) if (ctx.program.id !== program_id) yield ctx;
+  await orUnavailable(async () => {
+    if (failure) throw failure.reason;
+  });
+}
+
+async function findProgram({ base }: Arrival, program_id: string): Promise<ProgramCtx | null> {
+  const ctx = await orUnavailable(() => findProgramById(base, program_id));
+  const { now, databases } = base;
+  if (databases.open(shardOfProgram(program_id))) looked.set(program_id, ctx !== null, now + (ctx ? HOUR : MINUTE));
+  return ctx;
+}
+
+type Verdict = "verified" | "wrong_signature" | "not_configured";
+
+async function judge(arrival: Arrival, program: Program, body: Uint8Array): Promise<Verdict> {
+  const secrets = await secretsOf(arrival, program);
+  if (secrets.length === 0) return "not_configured";
+  return (await isSigned(arrival, secrets, body)) ? "verified" : "wrong_signature";
+}
+
+function secretsOf({ base, provider }: Arrival, program: Program): Promise<string[]> {
+  return providerSecrets(base, program, provider.name);
+}
+
+function isSigned({ c, provider, header }: Arrival, secrets: readonly string[], body: Uint8Array): Promise<boolean> {
+  return provider.verify({ header, body, secrets, now: c.var.now });
+}
+
+/** Counts a refusal by this program; the answer to it. */
+async function refused(
+  { c }: Arrival,
+  { program }: ProgramCtx,
+  verdict: Exclude<Verdict, "verified">,
+): Promise<AppError> {
+  await countWrongSecret(c, program.id);
+  if (verdict === "wrong_signature") return invalidSignature("The signature does not match this body and time.");
+  return new AppError("provider_not_configured", "This program has no signing secret for this provider yet.");
+}
+
+function invalidSignature(message: string): AppError {
+  return new AppError("invalid_signature", message);
 }
 
 type Json = { ok: true; value: unknown; text: string } | { ok: false };

@@ -1,11 +1,19 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
+import { readPublicUrl } from "../lib/public-url.ts";
 import { buildDocument, type OpenApiDocument } from "./openapi/document.ts";
 
-/** `GET /openapi.json`: OpenAPI 3.1, "made from the same zod schemas that validate" (contract §2). */
+/**
+ * `GET /openapi.json`: OpenAPI 3.1, "made from the same zod schemas that validate" (contract §2). It names the server by
+ * `PUBLIC_URL`, or where that is not set by the address that it was read from.
+ */
 export const openapi = new Hono<AppEnv>().get("/openapi.json", (c) => {
-  text ??= JSON.stringify(openApiDocument());
-  return c.body(text, 200, { "Content-Type": "application/json" });
+  const base = readPublicUrl(c.env);
+  const server = "origin" in base ? base.origin : "/";
+  if (served?.server !== server) {
+    served = { server, text: JSON.stringify({ ...openApiDocument(), servers: [{ url: server }] }) };
+  }
+  return c.body(served.text, 200, { "Content-Type": "application/json" });
 });
 
 /** The document, made on the first demand and kept for as long as the isolate lives. */
@@ -15,4 +23,4 @@ export function openApiDocument(): OpenApiDocument {
 }
 
 let document: OpenApiDocument | undefined;
-let text: string | undefined;
+let served: { server: string; text: string } | undefined;

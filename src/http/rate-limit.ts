@@ -1,12 +1,90 @@
+import type { Context } from "hono";
+import { networkOf } from "../domain/address.ts";
+import type { AppEnv } from "../env.ts";
+import { AppError } from "../lib/errors.ts";
+import { remember, type Remembered } from "../lib/remembered.ts";
+import { MINUTE } from "../lib/time.ts";
+
+declare const by: unique symbol;
+
+/** What a limit counts by, in a form that is counted once: made here only, so that no limiter sees a raw address. */
+export type LimitKey<By extends "address" | "api_key"> = string & { readonly [by]: By };
+export type AddressKey = LimitKey<"address">;
+
+/** Of 429: the limits are of a minute. */
+export const RETRY_AFTER_SECONDS = 60;
+
 /**
- * Whether a key has used up its limit. A limiter that is not set up, or that fails, lets the request pass: what it
- * guards is guarded by more than its number, and a limit is not worth an outage. Nothing is stored.
+ * The caller's network, an IPv4 address or an IPv6 /64, for limits only; it is never stored. With `at`, what is counted
+ * apart from the network's other requests. Null outside the platform, which alone sets the header.
  */
-export async function isOverLimit(limiter: RateLimit | undefined, key: string): Promise<boolean> {
+export function addressKey(headers: Headers, at?: string): AddressKey | null {
+  const address = headers.get("cf-connecting-ip");
+  if (address === null) return null;
+  return (at === undefined ? networkOf(address) : `${networkOf(address)} ${at}`) as AddressKey;
+}
+
+/** For the limit of an API key, which is known by its hash. */
+export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {
+  return api_key_hash as LimitKey<"api_key">;
+}
+
+/**
+ * Counts a request, and tells whether its key has used up the limit. A limiter that is not set up, or that fails, lets
+ * the request pass: what it guards is guarded by more than its number, and a limit is not worth an outage. Nothing is
+ * stored.
+ */
+export async function isOverLimit(
+  limiter: RateLimit | undefined,
+  key: LimitKey<"address" | "api_key">,
+): Promise<boolean> {
   if (!limiter) return false;
   try {
     return !(await limiter.limit({ key })).success;
   } catch {
     return false;
   }
+}
+
+/**
+ * What each limiter of failures has refused, and until when (ms), in this isolate: the platform's limiter counts
+ * whenever it is asked, and a look before the secret is compared must not count.
+ */
+const refused = new WeakMap<RateLimit, Remembered<AddressKey, true>>();
+const MAX_REMEMBERED = 10_000;
+
+type Caller = Pick<Context<AppEnv>, "req" | "env" | "var">;
+
+/**
+ * Must come before a presented secret is compared, for "every limit is looked at before the secret is compared"
+ * (contract-2 §2): a right one from an address that has used up its failures is refused like a wrong one.
+ * @throws `rate_limited`
+ */
+export function refuseGuesser(caller: Caller, at?: string): void {
+  if (isGuesser(caller, at)) throw tooManyFailures();
+}
+
+/** Whether the caller has used up its failures, as far as this isolate has seen. Counts nothing. */
+export function isGuesser({ req, env, var: { now } }: Caller, at?: string): boolean {
+  const { RATE_LIMIT_FAILED_AUTH: limiter } = env;
+  const key = addressKey(req.raw.headers, at);
+  return limiter !== undefined && key !== null && refused.get(limiter)?.get(key, now) === true;
+}
+
+/**
+ * Counts a presented secret that was wrong: 30 a minute for each address (contract §2), and for each `at`.
+ * @throws `rate_limited` where it was one too many.
+ */
+export async function countWrongSecret({ req, env, var: { now } }: Caller, at?: string): Promise<void> {
+  const { RATE_LIMIT_FAILED_AUTH: limiter } = env;
+  const key = addressKey(req.raw.headers, at);
+  if (!limiter || key === null || !(await isOverLimit(limiter, key))) return;
+  const keys = refused.get(limiter) ?? remember(MAX_REMEMBERED);
+  refused.set(limiter, keys);
+  keys.set(key, true, now + MINUTE);
+  throw tooManyFailures();
+}
+
+function tooManyFailures(): AppError {
+  return new AppError("rate_limited", "Too many failed authentications.", { retryAfter: RETRY_AFTER_SECONDS });
 }

@@ -1,12 +1,13 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { forProgram } from "../core/context.ts";
-import { endSession, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
+import { actingAs, forProgram } from "../core/context.ts";
+import { actorOf, endSession, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
 import type { Audience } from "../core/sign-in.ts";
 import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";
 import { AppError } from "../lib/errors.ts";
+import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 
 /** What the handlers of pages find in their context beside what every route has. */
 export interface PageEnv {
@@ -34,12 +35,16 @@ const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefi
 export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> {
   return async function requireSession(c, next) {
     const token = presentedToken(c);
-    const session = token === null ? null : await readSession(c.var.base, token);
-    if (!session || token === null) return c.redirect("/sign-in", 303);
+    const session = await currentSession(c);
+    if (!session || token === null) {
+      // Sent again with every page it would count as a guess each time.
+      if (token !== null) deleteCookie(c, SESSION, COOKIE);
+      return c.redirect("/sign-in", 303);
+    }
     const own = session.record.audience;
     if (audience !== undefined && own !== audience) return c.redirect(homeOf(own), 303);
     c.set("session", session);
-    c.set("ctx", forProgram({ ...session.ctx, actor: own }, session.program));
+    c.set("ctx", forProgram(actingAs(session.ctx, actorOf(session)), session.program));
     c.set("csrf", await csrfToken(token));
     await refuseForeignPost(c);
     return next();
@@ -60,10 +65,17 @@ export function requireVisit(): MiddlewareHandler<PageEnv> {
   };
 }
 
-/** The session of the request, whoever it belongs to; null without one. */
+/**
+ * The session of the request, whoever it belongs to; null without one.
+ * @throws `rate_limited` where the address has presented too many wrong secrets.
+ */
 export async function currentSession(c: Context<PageEnv>): Promise<Session | null> {
   const token = presentedToken(c);
-  return token === null ? null : readSession(c.var.base, token);
+  if (token === null) return null;
+  refuseGuesser(c);
+  const session = await readSession(c.var.base, token);
+  if (!session) await countWrongSecret(c);
+  return session;
 }
 
 /** Gives the browser its new session; the one it came with, if any, ends (no fixation). */

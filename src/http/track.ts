@@ -12,7 +12,7 @@ import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 import script from "../tracker/service.min.txt";
-import { record, RETRY_AFTER, takeClick } from "./click.ts";
+import { BUSY_SECONDS, limitClicks, record, takeClick } from "./click.ts";
 import { baseContext } from "./context.ts";
 import { ALWAYS, UNLESS_SET } from "./security-headers.ts";
 
@@ -49,6 +49,7 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
   const program_id = c.req.param("program_id") ?? "";
   const slug = c.req.param("slug") ?? "";
   if (!PROGRAM_ID_PATTERN.test(program_id) || !SLUG_PATTERN.test(slug)) throw notFound("link");
+  await limitClicks(c.req.raw.headers, c.env);
   const domain = await domainOf(c, program_id);
   if (domain === null) throw notFound("link");
   const id = randomToken(12);
@@ -123,7 +124,7 @@ async function domainOf(c: Context<AppEnv>, program_id: string): Promise<string 
   } catch {
     if (known) return known.domain;
     throw new AppError("storage_unavailable", "This link cannot be followed right now.", {
-      retryAfter: RETRY_AFTER.busy,
+      retryAfter: BUSY_SECONDS,
     });
   } finally {
     deadline.clear();

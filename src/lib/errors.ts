@@ -15,6 +15,7 @@ export type ErrorCode =
   | "validation_failed"
   | "rate_limited"
   | "storage_unavailable"
+  | "not_configured"
   | "provider_unavailable"
   | "internal_error";
 
@@ -50,6 +51,12 @@ export class StorageUnavailable extends Error {
     super("the storage did not answer", { cause });
     this.name = "StorageUnavailable";
   }
+}
+
+/** Whether this is, or was caused by, a storage that was away. */
+export function isUnavailable(thrown: unknown): boolean {
+  for (let at: unknown = thrown; at instanceof Error; at = at.cause) if (at instanceof StorageUnavailable) return true;
+  return false;
 }
 
 /** Another program's object is not found too: the answer never tells whether it exists. */

@@ -6,6 +6,8 @@ export const ID_PREFIXES = {
   commission: "com",
   payment: "pmt",
   payout: "pay",
+  entry: "ent",
+  decision: "dcn",
   event: "evt",
   endpoint: "whe",
   delivery: "dlv",

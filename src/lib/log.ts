@@ -23,8 +23,8 @@ const UNSPEAKABLE: readonly [RegExp, string][] = [
   [/[^\s"'<>()[\]{},;:@/\\]+@[^\s"'<>()[\]{},;:@/\\]+\.[a-z]{2,}/gi, "[address]"],
   [/\b(Bearer|Basic) [^\s"\\]+/gi, "$1 [secret]"],
   [/\b(?:sk|rk|pk|whsec|pdl_ntfset|pdl)_[\w+/=.-]{6,}/g, "[secret]"],
-  // 256 random bits: API keys, one-time links, sessions.
-  [/(?<![\w-])[\w-]{43}(?![\w-])/g, "[secret]"],
+  // 256 random bits: API keys, one-time links, sessions, with the digit of their database where it has one.
+  [/(?<![\w-])(?:[0-9a-z]_)?[\w-]{43}(?![\w-])/g, "[secret]"],
 ];
 
 /** A text without what the log must not tell. */

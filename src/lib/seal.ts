@@ -3,9 +3,25 @@ import { fromBase64, sha256Hex, toBase64 } from "./crypto.ts";
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 
+declare const sealed: unique symbol;
+
+/** What `SecretSealer` made of a secret, and all that a column for secrets takes. */
+export type Sealed = string & { readonly [sealed]: true };
+
+/** The one value of the database that a secret is sealed for: its table, its column, and its row's id. */
+export interface Place {
+  table: string;
+  column: string;
+  row: string;
+}
+
+/** The form that is bound to its place. The first form, `<key id>.<iv>.<ciphertext>`, was not. */
+const BOUND = "v2";
+
 /**
- * Secrets at rest: AES-GCM under the deployment's key. A sealed secret is `<key id>.<iv>.<ciphertext>`, so that a
- * deployment can seal with a new key and still open what an older one sealed (contract §3).
+ * Secrets at rest: AES-GCM under the deployment's key. A sealed secret is `v2.<key id>.<iv>.<ciphertext>`, so that a
+ * deployment can seal with a new key and still open what an older one sealed (contract §3). Its place is authenticated
+ * as additional data: copied to another row or column it does not open there.
  */
 export class SecretSealer {
   readonly #keys: readonly string[];
@@ -15,29 +31,45 @@ export class SecretSealer {
     this.#keys = keys.filter((key) => key !== undefined && key !== "") as string[];
   }
 
-  /** The id of the key that seals: what it sealed begins with this and a dot. */
-  async keyId(): Promise<string> {
-    return (await this.#sealing()).id;
+  /** What begins every value that `seal` makes, and none of an older key or form. */
+  async mark(): Promise<string> {
+    return `${BOUND}.${(await this.#sealing()).id}.`;
   }
 
-  async seal(plain: string): Promise<string> {
+  async seal(plain: string, place: Place): Promise<Sealed> {
     const { id, key } = await this.#sealing();
     const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-    const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain));
-    return [id, toBase64(iv), toBase64(new Uint8Array(sealed))].join(".");
+    const algorithm = { name: "AES-GCM", iv, additionalData: bytesOf(place) };
+    const ciphertext = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(plain));
+    return [BOUND, id, toBase64(iv), toBase64(new Uint8Array(ciphertext))].join(".") as Sealed;
   }
 
-  /** @throws when no known key sealed it or it was tampered with. */
-  async open(sealed: string): Promise<string> {
-    const [wanted, iv, ciphertext] = sealed.split(".");
+  /**
+   * Opens what was sealed for this place, and values of the first form until they are sealed anew (`core/reseal.ts`).
+   * @throws when no known key sealed it, it was sealed for another place, or it was tampered with.
+   */
+  async open(text: Sealed, place: Place): Promise<string> {
+    const parts = text.split(".");
+    const isBound = parts[0] === BOUND;
+    const [wanted, iv, ciphertext] = isBound ? parts.slice(1) : parts;
     const ivBytes = fromBase64(iv ?? "");
     const bytes = fromBase64(ciphertext ?? "");
-    for (const text of this.#keys) {
-      const { id, key } = await importKey(text);
+    for (const known of this.#keys) {
+      const { id, key } = await importKey(known);
       if (id !== wanted || !ivBytes || !bytes) continue;
-      return new TextDecoder().decode(await crypto.subtle.decrypt({ name: "AES-GCM", iv: ivBytes }, key, bytes));
+      const algorithm = { name: "AES-GCM", iv: ivBytes, ...(isBound ? { additionalData: bytesOf(place) } : {}) };
+      return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes));
     }
     throw new Error(`no key with id ${wanted} is configured`);
+  }
+
+  /** Null where `open` throws. */
+  async openOrNull(text: Sealed, place: Place): Promise<string | null> {
+    try {
+      return await this.open(text, place);
+    } catch {
+      return null;
+    }
   }
 
   #sealing(): Promise<{ id: string; key: CryptoKey }> {
@@ -45,6 +77,10 @@ export class SecretSealer {
     if (text === undefined) throw new Error("ENCRYPTION_KEY is not set");
     return importKey(text);
   }
+}
+
+function bytesOf({ table, column, row }: Place): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify([table, column, row])) as Uint8Array<ArrayBuffer>;
 }
 
 const imported = new Map<string, Promise<{ id: string; key: CryptoKey }>>();

@@ -1,4 +1,4 @@
-import type { Ctx } from "../core/context.ts";
+import type { BaseCtx } from "../core/context.ts";
 import {
   claimLanesOf,
   readStatuses,
@@ -11,14 +11,10 @@ import type { Fetch } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
-import { ATTEMPT_BUDGET_MS, sendAttempt } from "./send.ts";
+import { ATTEMPT_BUDGET_MS, sendAttempt, type SendDeps } from "./send.ts";
 import { wakeUpAt, type Wake } from "../core/wake.ts";
 
-export interface ConsumerDeps extends Pick<Ctx, "db" | "sealer"> {
-  fetch: Fetch;
-  resolverUrl: string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
+export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {
   wake: Wake;
   /** Keeps work alive after the batch is answered for. */
   waitUntil: (work: Promise<unknown>) => void;
@@ -134,19 +130,19 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: Consume
 
 /** What cannot be signed, or has no body any more, is a failed attempt and not a reason to stop: nothing is sent. */
 async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => void) {
-  const { secret, secret_previous, body } = claim;
+  const { body } = claim;
   const startedAt = deps.now();
   try {
     if (body === null) throw new Error("the body is no longer kept");
-    const secrets: [string, ...string[]] = [await deps.sealer.open(secret)];
-    if (secret_previous !== null) secrets.push(await deps.sealer.open(secret_previous));
+    const secrets = await openSecrets(claim, deps);
     const { delivery_id, event_id, event, url } = claim;
     const delivery = { delivery_id, event_id, event, url, body, secrets };
     const fetch: Fetch = (target, init) => {
       if (init?.method === "POST") onPost();
       return deps.fetch(target, init);
     };
-    return await sendAttempt(delivery, { fetch, resolverUrl: deps.resolverUrl, now: deps.now });
+    const { resolverUrl, ownHosts, now, budgetMs = ATTEMPT_BUDGET_MS } = deps;
+    return await sendAttempt(delivery, { fetch, resolverUrl, ownHosts, now, budgetMs });
   } catch (error) {
     return {
       started_at: iso(startedAt),
@@ -157,6 +153,14 @@ async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => vo
       reason: reasonOf(error),
     };
   }
+}
+
+/** The secrets that sign: the current one first. */
+async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Promise<[string, ...string[]]> {
+  const at = { table: "webhook_endpoints", row: claim.endpoint_id } as const;
+  const { secret, secret_previous: previous } = claim;
+  const current = await sealer.open(secret, { ...at, column: "secret" });
+  return previous === null ? [current] : [current, await sealer.open(previous, { ...at, column: "secret_previous" })];
 }
 
 type Record = (claim: ClaimedDelivery, outcome: AttemptOutcome) => Promise<ClaimedDelivery | undefined>;

@@ -2,11 +2,11 @@ import type { Ctx } from "../core/context.ts";
 import { disableGivenUp, type DisabledEndpoint } from "../core/endpoint-health.ts";
 import { escapeHtml, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
 
-/** Disables the endpoints that are given up and tells their owners by e-mail (contract §9). Returns how many. */
-export async function disableFailingEndpoints(ctx: Ctx, env: MailBindings): Promise<number> {
-  const disabled = await disableGivenUp(ctx);
-  for (const one of disabled) await sendMail(env, mailAbout(one));
-  return disabled.length;
+/** Disables the endpoints that are given up and tells their owners by e-mail (contract §9). */
+export function disableFailingEndpoints(ctx: Ctx, env: MailBindings): ReturnType<typeof disableGivenUp> {
+  return disableGivenUp(ctx, async (disabled) => {
+    await sendMail(env, mailAbout(disabled));
+  });
 }
 
 function mailAbout({ program, endpoint }: DisabledEndpoint): Mail {

@@ -1,4 +1,5 @@
 import type { AttemptError } from "../domain/delivery.ts";
+import type { OwnHosts } from "../domain/own-host.ts";
 import { checkTargetUrl } from "../domain/target-url.ts";
 import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "../lib/deadline.ts";
 import { readAtMost, type BodyStart } from "../lib/http-body.ts";
@@ -21,6 +22,7 @@ export interface OutgoingDelivery {
 export interface SendDeps {
   fetch: Fetch;
   resolverUrl: string;
+  ownHosts: OwnHosts;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** For everything: look-up, connection, headers, body read. */
@@ -86,10 +88,10 @@ interface Attempt extends SendDeps {
 const TIMED_OUT = "no answer in time";
 
 async function guardAndPost(delivery: OutgoingDelivery, attempt: Attempt): Promise<Outcome> {
-  const { fetch, resolverUrl, budgetMs, startedAt, deadline } = attempt;
+  const { fetch, resolverUrl, ownHosts, budgetMs, startedAt, deadline } = attempt;
   const target = checkTargetUrl(delivery.url);
   if (!target.ok) return failed("blocked", target.reason);
-  const resolution = await resolveTarget(target.url.hostname, { fetch, resolverUrl, timeoutMs: budgetMs });
+  const resolution = await resolveTarget(target.url.hostname, { fetch, resolverUrl, ownHosts, timeoutMs: budgetMs });
   if (resolution.kind !== "public") return failed(resolution.kind, resolution.reason);
 
   const body = new TextEncoder().encode(delivery.body);

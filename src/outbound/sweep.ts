@@ -1,18 +1,51 @@
-import { listDue } from "../core/deliveries.ts";
+import { endIdleClaims, listDue, listIdleClaims, MAX_IN_FLIGHT, type DueWakeUp } from "../core/deliveries.ts";
+import type { Owner, Work } from "../core/job.ts";
+import { MAX_WAKE_UPS, wakeUpAt } from "../core/wake.ts";
 import type { ConsumerDeps } from "./consumer.ts";
-import { wakeUpAt } from "../core/wake.ts";
 
-/** Lanes woken by one sweep: with ten wake-ups each, well below what one invocation may send. */
-const MAX_LANES = 500;
+/** Lanes that are woken at once. */
+const LANES_AT_ONCE = 40;
+
+interface Lanes extends Owner {
+  due: DueWakeUp[];
+}
 
 /**
  * Finds what was never woken: wake-ups lost with a crash, a queue that failed, endpoints that are active again. Wakes
  * what is due, and what is under way for the end of its claim, so that one sweep brings everything back even when the
  * process that held the claims is gone. Waking twice does no harm.
  */
-export async function wakeDue({ db, now, wake }: Pick<ConsumerDeps, "db" | "now" | "wake">): Promise<number> {
+export function wakeDue({ db, now, wake }: Pick<ConsumerDeps, "db" | "now" | "wake">): Work<Lanes> {
   const at = now();
-  const due = await listDue({ db, now: at }, MAX_LANES);
-  if (due.length > 0) await wake(due.map(({ delivery_id, due_at }) => wakeUpAt(delivery_id, due_at, at)));
-  return due.length;
+  return {
+    // In each lane as many may be due as may be under way, and twice as many be under way.
+    cost: Math.ceil((LANES_AT_ONCE * 3 * MAX_IN_FLIGHT) / MAX_WAKE_UPS),
+    everybody: true,
+    async due(after) {
+      const due = await listDue({ db, now: at }, after, LANES_AT_ONCE);
+      const last = due.reduce((key, { endpoint_id }) => (endpoint_id > key ? endpoint_id : key), after);
+      return due.length > 0 ? [{ key: last, due }] : [];
+    },
+    async serve({ due }) {
+      await wake(due.map(({ delivery_id, due_at }) => wakeUpAt(delivery_id, due_at, at)));
+      return false;
+    },
+  };
+}
+
+/** Endpoints that are looked up, and claims that are ended, at once. */
+const ENDPOINTS_AT_ONCE = 50;
+const CLAIMS_AT_ONCE = 1_000;
+
+/** Ends the claims that were held at an endpoint when it was switched off, and that nobody has ended since. */
+export function endClaimsAtInactive({ db, now }: Pick<ConsumerDeps, "db" | "now">): Work {
+  const ctx = { db, now: now() };
+  return {
+    cost: 1,
+    async due(after) {
+      const found = await listIdleClaims(ctx, after, ENDPOINTS_AT_ONCE);
+      return found.map(({ endpoint_id }) => ({ key: endpoint_id }));
+    },
+    serve: async ({ key }) => (await endIdleClaims(ctx, key, CLAIMS_AT_ONCE)) === CLAIMS_AT_ONCE,
+  };
 }

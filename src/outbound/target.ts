@@ -1,4 +1,5 @@
 import { parseAddress, whyNotPublic } from "../domain/address.ts";
+import { isOwnHost, OWN_HOST_REASON, type OwnHosts } from "../domain/own-host.ts";
 import { parseHostLiteral, whyHostRefused, whyNameRefused } from "../domain/target-url.ts";
 import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
@@ -15,6 +16,7 @@ export interface ResolveDeps {
   fetch: Fetch;
   /** A DNS over HTTPS endpoint that answers `application/dns-json`. */
   resolverUrl: string;
+  ownHosts: OwnHosts;
   /** For the whole look-up. */
   timeoutMs: number;
 }
@@ -30,10 +32,12 @@ export interface ResolveDeps {
 export async function resolveTarget(hostname: string, deps: ResolveDeps): Promise<Resolution> {
   const refusal = whyHostRefused(hostname);
   if (refusal !== null) return { kind: "blocked", reason: refusal.reason };
+  if (isOwnHost(hostname, deps.ownHosts)) return { kind: "blocked", reason: OWN_HOST_REASON };
   if (parseHostLiteral(hostname) !== null) return { kind: "public" };
   const deadline = startDeadline(deps.timeoutMs);
   try {
-    return judge(await Promise.all(["A", "AAAA"].map((type) => lookUp(hostname, type, deps, deadline))));
+    const lookups = await Promise.all(["A", "AAAA"].map((type) => lookUp(hostname, type, deps, deadline)));
+    return judge(lookups, deps.ownHosts);
   } finally {
     deadline.clear();
   }
@@ -57,7 +61,7 @@ const RESPONSE_CODES: Readonly<Record<number, string>> = { 1: "FORMERR", 2: "SER
 /** More than any answer over a 64 KiB DNS message needs as JSON for the names and addresses that matter. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-function judge(lookups: Lookup[]): Resolution {
+function judge(lookups: Lookup[], ownHosts: OwnHosts): Resolution {
   const failures: string[] = [];
   let addresses = 0;
   for (const lookup of lookups) {
@@ -68,7 +72,8 @@ function judge(lookups: Lookup[]): Resolution {
     for (const { type, data } of lookup.records) {
       if (type === TYPE_CNAME || type === TYPE_DNAME) {
         const target = data.replace(/\.$/, "");
-        if (whyNameRefused(target) !== null) return { kind: "blocked", reason: `is an alias of ${target}` };
+        if (whyNameRefused(target) !== null || isOwnHost(target, ownHosts))
+          return { kind: "blocked", reason: `is an alias of ${target}` };
       } else if (type === TYPE_A || type === TYPE_AAAA) {
         const address = parseAddress(data);
         if (address?.kind() !== (type === TYPE_A ? "ipv4" : "ipv6")) {

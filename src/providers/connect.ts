@@ -40,6 +40,10 @@ export type FindAnswer =
   | { outcome: "none" }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 
+export type IdentifyAnswer =
+  | { outcome: "known"; account: string }
+  | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
+
 export interface Transfers {
   /** The clock that dates its answers, ms: they take their time. */
   now: () => number;
@@ -48,6 +52,8 @@ export interface Transfers {
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;
   /** Looks for a transfer of the payout, whatever attempt made it. */
   find(api_key: string, payout_id: string): Promise<FindAnswer>;
+  /** Which account of the vendor the key belongs to, a live one and its test mode being two. */
+  identify(api_key: string): Promise<IdentifyAnswer>;
 }
 
 export interface AccountOrder {

@@ -8,6 +8,7 @@ import type {
   AccountOrder,
   ConnectedAccounts,
   FindAnswer,
+  IdentifyAnswer,
   SendAnswer,
   Transfers,
   TransferOrder,
@@ -48,6 +49,7 @@ export function providerAConnect(deps: ConnectDeps): Transfers & ConnectedAccoun
       const query = new URLSearchParams({ transfer_group: payout_id, limit: "10" });
       return readFound(await call(deps, api_key, "GET", `/v1/transfers?${query.toString()}`), payout_id);
     },
+    identify: async (api_key) => readIdentity(await call(deps, api_key, "GET", "/v1/account"), api_key),
     createAccount: async (api_key, order) => {
       const body = JSON.stringify(accountBody(order));
       const answer = await call(deps, api_key, "POST", "/v2/core/accounts", {
@@ -197,6 +199,21 @@ function readFound(answer: Answer, payout_id: string): FindAnswer {
   if (data.length === 0) return { outcome: "none" };
   // A list that was not filtered says nothing about this payout.
   return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };
+}
+
+const ownAccount = z.object({ object: z.literal("account"), id: accountId });
+
+/** The vendor refuses this to restricted keys, in words that name their account. */
+const NAMED_IN_REFUSAL = /\bon account '(acct_\w{1,100})'/;
+const MODE = /^[a-z]+_(live|test)_/;
+
+function readIdentity(answer: Answer, api_key: string): IdentifyAnswer {
+  const read = answer.status === 200 ? ownAccount.safeParse(answer.json) : null;
+  const refused = answer.status === 403 ? failure.safeParse(answer.json) : null;
+  const id = read?.data?.id ?? NAMED_IN_REFUSAL.exec(refused?.data?.error.message ?? "")?.[1];
+  if (id === undefined) return { outcome: "unknown", ...troubleOf(answer), retry_after_ms: answer.retry_after_ms };
+  const mode = MODE.exec(api_key)?.[1];
+  return { outcome: "known", account: mode === undefined ? id : `${id} (${mode})` };
 }
 
 function readAccount<T, U>(answer: Answer, shape: z.ZodType<T>, value: (read: T) => U): AccountAnswer<U> {

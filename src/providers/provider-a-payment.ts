@@ -1,17 +1,28 @@
-import { mulDivHalfUp } from "../domain/money.ts";
+import { addUp, mulDivHalfUp } from "../domain/money.ts";
 import type { CheckoutSession, Invoice } from "./provider-a-schema.ts";
-import type { AttributionFact } from "./provider.ts";
-import { aliasesOf, factsOf, factsOr, refIn, refuse, type Envelope, type Reading } from "./wire.ts";
+import type { CarriedRef, RefPlace } from "../domain/fact.ts";
+import {
+  aliasesOf,
+  attributionsOf,
+  carriedRefs,
+  factsOf,
+  factsOr,
+  refIn,
+  refuse,
+  type Envelope,
+  type Reading,
+} from "./wire.ts";
 
 /**
  * A checkout session: the payment it made or began, and the reference to remember (contract §5). A `setup` session has
  * no payment.
  */
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
-  const ref = session.client_reference_id ?? refIn(session.metadata);
-  const attribution = attributionOf(ref, session.subscription, session.customer, occurred_at);
+  const refs = sessionRefs(session);
+  const whose = { subscription_id: session.subscription?.id ?? null, customer_id: session.customer?.id ?? null };
+  const attributions = attributionsOf(refs, whose, occurred_at);
   if (session.mode === "setup") {
-    return factsOr(ref === null ? "setup_without_ref" : "setup_without_customer", attribution);
+    return factsOr(refs.length === 0 ? "setup_without_ref" : "setup_without_customer", ...attributions);
   }
   const { amount_total: gross_cents, currency } = session;
   const tax = session.total_details?.amount_tax ?? 0;
@@ -29,28 +40,28 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       kind: "payment",
       occurred_at,
       // A first subscription payment arrives as session and as invoice: the invoice's id makes them one.
-      key: session.invoice ?? session.id,
+      key: session.invoice?.id ?? session.id,
       source: "session",
-      aliases: aliasesOf(session.id, session.invoice, session.payment_intent),
+      aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
       base_cents: gross_cents - tax,
       gross_cents,
-      ref,
+      ref: refs[0]?.ref ?? null,
+      refs,
       customer_email: session.customer_details?.email ?? session.customer_email,
-      customer_id: session.customer,
-      subscription_id: session.subscription,
+      ...whose,
     },
-    attribution,
+    ...attributions,
   );
 }
 
 /** A paid invoice. One that is not paid yet tells at most a reference to remember. */
 export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Reading {
-  const ref = invoiceRef(invoice);
-  const subscription_id = invoiceSubscription(invoice);
-  const attribution = attributionOf(ref, subscription_id, invoice.customer, occurred_at);
-  if (invoice.status !== "paid") return factsOr("invoice_not_paid", attribution);
+  const refs = invoiceRefs(invoice);
+  const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
+  const attributions = attributionsOf(refs, whose, occurred_at);
+  if (invoice.status !== "paid") return factsOr("invoice_not_paid", ...attributions);
   const payments = invoice.payments?.data ?? [];
   return factsOf(
     {
@@ -67,12 +78,12 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       paid: true,
       currency: invoice.currency,
       ...invoiceMoney(invoice),
-      ref,
+      ref: refs[0]?.ref ?? null,
+      refs,
       customer_email: invoice.customer_email,
-      customer_id: invoice.customer,
-      subscription_id,
+      ...whose,
     },
-    attribution,
+    ...attributions,
   );
 }
 
@@ -105,23 +116,43 @@ function netTotal(invoice: Invoice): number {
   if (typeof invoice.total_excluding_tax === "number") return invoice.total_excluding_tax;
   if (typeof invoice.tax === "number") return invoice.total - invoice.tax;
   const taxes = invoice.total_taxes ?? invoice.total_tax_amounts ?? [];
-  return taxes.reduce((net, tax) => net - tax.amount, invoice.total);
+  return Number(addUp([invoice.total, ...taxes.map((tax) => -tax.amount)]));
 }
 
-/** Contract §5, in its order: both places of the subscription's metadata, each line's, the invoice's own. */
-function invoiceRef(invoice: Invoice): string | null {
-  const bags = [
-    invoice.parent?.subscription_details?.metadata,
-    invoice.subscription_details?.metadata,
-    ...(invoice.lines?.data ?? []).map((line) => line.metadata),
-    invoice.metadata,
-  ];
-  return bags.map(refIn).find((ref) => ref !== null) ?? null;
+/** Contract-2 §5, in its order: the session's own, then those of what it names, where that stands expanded. */
+function sessionRefs({
+  client_reference_id,
+  metadata,
+  subscription,
+  invoice,
+  customer,
+}: CheckoutSession): CarriedRef[] {
+  return carriedRefs(
+    ["client_reference_id", client_reference_id],
+    ["metadata", refIn(metadata)],
+    ["subscription_metadata", refIn(subscription?.metadata)],
+    ["invoice_metadata", refIn(invoice?.metadata)],
+    ["customer_metadata", refIn(customer?.metadata)],
+  );
+}
+
+/** Contract-2 §5, in its order: every place of the subscription's metadata, each line's, the invoice's own, the customer's. */
+function invoiceRefs(invoice: Invoice): CarriedRef[] {
+  const details = invoice.parent?.subscription_details;
+  return carriedRefs(
+    ["subscription_metadata", refIn(details?.metadata)],
+    ["subscription_metadata", refIn(invoice.subscription_details?.metadata)],
+    ["subscription_metadata", refIn(details?.subscription?.metadata)],
+    ["subscription_metadata", refIn(invoice.subscription?.metadata)],
+    ...(invoice.lines?.data ?? []).map((line): [RefPlace, string | null] => ["line_metadata", refIn(line.metadata)]),
+    ["invoice_metadata", refIn(invoice.metadata)],
+    ["customer_metadata", refIn(invoice.customer?.metadata)],
+  );
 }
 
 function invoiceSubscription(invoice: Invoice): string | null {
   const own = invoice.parent?.subscription_details?.subscription ?? invoice.subscription;
-  if (own !== null) return own;
+  if (own !== null) return own.id;
   const lines = (invoice.lines?.data ?? []).map(
     (line) =>
       line.parent?.subscription_item_details?.subscription ??
@@ -129,14 +160,4 @@ function invoiceSubscription(invoice: Invoice): string | null {
       line.subscription,
   );
   return lines.find((subscription) => subscription !== null) ?? null;
-}
-
-function attributionOf(
-  ref: string | null,
-  subscription_id: string | null,
-  customer_id: string | null,
-  occurred_at: string,
-): AttributionFact | null {
-  if (ref === null || (subscription_id === null && customer_id === null)) return null;
-  return { kind: "attribution", occurred_at, ref, subscription_id, customer_id };
 }

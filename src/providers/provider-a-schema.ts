@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { amount, bag, currency, expandableId, id, optionalText, signedAmount } from "./wire.ts";
+import { amount, bag, currency, expandable, expandableId, id, optionalText, signedAmount } from "./wire.ts";
 
 export const checkoutSession = z.object({
   id,
@@ -11,9 +11,9 @@ export const checkoutSession = z.object({
   total_details: z.object({ amount_tax: amount.nullish() }).nullish(),
   client_reference_id: optionalText,
   metadata: bag,
-  customer: expandableId,
-  subscription: expandableId,
-  invoice: expandableId,
+  customer: expandable,
+  subscription: expandable,
+  invoice: expandable,
   payment_intent: expandableId,
   customer_details: z.object({ email: optionalText }).nullish(),
   customer_email: optionalText,
@@ -49,13 +49,11 @@ export const invoice = z.object({
   total_taxes: taxes,
   total_tax_amounts: taxes,
   metadata: bag,
-  customer: expandableId,
+  customer: expandable,
   customer_email: optionalText,
-  parent: z
-    .object({ subscription_details: z.object({ subscription: expandableId, metadata: bag }).nullish() })
-    .nullish(),
+  parent: z.object({ subscription_details: z.object({ subscription: expandable, metadata: bag }).nullish() }).nullish(),
   /** Old shape. */
-  subscription: expandableId,
+  subscription: expandable,
   subscription_details: z.object({ metadata: bag }).nullish(),
   payment_intent: expandableId,
   charge: expandableId,

@@ -18,7 +18,7 @@ import {
 } from "./provider-a-schema.ts";
 import { invoiceReading, sessionReading } from "./provider-a-payment.ts";
 import type { Fact, Provider } from "./provider.ts";
-import { verifySignature } from "./signature.ts";
+import { judgeHeader, verifySignature } from "./signature.ts";
 import {
   aliasesOf,
   factsOf,
@@ -39,6 +39,7 @@ const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner
 export const providerA: Provider = {
   name: "provider_a",
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
+  whyRefused: (input) => judgeHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
   // Its program stands in the address only (interface, "Inbound webhooks").
@@ -55,9 +56,12 @@ const created = z.union([
   instant,
 ]);
 
-const envelope = z
-  .object({ id, type: id, created })
-  .transform((event) => ({ event_id: event.id, event_type: event.type, occurred_at: event.created }));
+const envelope = z.object({ id, type: id, created, livemode: z.boolean().nullish() }).transform((event) => ({
+  event_id: event.id,
+  event_type: event.type,
+  occurred_at: event.created,
+  test: event.livemode === false,
+}));
 
 /** Where an event holds the object it is about. */
 const AT = ["data", "object"];
@@ -99,7 +103,7 @@ const failedRefundReader = reader(AT, refund, (object, { event_type, occurred_at
 });
 
 /**
- * How disputes close, and whether the disputed amount is gone. Only a lost one takes it (contract §5); one closed by a
+ * How disputes end, and whether the disputed amount is gone. Only a lost one takes it (contract §5); one closed by a
  * refund, or prevented, moves no money of its own: what was refunded arrives as `charge.refunded`.
  */
 const DISPUTE_TAKES = new Map([
@@ -110,19 +114,21 @@ const DISPUTE_TAKES = new Map([
   ["charge_refunded", false],
 ]);
 
-const closedDisputeReader = reader(AT, dispute, (object, { occurred_at }) => {
-  const effective = DISPUTE_TAKES.get(object.status);
-  if (effective !== undefined) return factsOf(disputeFact(object, occurred_at, CLOSED, effective));
+/** Its events of one second come in any order, so what counts is how the dispute stands by then, not what the event is. */
+const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) => {
+  // "After a dispute is closed" (the vendor's list of events): what it took is given back.
+  if (event_type === "charge.dispute.funds_reinstated") {
+    return factsOf(disputeFact(object, occurred_at, REINSTATED, {}));
+  }
+  const takes = DISPUTE_TAKES.get(object.status);
+  if (takes !== undefined) return factsOf(disputeFact(object, occurred_at, CLOSED, { effective: takes }));
+  // Of any status that is or will be, an inquiry's too: while it is open the vendor only holds the money.
+  if (event_type !== "charge.dispute.closed") return factsOf(disputeFact(object, occurred_at, OPEN, { open: true }));
   return refuse({
     path: "data.object.status",
     message: `not how a dispute closes: ${[...DISPUTE_TAKES.keys()].join(", ")}`,
   });
 });
-
-/** Funds reinstated after a dispute was lost: the deduction is withdrawn. */
-const reinstatedReader = reader(AT, dispute, (object, { occurred_at }) =>
-  factsOf(disputeFact(object, occurred_at, REINSTATED, false)),
-);
 
 const subscriptionReader = reader(AT, subscription, (object, { event_type, occurred_at }) => {
   const ref = refIn(object.metadata);
@@ -179,12 +185,11 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["refund.failed", failedRefundReader],
   ["charge.refund.updated", failedRefundReader],
 
-  // While a dispute is open the vendor only holds the money; the closing decides (contract §5: "lost").
-  ["charge.dispute.created", ignore("dispute_open")],
-  ["charge.dispute.updated", ignore("dispute_open")],
-  ["charge.dispute.funds_withdrawn", ignore("dispute_open")],
-  ["charge.dispute.closed", closedDisputeReader],
-  ["charge.dispute.funds_reinstated", reinstatedReader],
+  ["charge.dispute.created", disputeReader],
+  ["charge.dispute.updated", disputeReader],
+  ["charge.dispute.funds_withdrawn", disputeReader],
+  ["charge.dispute.closed", disputeReader],
+  ["charge.dispute.funds_reinstated", disputeReader],
 
   ["customer.subscription.created", subscriptionReader],
   ["customer.subscription.updated", subscriptionReader],
@@ -222,11 +227,17 @@ function invoicePaymentAliases(object: InvoicePayment): string[] {
   return aliasesOf(object.invoice, object.payment.payment_intent, object.payment.charge);
 }
 
-/** Stages of a dispute: the vendor's times are whole seconds, so both can carry the same one. */
+/** Stages of a dispute: the vendor's times are whole seconds, so several can carry the same one. */
+const OPEN = 0;
 const CLOSED = 1;
 const REINSTATED = 2;
 
-function disputeFact(object: Dispute, occurred_at: string, stage: number, effective: boolean): Fact {
+function disputeFact(
+  object: Dispute,
+  occurred_at: string,
+  stage: number,
+  state: { effective?: boolean; open?: true },
+): Fact {
   const aliases = aliasesOf(object.charge, object.payment_intent);
   return {
     kind: "adjustment",
@@ -238,6 +249,7 @@ function disputeFact(object: Dispute, occurred_at: string, stage: number, effect
     net_of_tax: false,
     direction: "deduct",
     stage,
-    effective,
+    effective: false,
+    ...state,
   };
 }

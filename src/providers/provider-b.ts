@@ -1,10 +1,13 @@
 import * as z from "zod";
+import { mulDivHalfUp } from "../domain/money.ts";
 import type { Provider } from "./provider.ts";
-import { verifySignature } from "./signature.ts";
+import { judgeHeader, verifySignature } from "./signature.ts";
 import {
   aliasesOf,
   amount,
+  attributionsOf,
   bag,
+  carriedRefs,
   currency,
   factsOf,
   factsOr,
@@ -12,10 +15,14 @@ import {
   id,
   ignore,
   instant,
+  optionalText,
   parseWith,
   reader,
   refIn,
+  signedAmount,
 } from "./wire.ts";
+
+const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" };
 
 const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joiner: ":" };
 
@@ -23,6 +30,7 @@ const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joine
 export const providerB: Provider = {
   name: "provider_b",
   signature_headers: ["Provider-B-Signature", "Paddle-Signature"],
+  whyRefused: (input) => judgeHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
   claimedOwner(body) {
@@ -42,28 +50,84 @@ function claimedId(value: unknown): string | null {
   return id.safeParse(value).data ?? null;
 }
 
-const envelope = z.object({ event_id: id, event_type: id, occurred_at: instant });
+/** How the environment of real payments is called, where an event names its own. */
+const LIVE = ["live", "production"];
+
+const envelope = z
+  .object({
+    event_id: id,
+    event_type: id,
+    occurred_at: instant,
+    notification_id: bag,
+    environment: bag,
+  })
+  .transform(({ event_id, event_type, occurred_at, notification_id, environment }) => ({
+    event_id,
+    event_type,
+    occurred_at,
+    // The simulator sends what it likes, ids of real payments as well, to the live account's address; its own ids tell.
+    test:
+      event_id.startsWith("ntfsimevt_") ||
+      (typeof notification_id === "string" && notification_id.startsWith("ntfsimntf_")) ||
+      (typeof environment === "string" && !LIVE.includes(environment.toLowerCase())),
+  }));
 
 /** Totals are texts of whole numbers in the currency's lowest unit; numbers are taken as well. */
-const total = z
-  .union(
-    [
-      z
-        .string()
-        .regex(/^[0-9]+$/)
-        .transform(Number),
-      z.number(),
-    ],
-    {
-      error: "expected a whole number of the lowest unit, 0 or more",
-    },
-  )
-  .pipe(amount);
+function wholeNumber(pattern: RegExp, error: string) {
+  return z.union([z.string().regex(pattern).transform(Number), z.number()], { error });
+}
+const total = wholeNumber(/^[0-9]+$/, "expected a whole number of the lowest unit, 0 or more").pipe(amount);
+/** What a downgrade gives back is negative. */
+const signedTotal = wholeNumber(/^-?[0-9]+$/, "expected a whole number of the lowest unit").pipe(signedAmount);
 
-/** Tax included and tax; what remains without it is never negative. */
-const totals = z
-  .object({ total, tax: total })
-  .refine((sums) => sums.tax <= sums.total, { path: ["tax"], message: "the tax is more than the total" });
+/** Of an adjustment: tax included and tax; what remains without it is never negative. */
+const totals = z.object({ total, tax: total }).refine((sums) => sums.tax <= sums.total, TAX_PROBLEM);
+
+/** Of a transaction. The older the shape, the fewer it has; `credit` is what the customer's balance paid. */
+const transactionSums = z.object({
+  total: signedTotal,
+  tax: signedTotal,
+  credit: total.nullish(),
+  grand_total: signedTotal.nullish(),
+  grand_total_tax: signedTotal.nullish(),
+});
+type TransactionSums = z.output<typeof transactionSums>;
+
+const transactionTotals = transactionSums
+  .refine((sums) => charged(sums) <= 0 || sums.tax <= sums.total, TAX_PROBLEM)
+  .refine((sums) => charged(sums) <= 0 || (taxStated(sums) ?? 0) <= charged(sums), {
+    ...TAX_PROBLEM,
+    path: ["grand_total_tax"],
+  });
+
+/** What was charged, tax included: what the customer's balance paid was charged before, in another transaction. */
+function charged(sums: TransactionSums): number {
+  return sums.grand_total ?? sums.total - (sums.credit ?? 0);
+}
+
+/**
+ * The tax in what was charged; null where it is not said. Transactions made before January 2026 repeat the tax of the
+ * whole in its place.
+ */
+function taxStated(sums: TransactionSums): number | null {
+  const { tax, grand_total_tax } = sums;
+  if (grand_total_tax === null || grand_total_tax === undefined) return null;
+  const credit = sums.credit ?? sums.total - charged(sums);
+  return grand_total_tax === tax && credit > 0 ? null : grand_total_tax;
+}
+
+/**
+ * The money that moved, net and gross (contract-2 §5): nothing where it is not positive, as of a downgrade. Where the tax
+ * in it is not said, it is that of the whole in proportion.
+ */
+function moneyOf(sums: TransactionSums): { base_cents: number; gross_cents: number } {
+  const gross_cents = Math.max(charged(sums), 0);
+  const { total: whole, tax } = sums;
+  const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : 0;
+  const net = gross_cents - (taxStated(sums) ?? part);
+  // Prorated items of several tax rates can have a tax of either sign.
+  return { base_cents: Math.min(Math.max(net, 0), gross_cents), gross_cents };
+}
 
 const optionalId = id.nullish().transform((value) => value ?? null);
 
@@ -73,12 +137,12 @@ const transaction = z.object({
   customer_id: optionalId,
   subscription_id: optionalId,
   custom_data: bag,
-  details: z.object({ totals }),
+  details: z.object({ totals: transactionTotals }),
 });
 
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
   const { customer_id, subscription_id } = data;
-  const ref = refIn(data.custom_data);
+  const refs = carriedRefs(["metadata", refIn(data.custom_data)]);
   return factsOf(
     {
       kind: "payment",
@@ -88,31 +152,30 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       aliases: [data.id],
       paid: true,
       currency: data.currency_code,
-      base_cents: data.details.totals.total - data.details.totals.tax,
-      gross_cents: data.details.totals.total,
-      ref,
+      ...moneyOf(data.details.totals),
+      ref: refs[0]?.ref ?? null,
+      refs,
       // The vendor's notifications carry no e-mail anywhere.
       customer_email: null,
       customer_id,
       subscription_id,
     },
-    ref === null || (subscription_id === null && customer_id === null)
-      ? null
-      : { kind: "attribution", occurred_at, ref, subscription_id, customer_id },
+    ...attributionsOf(refs, data, occurred_at),
   );
 });
 
 /**
- * Whether an action takes money from the payment or gives it back. A warning of a chargeback is no mere warning: the
+ * Whether an action takes money from the payment or gives it back. A credit does neither: it goes to the customer's
+ * balance, or lowers an invoice before it is paid, and the totals of what it pays for are less (`charged`). A warning of a chargeback is no mere warning: the
  * vendor refunds the disputed amount at once so that the chargeback is never filed, and its reversal returns it
  * (developer.paddle.com, "Refund or credit a transaction", Chargebacks; the balance report names both as movements).
  */
 const DIRECTIONS = {
   refund: "deduct",
-  credit: "deduct",
+  credit: null,
   chargeback: "deduct",
   chargeback_warning: "deduct",
-  credit_reverse: "reverse",
+  credit_reverse: null,
   chargeback_reverse: "reverse",
   chargeback_warning_reverse: "reverse",
 } as const;
@@ -129,8 +192,11 @@ const adjustment = z.object({
 });
 
 /** Contract §5: created and updated are both read, only approved ones count, the newest `occurred_at` wins. */
-const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
-  factsOf({
+const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) => {
+  const direction = DIRECTIONS[data.action];
+  const isDispute = data.action === "chargeback" || data.action === "chargeback_warning";
+  if (direction === null) return { facts: [], ignored: "counted_by_later_totals" };
+  return factsOf({
     kind: "adjustment",
     occurred_at,
     adjustment_id: data.id,
@@ -138,11 +204,13 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     mode: "single",
     amount_cents: data.totals.total - data.totals.tax,
     net_of_tax: true,
-    direction: DIRECTIONS[data.action],
+    direction,
     stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
-  }),
-);
+    // Money that is asked back and not gone yet. An approved one is gone, until it is reversed: the vendor never says lost.
+    ...(isDispute && data.status === "pending_approval" ? { open: true as const } : {}),
+  });
+});
 
 const subscription = z.object({ id, customer_id: optionalId, custom_data: bag });
 
@@ -157,7 +225,21 @@ const subscriptionReader = reader(["data"], subscription, (data, { event_type, o
   );
 });
 
+const customer = z.object({ id, email: optionalText, custom_data: bag });
+
+const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
+  const ref = refIn(data.custom_data);
+  return factsOr(
+    "no_address",
+    data.email === null ? null : { kind: "customer", occurred_at, customer_id: data.id, email: data.email },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, subscription_id: null, customer_id: data.id },
+  );
+});
+
 const READERS = new Map([
+  ["customer.created", customerReader],
+  ["customer.updated", customerReader],
+  ["customer.imported", customerReader],
   ["transaction.completed", transactionReader],
   // Money has arrived but the totals may still change; `transaction.completed` follows and is final.
   ["transaction.paid", ignore("counted_when_completed")],

@@ -30,8 +30,7 @@ export async function verifySignature(
   input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number },
 ): Promise<boolean> {
   const signed = readHeader(scheme, input.header ?? "");
-  if (!signed) return false;
-  if (Math.abs(Math.floor(input.now / 1000) - Number(signed.timestamp)) > TOLERANCE_SECONDS) return false;
+  if (!signed || !isTimely(signed, input.now)) return false;
   let matched = false;
   for (const secret of input.secrets) {
     if (secret === "") continue;
@@ -39,6 +38,20 @@ export async function verifySignature(
     for (const signature of signed.signatures) matched = constantTimeEqual(expected, signature) || matched;
   }
   return matched;
+}
+
+/** What of `verifySignature` the header alone tells: null where the body decides. */
+export function judgeHeader(
+  scheme: SignatureScheme,
+  input: { header: string | null; now: number },
+): "no_signature" | "time" | null {
+  const signed = readHeader(scheme, input.header ?? "");
+  if (!signed) return "no_signature";
+  return isTimely(signed, input.now) ? null : "time";
+}
+
+function isTimely({ timestamp }: { timestamp: string }, now: number): boolean {
+  return Math.abs(Math.floor(now / 1000) - Number(timestamp)) <= TOLERANCE_SECONDS;
 }
 
 /** The one timestamp, as written, and the candidate signatures; null when the header is not of the scheme's form. */

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { ErrorDetail } from "../lib/errors.ts";
-import type { Fact, ParseResult } from "./provider.ts";
+import type { CarriedRef, RefPlace } from "../domain/fact.ts";
+import { eachSlugOnce } from "../domain/reference.ts";
+import type { AttributionFact, Fact, ParseResult } from "./provider.ts";
 
 /** What one vendor event says: facts, or a named reason why it says nothing here, or why its shape is refused. */
 export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
@@ -10,6 +12,7 @@ export interface Envelope {
   event_id: string;
   event_type: string;
   occurred_at: string;
+  test: boolean;
 }
 
 /** Reads the body of one event type. */
@@ -60,7 +63,16 @@ export function parseWith(
   const read = readers.get(parsed.data.event_type) ?? ignore("unhandled_type");
   const reading = read(body, parsed.data);
   if ("details" in reading) return { ok: false, details: reading.details };
+  if (reading.facts.some(isInexact)) return { ok: false, details: [INEXACT] };
   return { ok: true, event: { ...parsed.data, ...reading } };
+}
+
+const INEXACT: ErrorDetail = { path: "", message: "its amounts come to more than a number holds exactly" };
+
+/** Amounts that are exact, added up, may come to one that is not. */
+function isInexact(fact: Fact): boolean {
+  const amounts = Object.entries(fact).filter(([name]) => name.endsWith("_cents"));
+  return amounts.some(([, amount]) => !Number.isSafeInteger(amount));
 }
 
 function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
@@ -72,11 +84,22 @@ function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
 /** A vendor's id. */
 export const id = z.string().min(1).max(255);
 
+/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
+export const bag = z.unknown().optional();
+
 /** An id that may be absent, or stand expanded as the object it names. */
 export const expandableId = z
   .union([id, z.object({ id })], { error: "expected an id or an object with an id" })
   .nullish()
   .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
+
+/** The same with the custom values of the object, where it stands expanded. */
+export const expandable = z
+  .union([id.transform((only) => ({ id: only, metadata: undefined })), z.object({ id, metadata: bag })], {
+    error: "expected an id or an object with an id",
+  })
+  .nullish()
+  .transform((value) => value ?? null);
 
 /** Smallest units, never negative. */
 export const amount = z.int().min(0, { abort: true });
@@ -109,9 +132,6 @@ export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
-export const bag = z.unknown().optional();
-
 /**
  * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference; a
  * number is its text, since owners type slugs like 42 without quotes; values of other types are not references.
@@ -119,6 +139,28 @@ export const bag = z.unknown().optional();
 export function refIn(values: unknown): string | null {
   const ref = field(values, "service_ref");
   return (typeof ref === "number" ? String(ref) : typeof ref === "string" ? ref : "") || null;
+}
+
+/** An invoice has as many lines as its owner likes. */
+const MAX_REFS = 20;
+
+/** The references that are there, each slug once, in order. */
+export function carriedRefs(...found: [RefPlace, string | null][]): CarriedRef[] {
+  const there = found.flatMap(([place, ref]) => (ref === null ? [] : [{ ref, place }]));
+  return eachSlugOnce(there).slice(0, MAX_REFS);
+}
+
+/**
+ * What is to be remembered of these references, in their order: the first that leads to a partner will be. Nothing
+ * where there is no one to remember it for.
+ */
+export function attributionsOf(
+  refs: readonly CarriedRef[],
+  { subscription_id, customer_id }: { subscription_id: string | null; customer_id: string | null },
+  occurred_at: string,
+): AttributionFact[] {
+  if (subscription_id === null && customer_id === null) return [];
+  return refs.map(({ ref }) => ({ kind: "attribution", occurred_at, ref, subscription_id, customer_id }));
 }
 
 /** The ids that are there, each once, in order. */

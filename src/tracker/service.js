@@ -8,13 +8,22 @@
  * data-param (instead of ref and via; several are joined by |). What is to be called once it is loaded can be queued
  * before that:
  * `(window.Service = window.Service || []).push(function (service) { … })`.
+ *
+ * "An unknown reference never displaces a known one": the reference that is kept gives way only to one of which the
+ * click's answer says `known: true`; with first-click attribution it says so only where the kept one leads to nobody.
+ * Until then the new one is a candidate, and its click is sent again on the page and on later ones, under the same id,
+ * for half an hour. Where no reference is kept, a new one is kept at once, whatever its answer.
+ *
+ * Cookies: `service_ref` is the reference that is kept. `service_hit` is that of the last click, for half an hour; while
+ * that click has no answer, `&service_click=<id>` follows it, which reads like a query.
  */
 (() => {
-  const queue = window.Service || [];
+  // Every byte is sent to every visitor: `let` throughout, and short forms.
+  let queue = window.Service || [];
   // Included a second time.
   if (queue.getRef) return;
 
-  const quiet = (task) => (value) => {
+  let quiet = (task) => (value) => {
     try {
       return task(value);
     } catch {}
@@ -22,93 +31,108 @@
 
   /** The reference that came with this page, for where cookies are refused. */
   let kept = null;
-  let last;
-  let allowed;
+  let options;
   /** Keeps and reports the latest arrival. */
   let keep;
 
-  /** All cookies, after setting one; none where they are refused. */
-  const cookies = quiet((cookie) => {
-    if (cookie) document.cookie = cookie + ";path=/;samesite=lax" + (location.protocol > "http:" ? ";secure" : "");
+  /** All cookies, after setting one; none where they are refused. A page without https refuses the secure one. */
+  let cookies = quiet((cookie) => {
+    if (cookie) {
+      document.cookie = cookie += ";path=/;samesite=lax";
+      document.cookie = cookie + ";secure";
+    }
     return document.cookie;
   });
 
   /** A value of the slug alphabet in a cookie header or a query; of several names, joined by |, the first in the text. */
-  const find = (text, name) => (RegExp("[?&; ](" + name + ")=([\\w-]{1,64})[&;]").exec(" " + text + ";") || [])[2];
+  let find = (text, name) => ((" " + text + ";").match("[?& ](" + name + ")=([\\w-]{1,64})[&;]") || [])[2];
 
-  const getRef = () => find(cookies(), "service_ref") || kept;
+  let cookie = (name) => find(cookies(), "service_" + name);
 
-  const service = (window.Service = {
+  let getRef = () => cookie("ref") || kept;
+
+  let service = (window.Service = {
     getRef,
-    consent: () => {
-      allowed = 1;
-      quiet(keep)();
-    },
+    consent: quiet(() => keep((options.consent = 1))),
     push: (task) => quiet(task)(service),
   });
 
   quiet(() => {
-    const script = document.querySelector("[data-program^=prog_]");
-    const options = script.dataset;
-    const url = new URL("/click", script.src);
-    allowed = options.consent != "required";
+    let script = document.querySelector("[data-program^=prog_]");
+    options = script.dataset;
 
-    const arrive = quiet(() => {
-      const query = location.search;
-      const ref = find(query, options.param || "ref") || find(query, options.param || "via");
-      if (!ref || ref == last) return;
-      last = ref;
-      const body = JSON.stringify({
-        program_id: options.program,
-        ref,
-        landing: location.pathname.slice(0, 1024),
-        referrer: document.referrer.slice(0, 1024),
-        // The same on every try, so that a click whose answer was lost is not counted twice.
-        id: find(query, "service_click") || Math.random().toString(36),
-      });
+    let report = (ref, id) => {
+      let landing = location.pathname.slice(0, 1024);
+      let labels = location.hostname.split(".");
+      let domain = "";
       let tries = 3;
-      const send = () =>
-        tries-- &&
-        fetch(url, { method: "POST", body, keepalive: true }).then((answer) => answer.status < 429 || again(), again);
-      const again = () => setTimeout(send, 4e3);
+      let put = (text, age = 1800) => cookies("service_" + text + ";max-age=" + age + ";domain=" + domain);
+      let set = () => put("ref=" + (kept = ref), (options.cookieDays || 60) * 86400);
+      let send = async (known) => {
+        try {
+          known = (
+            await (
+              await fetch(new URL("/click?kept=" + getRef() + "&" + options.attribution, script.src), {
+                method: "POST",
+                body: JSON.stringify({
+                  program_id: options.program,
+                  ref,
+                  landing,
+                  referrer: document.referrer.slice(0, 1024),
+                  // The same on every try, so that a click whose answer was lost is not counted twice.
+                  id,
+                }),
+                keepalive: 1,
+              })
+            ).json()
+          ).known;
+        } catch {}
+        if (known == null) {
+          if (--tries) setTimeout(send, 4e3);
+        } else {
+          if (cookie("click") == id) put("hit=" + ref);
+          // Another click came meanwhile, and was answered before this one: its reference is kept.
+          else known &= cookie("hit") != getRef();
+          if (known) set();
+        }
+      };
       keep = () => {
-        keep = 0;
-        const first = options.attribution == "first" && getRef();
-        if (!first) kept = ref;
-        // The last click of this browser, for half an hour: a reload is no click.
-        const isHit = () => find(cookies(), "service_hit") == ref;
-        if (isHit()) return;
-        // The registrable domain is the shortest suffix of the host for which the browser takes a cookie.
-        const labels = location.hostname.split(".");
-        let suffix = "";
-        let domain;
+        keep = cookies();
+        // The registrable domain is the shortest suffix of the host for which the browser takes a cookie: of a new text.
         do {
-          domain = labels[0] ? ";domain=" + (suffix = "." + labels.pop() + suffix) : "";
-          cookies("service_hit=" + ref + ";max-age=1800" + domain);
-        } while (!isHit() && domain);
-        if (!first) cookies("service_ref=" + ref + ";max-age=" + (options.cookieDays || 60) * 86400 + domain);
+          domain = "." + labels.pop() + domain;
+          put("hit=" + ref + "&" + Math.random() + "&service_click=" + id);
+        } while (keep == cookies() && labels[0]);
+        if (!getRef()) set();
         void send();
       };
-      if (allowed) keep();
+      if (options.consent != "required") keep();
+    };
+
+    let arrive = quiet(() => {
+      let query = location.search;
+      let ref = find(query, options.param || "ref") || find(query, options.param || "via");
+      // A reload is no click.
+      if (ref && ref != kept && ref != cookie("hit"))
+        report(ref, find(query, "service_click") || 1e20 * Math.random() + "");
     });
 
+    // A candidate without an answer.
+    if (cookie("click") && cookie("hit") != getRef()) report(cookie("hit"), cookie("click"));
     // Going back to a page (2) is no arrival.
     if ((performance.navigation || 0).type != 2 || !getRef()) arrive();
     ["pushState", "replaceState"].map((name) => {
-      const original = history[name];
-      history[name] = function () {
-        original.apply(this, arguments);
-        arrive();
-      };
+      let original = history[name];
+      history[name] = (...values) => arrive(original.apply(history, values));
     });
 
-    const decorate = quiet((event) => {
-      const link = event.composedPath().find((node) => node.href);
+    let decorate = quiet((link) => {
+      link = link.composedPath().find((node) => node.href);
       if (getRef() && /^(buy|checkout)\.stripe\.com$/.test(link.host) && !/client_reference_id=/.test(link.search)) {
         link.search += (link.search && "&") + "client_reference_id=" + getRef();
       }
     });
-    ["mousedown", "click"].map((name) => addEventListener(name, decorate, true));
+    ["mousedown", "click"].map((name) => addEventListener(name, decorate, 1));
 
     queue.map(service.push);
   })();

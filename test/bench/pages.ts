@@ -31,9 +31,10 @@ const PAGES = [
 async function signIn(url: string): Promise<string> {
   const link = { method: "POST", bearer: secrets.ADMIN_TOKEN, body: { email: OWNER } };
   const made = expectStatus(await call<{ url: string }>(`${url}/admin/sign-in-links`, link), 201);
-  const page = await fetch(made.url);
+  const { pathname, search, searchParams } = new URL(made.url);
+  const page = await fetch(`${url}${pathname}${search}`);
   const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? "";
-  const body = new URLSearchParams({ csrf, token: new URL(made.url).searchParams.get("token") ?? "" });
+  const body = new URLSearchParams({ csrf, token: searchParams.get("token") ?? "" });
   const headers = { cookie: page.headers.getSetCookie().join("; ").split(";")[0] ?? "" };
   const reply = await fetch(`${url}/sign-in/confirm`, { method: "POST", headers, body, redirect: "manual" });
   return reply.headers.getSetCookie().find((line) => line.startsWith("__Host-session=")) ?? "";

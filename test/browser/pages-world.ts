@@ -141,7 +141,7 @@ export async function signInPartner(world: PagesWorld, page: Page, email: string
 
 /** The newest link that was mailed to an address. */
 export async function mailedLink(world: PagesWorld, email: string): Promise<string> {
-  for (let i = 0; i < 50; i++) {
+  for (let i = 0; i < 600; i++) {
     const line = world.log.findLast((text) => text.includes(email) && text.includes("token="));
     const link = line === undefined ? null : /http[^\s"\\]+token=[A-Za-z0-9_-]{43}/.exec(line);
     if (link) return link[0];

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 
@@ -27,9 +28,17 @@ export interface TrackerWorld {
   browser: Browser;
   /** Reports that arrived, those that were answered with an error included. */
   clicks: SentClick[];
+  /** Their query strings. */
+  queries: string[];
   contentTypes: (string | undefined)[];
   /** Statuses of the next answers to a click; 0 breaks the connection, 202 after the last. */
   answers: number[];
+  /** The partners; all references lead to one unless this is set. */
+  partners: string[] | null;
+  /** Whether the service says which references lead to a partner. */
+  isTold: boolean;
+  /** How long the answer to a click takes (ms). */
+  delay: (click: SentClick) => number;
   /** What an owner's page holds, and headers of it. */
   html: (url: URL) => string;
   headers: Record<string, string>;
@@ -67,14 +76,20 @@ export async function startTrackerWorld(): Promise<TrackerWorld> {
   const world: TrackerWorld = {
     browser,
     clicks: [],
+    queries: [],
     contentTypes: [],
     answers: [],
+    partners: null,
+    isTold: true,
+    delay: () => 0,
     html: () => scriptTag(),
     headers: {},
     port,
     visitor: () => newVisitor(browser),
     reset() {
-      Object.assign(world, { clicks: [], contentTypes: [], answers: [], html: () => scriptTag(), headers: {} });
+      Object.assign(world, { clicks: [], queries: [], contentTypes: [], answers: [] });
+      Object.assign(world, { html: () => scriptTag(), headers: {} });
+      Object.assign(world, { partners: null, isTold: true, delay: () => 0 });
     },
     async close() {
       await browser.close();
@@ -94,14 +109,25 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
     response.end(SCRIPT);
   } else if (url.pathname === "/click" && request.method === "POST") {
     const chunks: Buffer[] = await Array.fromAsync(request);
-    world.clicks.push(JSON.parse(Buffer.concat(chunks).toString()) as SentClick);
+    const click = JSON.parse(Buffer.concat(chunks).toString()) as SentClick;
+    world.clicks.push(click);
+    world.queries.push(url.search);
     world.contentTypes.push(request.headers["content-type"]);
     const status = world.answers.shift() ?? 202;
+    await sleep(world.delay(click));
     if (status === 0) response.destroy();
-    else response.writeHead(status, { "access-control-allow-origin": "*" }).end();
+    else response.writeHead(status, { "access-control-allow-origin": "*" }).end(replyTo(world, click, url, status));
   } else {
     response.writeHead(404, { "access-control-allow-origin": "*" }).end();
   }
+}
+
+/** As `POST /click` answers (contract §10). */
+function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: URL, status: number): string {
+  if (status !== 202) return "";
+  const leads = (to: string | null) => partners === null || partners.includes(to ?? "");
+  const stays = url.searchParams.has("first") && leads(url.searchParams.get("kept"));
+  return JSON.stringify({ known: isTold ? leads(ref) && !stays : null });
 }
 
 async function newVisitor(browser: Browser): Promise<Visitor> {

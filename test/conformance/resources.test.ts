@@ -233,6 +233,8 @@ describe("Audit event", () => {
         program_id: program.id,
         type: "partner.created",
         payload: expect.objectContaining({ partner_id: partner.id }) as object,
+        actor: expect.objectContaining({ type: "api_key" }) as object,
+        changes: null,
         created_at: expect.stringMatching(TIMESTAMP) as string,
       },
     ]);

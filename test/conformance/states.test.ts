@@ -16,7 +16,7 @@ describe("Partner status", () => {
     expect((await eventsOf(program)).map(({ type }) => type)).toEqual(["partner.created"]);
   });
 
-  it("any state, PATCH with a status: the given value, event partner.updated", { timeout: 30_000 }, async () => {
+  it("any state, PATCH with a status: the given value, event partner.updated", async () => {
     const program = await makeProgram();
     for (const from of STATUSES) {
       for (const to of STATUSES) {

@@ -11,6 +11,7 @@ import { describe, it } from "node:test";
 import { deploy, type BoundDatabase, type DeployTools } from "../../src/dev/deployment.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
+const TOKEN = "t".repeat(32);
 const MIGRATIONS = ["0000_initial.sql", "0001_more.sql"];
 
 /** An account as wrangler shows it, and the terminal in front of it. */
@@ -28,17 +29,23 @@ class PlayedAccount {
   /** Which command fails, by its place; what it does then. */
   failAt = -1;
   declines = false;
+  publicUrl = "https://affiliates.example.com";
   bound: BoundDatabase[] = [{ binding: "DB", name: "affiliate-program" }];
 
   readonly tools: DeployTools = {
     wrangler: async (args) => this.#run(args),
-    databasesOf: async (environment) =>
-      this.bound.map(({ binding, name }) => ({ binding, name: environment ? `${name}-${environment}` : name })),
+    declared: async (environment) => ({
+      databases: this.bound.map(({ binding, name }) => ({
+        binding,
+        name: environment ? `${name}-${environment}` : name,
+      })),
+      public_url: this.publicUrl,
+    }),
     get ask() {
       return null;
     },
     tell: (line) => void this.told.push(line),
-    namesIn: async (path) => Object.keys(JSON.parse(await readFile(path, "utf8")) as object),
+    secretsIn: async (path) => JSON.parse(await readFile(path, "utf8")) as Record<string, string>,
     withSecretsFile: async (secrets, use) => {
       const folder = await mkdtemp(join(tmpdir(), "affiliate-played-"));
       try {
@@ -48,7 +55,7 @@ class PlayedAccount {
         await rm(folder, { recursive: true });
       }
     },
-    randomSecret: (name) => (name === "ENCRYPTION_KEY" ? KEY : "made token"),
+    randomSecret: (name) => (name === "ENCRYPTION_KEY" ? KEY : "made ".repeat(8)),
     isHealthy: async () => this.healthy,
   };
 
@@ -109,7 +116,7 @@ class PlayedAccount {
 describe("npm run deploy", () => {
   it("makes all of a fresh account: secrets, database, schema, then the Worker", async () => {
     const account = new PlayedAccount();
-    account.answers = ["my token", ""];
+    account.answers = [TOKEN, ""];
     assert.equal(await account.deploy(), 0);
     assert.deepEqual(
       account.commands.map((command) => command.replace(/--secrets-file=.*/, "--secrets-file=…")),
@@ -122,11 +129,11 @@ describe("npm run deploy", () => {
         "deploy --minify --env= --secrets-file=…",
       ],
     );
-    assert.deepEqual(account.secrets, { ADMIN_TOKEN: "my token", ENCRYPTION_KEY: KEY });
+    assert.deepEqual(account.secrets, { ADMIN_TOKEN: TOKEN, ENCRYPTION_KEY: KEY });
     assert.ok(!account.codeAheadOfSchema);
     // A key that was made is shown once, with what to do with it; one that was given is not.
     assert.ok(account.told.some((line) => line.startsWith(`ENCRYPTION_KEY=${KEY}\nKeep it`)));
-    assert.ok(!account.told.join().includes("my token"));
+    assert.ok(!account.told.join().includes(TOKEN));
     assert.match(account.told.at(-1) ?? "", /someone\.workers\.dev\/healthz answers/);
     const file = account.commands.at(-1)?.split("--secrets-file=")[1] ?? "";
     assert.ok(file !== "" && !existsSync(file), "the file with the secrets is gone");
@@ -188,24 +195,65 @@ describe("npm run deploy", () => {
       const path = join(folder, "secrets.json");
       const account = new PlayedAccount();
       account.answers = null;
-      await writeFile(path, JSON.stringify({ ADMIN_TOKEN: "t" }));
+      await writeFile(path, JSON.stringify({ ADMIN_TOKEN: TOKEN }));
       assert.equal(await account.deploy(`--secrets-file=${path}`), 1);
       assert.match(account.told.join(), /ENCRYPTION_KEY must be in/);
       assert.equal(account.commands.length, 1);
-      await writeFile(path, JSON.stringify({ ADMIN_TOKEN: "t", ENCRYPTION_KEY: KEY }));
+      await writeFile(path, JSON.stringify({ ADMIN_TOKEN: TOKEN, ENCRYPTION_KEY: KEY }));
       assert.equal(await account.deploy(`--secrets-file=${path}`), 0);
-      assert.deepEqual(account.secrets, { ADMIN_TOKEN: "t", ENCRYPTION_KEY: KEY });
+      assert.deepEqual(account.secrets, { ADMIN_TOKEN: TOKEN, ENCRYPTION_KEY: KEY });
+      // Also where the Worker has both by now: a file replaces what is set.
+      for (const unfit of [{ ADMIN_TOKEN: TOKEN.slice(1) }, { ENCRYPTION_KEY: KEY.slice(4) }, { ADMIN_TOKEN: "" }]) {
+        await writeFile(path, JSON.stringify(unfit));
+        assert.equal(await account.deploy(`--secrets-file=${path}`), 1);
+        assert.equal(account.uploads, 1);
+        const [name] = Object.keys(unfit);
+        assert.ok(account.told.at(-1)?.startsWith(`${name} in ${path}: That is`), account.told.at(-1));
+      }
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
-  it("asks again for a key that is none", async () => {
+  it("S9: asks again for a token of less than 32 characters and for a key that is none", async () => {
     const account = new PlayedAccount();
-    account.answers = ["t", "secret", KEY.slice(1), ` ${KEY} `];
+    account.answers = ["admin", TOKEN.slice(1), ` ${TOKEN} `, "secret", KEY.slice(1), ` ${KEY} `];
     assert.equal(await account.deploy(), 0);
+    assert.equal(account.secrets?.["ADMIN_TOKEN"], TOKEN);
+    assert.equal(account.told.filter((line) => line === "That is less than 32 characters.").length, 2);
     assert.equal(account.secrets?.["ENCRYPTION_KEY"], KEY);
     assert.equal(account.told.filter((line) => line === "That is not base64 of 32 bytes.").length, 2);
+  });
+
+  it("S5: makes nothing where PUBLIC_URL is missing or no https address, and says where to set it", async () => {
+    for (const given of ["", "affiliates.example.com", "http://affiliates.example.com", "https://example.com/path"]) {
+      const account = new PlayedAccount();
+      account.publicUrl = given;
+      account.answers = null;
+      assert.equal(await account.deploy("--env=staging"), 1, given);
+      assert.deepEqual(account.commands, []);
+      assert.match(account.told.join(), /PUBLIC_URL is missing: .* wrangler\.toml, below \[env\.staging\.vars\]/);
+    }
+    const account = new PlayedAccount();
+    account.publicUrl = "";
+    assert.equal(await account.deploy("--var", "PUBLIC_URL:http://wrong.example.com"), 1);
+    assert.equal(await account.deploy("--var", "PUBLIC_URL:https://right.example.com"), 0);
+    assert.match(account.commands.at(-1) ?? "", / --var PUBLIC_URL:https:\/\/right\.example\.com/);
+  });
+
+  it("S5: asks for PUBLIC_URL at the terminal until it is one, deploys with it and tells how to keep it", async () => {
+    const account = new PlayedAccount();
+    account.publicUrl = "";
+    account.answers = ["", "https://example.com/path", "affiliates.example.com", "my token", ""];
+    assert.equal(await account.deploy(), 0);
+    assert.equal(account.asked.filter((question) => question.startsWith("PUBLIC_URL")).length, 3);
+    assert.match(
+      account.commands.at(-1) ?? "",
+      /^deploy --minify --env= --var PUBLIC_URL:https:\/\/affiliates\.example\.com /,
+    );
+    assert.ok(
+      account.told.some((line) => line.endsWith('below [vars]:\nPUBLIC_URL = "https://affiliates.example.com"')),
+    );
   });
 
   it("acts on one environment only, in every command", async () => {

@@ -57,8 +57,27 @@ describe("the environments of wrangler.toml", () => {
     assert.deepEqual(shared, []);
   });
 
-  it("keep logs: observability is on", () => {
-    assert.equal(production.observability?.enabled, true);
+  it("S6: keep the service's own log lines and no record of requests, which hold tokens and IP addresses", () => {
+    for (const { observability } of [production, staging]) {
+      assert.equal(observability?.enabled, true);
+      assert.equal(observability.logs?.invocation_logs, false);
+      assert.notEqual(observability.logs?.enabled, false);
+      assert.equal(observability.traces, undefined);
+    }
+  });
+
+  it("S4: send requests to receivers the public way in, also to hosts of the operator's own zone", () => {
+    for (const { compatibility_flags } of [production, staging]) {
+      assert.ok(compatibility_flags.includes("global_fetch_strictly_public"));
+    }
+  });
+
+  it("S4: tell the Worker its name, by which it refuses its own workers.dev addresses as targets", () => {
+    for (const { name, vars } of [production, staging]) assert.equal(vars["WORKER_NAME"], name);
+  });
+
+  it("S5: have no PUBLIC_URL of ours: npm run deploy asks for it", () => {
+    for (const { vars } of [production, staging]) assert.equal(vars["PUBLIC_URL"], "");
   });
 
   it("have a dead letter queue that the Worker tells by its name", () => {

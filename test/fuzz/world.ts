@@ -1,7 +1,7 @@
 /** Two programs: the one that the requests come from, made anew now and then, and the one they must never reach. */
 import { env } from "cloudflare:workers";
 import { randomToken } from "../../src/lib/crypto.ts";
-import { SECRET_A, SECRET_B, testContext } from "../support/program.ts";
+import { SECRET_A, SECRET_B, setSecrets } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 import { formsIn, type Form } from "./pages.ts";
@@ -19,10 +19,10 @@ export interface World {
 export async function makeWorld(): Promise<World> {
   const mark = `mark${randomToken(9).replaceAll(/[-_]/g, "x")}`.toLowerCase();
   const other = await makeStocked({ name: `N${mark}`, note: `T${mark}` });
-  const { sealer } = testContext();
-  await env.DB.prepare("update programs set provider_a_webhook_secret = ?, provider_b_webhook_secret = ? where id = ?")
-    .bind(await sealer.seal(`whsec_a${mark}`), await sealer.seal(`whsec_b${mark}`), other.program.id)
-    .run();
+  await setSecrets(other.program.id, {
+    provider_a_webhook_secret: `whsec_a${mark}`,
+    provider_b_webhook_secret: `whsec_b${mark}`,
+  });
   const own = await makeOwn();
   return {
     places: { own: own.places, other: placesOf(other) },
@@ -56,9 +56,8 @@ async function makeOwn(): Promise<Own> {
 
 /** So that transfers get as far as the vendor, and a delivery can be sent once more. */
 async function readyForProviders({ program, partner, ids }: Stocked): Promise<void> {
-  const key = await testContext().sealer.seal("sk_test_fuzz");
+  await setSecrets(program.id, { provider_a_api_key: "sk_test_fuzz" });
   await env.DB.batch([
-    env.DB.prepare("update programs set provider_a_api_key = ? where id = ?").bind(key, program.id),
     env.DB.prepare("update partners set payout_method = 'provider_a', provider_a_account_id = ? where id = ?").bind(
       `acct_${partner.id}`,
       partner.id,

@@ -6,6 +6,7 @@ import { arrivalOf, batchOf, droppedArrival } from "../../src/clicks/batch.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import { flushClicks, listClickObjects } from "../../src/core/clicks.ts";
 import type { Arrival } from "../../src/domain/click.ts";
+import { serveAll } from "../support/jobs.ts";
 import {
   clickStub,
   clicksOf,
@@ -15,7 +16,7 @@ import {
   flush,
   type FaultyDatabase,
 } from "../support/clicks.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
 let objects = 0;
 
@@ -272,8 +273,8 @@ describe("a click object", () => {
     await runInDurableObject(clickStub(object), async (_, state) => state.storage.deleteAlarm());
     await evictDurableObject(clickStub(object));
     expect(await flush(object), "forgotten").toBe(false);
-    await expect.poll(async () => await listClickObjects(env)).toContain(object);
-    expect(await wakeClickObjects(env)).toBeGreaterThanOrEqual(2);
+    await expect.poll(async () => listClickObjects(testContext().db, "", 100)).toContain(object);
+    await serveAll(wakeClickObjects(testContext(), env));
     expect(await flush(object)).toBe(true);
     await expectRecorded(2);
     expect(await clickStub(object).ensureAlarm()).toEqual({ waiting: 0 });
@@ -293,7 +294,7 @@ describe("a click object", () => {
   it("flushes by itself within seconds", async () => {
     const object = newObject();
     await store(object, program.id, 2);
-    await expect.poll(async () => (await countsOf(program.id)).rows, { timeout: 5_000 }).toBe(2);
+    await expect.poll(async () => (await countsOf(program.id)).rows).toBe(2);
   });
 
   it("forgets what it flushed after half an hour, and only that", async () => {

@@ -1,6 +1,7 @@
 /** Commissions by the owner's hand: transitions, races and flags (contract §6). */
 import { describe, expect, it } from "vitest";
-import { updateCommission, updateCommissions } from "../../src/core/commissions.ts";
+import { updateCommissions } from "../../src/core/commission-bulk.ts";
+import { updateCommission } from "../../src/core/commissions.ts";
 import type { ProgramCtx } from "../../src/core/context.ts";
 import { COMMISSION_STATUSES, type CommissionStatus } from "../../src/domain/commission.ts";
 import { iso } from "../../src/lib/time.ts";

@@ -5,6 +5,7 @@ import { rotateSecret } from "../../src/core/delivery-actions.ts";
 import { playOutsideWorld, PUBLIC_IPV4, type Receiver } from "../support/dns.ts";
 import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import { eventually } from "../support/time.ts";
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -105,7 +106,7 @@ describe("POST /:id/rotate-secret", () => {
     await makePartner(program, {}, "invited");
     clock.now = Date.now();
     const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
-    await vi.waitFor(() => expect(world.requests).toHaveLength(1));
+    await eventually(() => expect(world.requests).toHaveLength(1));
     let pauses = 0;
     const rotated = await rotateSecret(programContext(program), endpoint.id, async () => {
       if (++pauses === 3) {

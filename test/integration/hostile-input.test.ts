@@ -113,9 +113,6 @@ const hostileBody = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 50 }) },
 );
 
-/** Many calls in one test: seconds where the machine is shared. */
-const SLOW = { timeout: 30_000 };
-
 let program: TestProgram;
 const ids: Record<string, string> = {};
 
@@ -154,7 +151,7 @@ function expectAnswer(reply: Reply<unknown>, told: unknown): void {
 }
 
 describe("hostile input", () => {
-  it.each(writingRoutes())("in the body of $method $path is answered, never a 500", SLOW, async ({ method, path }) => {
+  it.each(writingRoutes())("in the body of $method $path is answered, never a 500", async ({ method, path }) => {
     const key = path.startsWith("/admin") ? "test-admin-token" : program.api_key;
     const address = addressOf(path);
     const valid = VALID[`${method} ${path}`];
@@ -175,7 +172,7 @@ describe("hostile input", () => {
     if (valid) expect((await callApi(key, method, address, valid())).status).toBeLessThan(300);
   });
 
-  it("in queries, paths and headers is answered, never a 500", SLOW, async () => {
+  it("in queries, paths and headers is answered, never a 500", async () => {
     const lists = ["partners", "events", "payments", "flows", "webhooks", `webhooks/${ids["webhooks"]}/deliveries`];
     const parameter = fc.constantFrom(
       ..."page per_page cursor status search type from to outcome provider partner_id __proto__".split(" "),
@@ -221,7 +218,7 @@ describe("hostile input", () => {
     }
   });
 
-  it("is given back as it was taken", SLOW, async () => {
+  it("is given back as it was taken", async () => {
     const good = fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }).filter((text) => !text.includes("\0"));
     await fc.assert(
       fc.asyncProperty(good, fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), async (name, metadata) => {
@@ -244,10 +241,12 @@ describe("hostile input", () => {
     );
   });
 
-  it("reaches the provider endpoints only as far as the signature", SLOW, async () => {
+  it("reaches the provider endpoints only as far as the signature", async () => {
+    // The shared program may have lost its secrets to a hostile PATCH.
+    const { id } = await makeProgram();
     await fc.assert(
       fc.asyncProperty(fc.constantFrom("provider_a", "provider_b"), hostileBody, async (provider, body) => {
-        const path = `/webhooks/${provider}?program_id=${program.id}`;
+        const path = `/webhooks/${provider}?program_id=${id}`;
         const reply = await call(path, { method: "POST", body, headers: { "content-type": "application/json" } });
         expectAnswer(reply, { provider, body });
         expect([401, 404, 413]).toContain(reply.status);

@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { importCustomers, type CustomerLine } from "../../src/core/customer-import.ts";
+import { importCustomers } from "../../src/core/customer-import.ts";
+import type { CustomerLine } from "../../src/core/customer-lines.ts";
 import { receiveEvent } from "../../src/core/inbound.ts";
 import { providerA } from "../../src/providers/provider-a.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
@@ -201,8 +202,8 @@ describe("a file of customers", () => {
       "cus_4,,nobody@partners.example,nobody,lead",
       "4711,,ann@partners.example,,lead",
       "4711,not an address,ann@partners.example,,lead",
-      "cus_5,,ann@partners.example,unknown-code,conversion",
       "cus_5,,ann@partners.example,,conversion",
+      "cus_5,,ann@partners.example,ann,conversion",
       "cus_6,,,b.ob,lead",
     ].join("\n");
     const { body } = await sendImport(program, { ...CUSTOMERS, product: "rewardful" }, file);
@@ -306,14 +307,18 @@ describe("the ledger is a function of the set of facts, imported ones among them
             {
               line: 2,
               customer: { provider: "provider_a", scope: "customer", subject: "cus_1" },
+              customer_email: null,
               codes: ["ann"],
               partner_email: null,
+              unreadable: null,
             },
             {
               line: 3,
               customer: { provider: "provider_a", scope: "email", subject: "two@x.example" },
+              customer_email: null,
               codes: ["ann"],
               partner_email: null,
+              unreadable: null,
             },
           ];
           const all = [

@@ -91,7 +91,7 @@ describe("a file of partners", () => {
       [
         ["wallet", "adam@pay.example"],
         [null, null],
-        [null, null],
+        ["wallet", "zoe@wise.example"],
       ],
     );
   });
@@ -152,27 +152,33 @@ describe("a file of partners", () => {
       "nonsense,x1,,,,",
       "two@old.example,two.dots,,,,",
       "three@old.example,TAKEN,,,,",
-      "four@old.example,good,,,,",
+      "four@old.example,both,,,,",
       "five@old.example,five,,150,,",
       "six@old.example,six,,,suspicious,",
       "seven@old.example,https://shop.example/?other=seven,,,,",
       "eight@old.example,,,,,",
       "nine@old.example,nine,,,,not an address",
+      "ten@old.example,Both,,,,",
+      'eleven@old.example,eleven,"El "even"",,,',
+      "twelve@old.example,twelve,Lee, Jr.,5,active,pay@old.example",
     ].join("\r\n");
     const { status, body } = await sendImport(program, { kind: "partners" }, file);
-    expect([status, countsOf(body)]).toEqual([200, [1, 0, 0, 0, 9]]);
+    expect([status, countsOf(body)]).toEqual([200, [1, 0, 0, 0, 12]]);
     expect(
       body.problems.map(({ line, column, outcome, message }) => `${line} ${column} ${outcome} ${message}`),
     ).toEqual([
       "3 Email refused This must be an e-mail address.",
       "4 Link refused “two.dots” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
       "5 Link refused Another partner has or had TAKEN.",
-      "6 Link refused good stands on line 2 for another partner.",
+      "6 Link refused both stands on line 12 for another partner.",
       "7 Commission rate refused This must be at most 100.",
       "8 State refused “suspicious” is no state that is known: write active, invited or deactivated.",
       "9 Link refused “https://shop.example/?other=seven” is a link without ?ref=, ?via=.",
       "10 Link refused A new partner needs the code in its links.",
       "11 PayPal refused This must be an e-mail address.",
+      "12 Link refused Both stands on line 6 for another partner.",
+      "13 null refused A quote inside a quoted cell is not doubled.",
+      "14 null refused This line has more cells than there are columns.",
     ]);
     expect((await partnersOf(program)).map(({ email, commission_pct }) => [email, commission_pct])).toEqual([
       ["good@old.example", 12.5],
@@ -320,6 +326,8 @@ describe("a file that is", () => {
     const program = await makeProgram();
     const line = { line: 2, input: { email: "a@b.co" }, codes: ["a"], status: "invited" as const };
     const lines = Array.from({ length: 5_001 }, () => line);
-    await expect(importPartners(programContext(program), lines)).rejects.toMatchObject({ code: "validation_failed" });
+    await expect(importPartners(programContext(program), lines, "invited")).rejects.toMatchObject({
+      code: "validation_failed",
+    });
   });
 });

@@ -92,7 +92,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
 }
 
 describe("the kept counts of lists", () => {
-  it("equal count(*) after any writes, batches that fail half-way among them", { timeout: 60_000 }, async () => {
+  it("equal count(*) after any writes, batches that fail half-way among them", async () => {
     const batch = fc.record({ operations: fc.array(operation, { minLength: 1, maxLength: 5 }), fails: fc.boolean() });
     let failed = 0;
     let written = 0;

@@ -115,7 +115,7 @@ const world: fc.Arbitrary<ListRows> = fc.record({
 });
 
 describe("an object of a list", () => {
-  it("is written as the view of its row is, and as the single one", { timeout: 60_000 }, async () => {
+  it("is written as the view of its row is, and as the single one", async () => {
     await fc.assert(
       fc.asyncProperty(world, fc.nat(), async (rows, nth) => {
         const program = await makeProgram();

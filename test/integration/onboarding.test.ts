@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { partners } from "../../src/db/schema.ts";
 import { API_VERSION } from "../../src/providers/provider-a-connect.ts";
-import { BASE_URL, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { BASE_URL, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { API_KEY_A, db, playOutside } from "../support/payouts.ts";
 import { openVendor, type VendorApi } from "../support/provider-a-api.ts";
 
@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 async function world(): Promise<{ program: TestProgram; vendor: VendorApi; partner: { id: string; email: string } }> {
-  const program = await makeProgram({ provider_a_api_key: await testContext().sealer.seal(API_KEY_A) });
+  const program = await makeProgram({ provider_a_api_key: API_KEY_A });
   const partner = await makePartner(program, { first_name: "Jane", last_name: "Doe" });
   const vendor = openVendor({ keys: [API_KEY_A] });
   playOutside(vendor);

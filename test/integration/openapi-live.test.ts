@@ -6,7 +6,7 @@ import { click } from "../support/clicks.ts";
 import { sendA } from "../support/ledger.ts";
 import { assertDocumented, operationAt } from "../support/openapi.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
+import { sessionCompleted, signA } from "../support/provider-a.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
 
 describe("live answers are as documented", () => {
@@ -61,6 +61,10 @@ describe("live answers are as documented", () => {
     await send(422, "GET", `${at}?per_page=0`);
     await send(200, "GET", `${at}/${stocked.partner.id}`);
     await send(404, "GET", `${at}/par_none`);
+    for (const what of ["balance", "entries"]) {
+      await send(200, "GET", `${at}/${stocked.partner.id}/${what}`);
+      await send(404, "GET", `${at}/par_none/${what}`);
+    }
     await send(200, "PATCH", `${at}/${made.body.id}`, { status: "active" });
     await send(409, "POST", `${at}/${made.body.id}/provider-a-account`, {});
     await send(200, "DELETE", `${at}/${made.body.id}`);
@@ -192,10 +196,12 @@ describe("live answers are as documented", () => {
     const at = `/webhooks/provider_a?program_id=${program.id}`;
     held(200, "POST", at, await sendA(program, sessionCompleted({ ref: stocked.partner.slug, amount: 5_000 })));
     held(401, "POST", at, await call(at, { method: "POST", body: "{}" }));
-    held(404, "POST", "/webhooks/provider_b", await call("/webhooks/provider_b", { method: "POST", body: "{}" }));
+    const signed = async (secret: string) => ({ "Provider-A-Signature": await signA("{}", secret) });
+    const unknown = "/webhooks/provider_a?program_id=prog_00000000000000000000000000";
+    held(404, "POST", unknown, await call(unknown, { method: "POST", body: "{}", headers: await signed("any") }));
     const bare = await makeProgram({ provider_a_webhook_secret: null });
     const unset = `/webhooks/provider_a?program_id=${bare.id}`;
-    held(409, "POST", unset, await call(unset, { method: "POST", body: "{}" }));
+    held(409, "POST", unset, await call(unset, { method: "POST", body: "{}", headers: await signed("any") }));
     held(413, "POST", at, await call(at, { method: "POST", body: "x".repeat(1024 * 1024 + 1) }));
   });
 

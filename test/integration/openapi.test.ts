@@ -10,7 +10,7 @@ import { replies, type ReplyName } from "../../src/http/openapi/replies.ts";
 import { REQUESTS, type RequestName } from "../../src/http/openapi/requests.ts";
 import { lookUp, schemaProblems } from "../support/json-schema.ts";
 import { documentedAnswer, operationAt, servedDocument } from "../support/openapi.ts";
-import { call } from "../support/program.ts";
+import { BASE_URL, call } from "../support/program.ts";
 
 /** Of replies, the fields that stand only where there is something to say. */
 const OPTIONAL = new Set(["dropped", "reason"]);
@@ -56,7 +56,7 @@ describe("GET /openapi.json (contract §2: 'OpenAPI 3.1 at `/openapi.json`')", (
   it("is served to anybody, as JSON", async () => {
     const reply = await call("/openapi.json");
     expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/json"]);
-    expect(reply.body).toEqual(servedDocument());
+    expect(reply.body).toEqual({ ...servedDocument(), servers: [{ url: BASE_URL }] });
     expect(reply.headers.get("x-request-id")).toMatch(/^req_/);
   });
 

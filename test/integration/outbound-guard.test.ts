@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { dnsJson, playOutsideWorld, PUBLIC_IPV4, type ZoneAnswer, type ZoneEntry } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { URL_CASE_REDIRECTS, URL_CASE_ZONE, URL_CASES } from "../support/url-cases.ts";
 
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
@@ -44,17 +44,87 @@ describe("addresses at create and at PATCH (contract §9, Guard)", () => {
   });
 });
 
+/** "Refused as targets besides: the service's own hosts (`PUBLIC_URL`, workers.dev name)" (contract-2 §9). */
+const OWN_URLS = [
+  "https://service.example/api/v1/partners",
+  "https://SERVICE.example:8443/",
+  "https://affiliate-program-service.someone.workers.dev/",
+  "https://0a1b2c3d-affiliate-program-service.someone.workers.dev/webhooks/provider_a",
+];
+
+describe("the service's own hosts", () => {
+  it("S4: are refused at create and at PATCH, with the field's name, and nothing changes", async () => {
+    const program = await makeProgram();
+    const { id, url } = await makeEndpoint(program, "https://hooks.example/");
+    type Failure = { error?: { details: { path: string; message: string }[] } };
+    for (const own of OWN_URLS) {
+      for (const reply of [
+        await program.api<Failure>("POST", "/api/v1/webhooks", { url: own, events: ["*"] }),
+        await program.api<Failure>("PATCH", `/api/v1/webhooks/${id}`, { url: own }),
+      ]) {
+        expect([own, reply.status, reply.body.error?.details]).toEqual([
+          own,
+          422,
+          [{ path: "url", message: "The URL must not lead to this service itself." }],
+        ]);
+      }
+    }
+    const { body } = await program.api<{ data: { url: string }[] }>("GET", "/api/v1/webhooks");
+    expect(body.data.map((endpoint) => endpoint.url)).toEqual([url]);
+  });
+
+  it("S4: are called at no attempt, whatever is stored or an alias leads to, and others on workers.dev are", async () => {
+    const program = await makeProgram();
+    const { id } = await makeEndpoint(program, "https://hooks.example/");
+    const others = [
+      "https://hooks.someone.workers.dev/",
+      "https://affiliate-program-services.someone.workers.dev/",
+      "https://affiliate-program-service.someone.workers.dev.example/",
+      "https://sub.service.example/",
+    ];
+    const ok = () => new Response("ok");
+    const world = playOutsideWorld({
+      zone: Object.fromEntries([
+        ...[...OWN_URLS, ...others].map((url) => [new URL(url).hostname, { A: [PUBLIC_IPV4] }]),
+        ["alias.example", { CNAME: ["service.example."], A: [PUBLIC_IPV4] }],
+      ]),
+      receivers: Object.fromEntries(
+        [...OWN_URLS, ...others, "https://alias.example/"].map((url) => [new URL(url).hostname, ok]),
+      ),
+    });
+    const clock = { now: Date.now() };
+    const outbound = openOutbound(world, clock);
+    const statusAt = async (url: string) => {
+      await env.DB.prepare("update webhook_endpoints set url = ? where id = ?").bind(url, id).run();
+      const { body } = await program.api<{ id: string }>("POST", `/api/v1/webhooks/${id}/test`);
+      clock.now = Date.now();
+      await outbound.deliver(body.id);
+      return (await deliveriesOf(program)).find((delivery) => delivery.id === body.id)?.status;
+    };
+    for (const url of [...OWN_URLS, "https://alias.example/"])
+      expect([url, await statusAt(url)]).toEqual([url, "blocked"]);
+    expect(world.requests).toEqual([]);
+    for (const url of others) expect([url, await statusAt(url)]).toEqual([url, "succeeded"]);
+  });
+});
+
 describe("addresses at delivery, whatever is stored", () => {
   it("have the verdict of every case", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");
     // Past the API: as if they had been stored before the rules, or by a mistake of ours.
+    const stored = URL_CASES.map(async ({ input }, i) => {
+      const row = `whe_${i}${program.id}`;
+      const place = { table: "webhook_endpoints", column: "secret", row } as const;
+      return { row, input, secret: await testContext().sealer.seal("whsec_c2VjcmV0", place) };
+    });
     await env.DB.prepare(
       `insert into webhook_endpoints (id, program_id, url, secret, events, created_at, updated_at)
-      select 'whe_' || u.key || e.program_id, e.program_id, u.value, e.secret, e.events, e.created_at, e.updated_at
+      select u.value ->> 'row', e.program_id, u.value ->> 'input', u.value ->> 'secret', e.events, e.created_at,
+        e.updated_at
       from webhook_endpoints e join json_each(?) u where e.id = ?`,
     )
-      .bind(JSON.stringify(URL_CASES.map(({ input }) => input)), id)
+      .bind(JSON.stringify(await Promise.all(stored)), id)
       .run();
     await makePartner(program, {}, "invited");
     const hostOf = (input: string) => (URL.canParse(input) ? new URL(input).hostname : "");

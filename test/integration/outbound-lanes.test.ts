@@ -10,25 +10,38 @@ import {
   recordAttempts,
 } from "../../src/core/deliveries.ts";
 import { openDatabase } from "../../src/db/client.ts";
+import type { Sealed } from "../../src/lib/seal.ts";
 import { ATTEMPTS_AT_ONCE } from "../../src/outbound/consumer.ts";
 import { playOutsideWorld, type OutsideWorld, type Receiver } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { watchDatabase } from "../support/watched-database.ts";
+import { eventually } from "../support/time.ts";
 
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
 /** A receiver that holds every request until it is let go. */
-function holding(): { receiver: Receiver; held: number; letGo: (status?: number) => void } {
+function holding() {
   const waiting: ((response: Response) => void)[] = [];
+  const letGo = (status = 200) => {
+    for (const answer of waiting.splice(0)) answer(new Response(null, { status }));
+  };
   return {
-    receiver: () => new Promise((resolve) => waiting.push(resolve)),
+    receiver: (() => new Promise((resolve) => waiting.push(resolve))) satisfies Receiver,
     get held() {
       return waiting.length;
     },
-    letGo: (status = 200) => {
-      for (const answer of waiting.splice(0)) answer(new Response(null, { status }));
+    letGo,
+    /** Answers whatever comes until the work has ended. */
+    letGoUntil: async (work: Promise<unknown>) => {
+      const state = { isOver: false };
+      const ended = work.finally(() => (state.isOver = true));
+      while (!state.isOver) {
+        letGo();
+        await scheduler.wait(20);
+      }
+      await ended;
     },
   };
 }
@@ -74,7 +87,7 @@ describe("lanes", () => {
       const batch = rows.slice(i, i + ATTEMPTS_AT_ONCE).map(({ id }) => id);
       runs.push((await outbound.begin(...batch)).ended);
     }
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const done = await deliveriesOf(program, quick.id);
       expect(done.every(({ status }) => status === "succeeded")).toBe(true);
     });
@@ -82,11 +95,7 @@ describe("lanes", () => {
     expect(stuck.filter(({ status }) => status === "delivering")).toHaveLength(MAX_IN_FLIGHT);
     expect(stuck.filter(({ status }) => status === "pending")).toHaveLength(30 - MAX_IN_FLIGHT);
     // Each attempt that ends makes room for the next of its lane, without another wake-up.
-    for (let rounds = 0; hang.held > 0 && rounds < 10; rounds++) {
-      hang.letGo();
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    await Promise.all(runs);
+    await hang.letGoUntil(Promise.all(runs));
     expect((await deliveriesOf(program)).map(({ status }) => status)).toEqual(rows.map(() => "succeeded"));
     expect(world.requests).toHaveLength(60);
   });
@@ -118,13 +127,13 @@ describe("lanes", () => {
     const others = (await deliveriesOf(program)).slice(1).map(({ id }) => id);
     clock.now = Date.now();
     const runs = [await outbound.begin(...others.slice(0, 5)), await outbound.begin(...others.slice(5, 10))];
-    await vi.waitFor(() => expect(hang.held).toBe(MAX_IN_FLIGHT_FAILING));
+    await eventually(() => expect(hang.held).toBe(MAX_IN_FLIGHT_FAILING));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(hang.held).toBe(MAX_IN_FLIGHT_FAILING);
     hang.letGo(200);
-    await vi.waitFor(() => expect(hang.held).toBe(MAX_IN_FLIGHT_FAILING));
+    await eventually(() => expect(hang.held).toBe(MAX_IN_FLIGHT_FAILING));
     runs.push(await outbound.begin(...others.slice(0, 5)), await outbound.begin(...others.slice(5, 10)));
-    await vi.waitFor(() => expect(hang.held).toBe(MAX_IN_FLIGHT));
+    await eventually(() => expect(hang.held).toBe(MAX_IN_FLIGHT));
     answer = () => new Response();
     hang.letGo();
     await Promise.all(runs.map(({ ended }) => ended));
@@ -146,15 +155,11 @@ describe("lanes", () => {
     const named = [...lane!, others[0]![0]!, others[1]![0]!];
     const { ended } = await outbound.begin(...named.map(({ id }) => id), others[2]![0]!.id);
     expect(outbound.wakeUps).toEqual([{ delivery_id: others[2]![0]!.id, delay_seconds: 0 }]);
-    await vi.waitFor(() => expect(hang.held).toBe(ATTEMPTS_AT_ONCE));
+    await eventually(() => expect(hang.held).toBe(ATTEMPTS_AT_ONCE));
     const claimed = (await deliveriesOf(program)).filter(({ status }) => status === "delivering");
     expect(claimed.map(({ id }) => id).toSorted()).toEqual(named.map(({ id }) => id).toSorted());
     expect(counter.most).toBeLessThanOrEqual(6);
-    for (let rounds = 0; rounds < 8; rounds++) {
-      hang.letGo();
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await ended;
+    await hang.letGoUntil(ended);
     expect(counter.most).toBeLessThanOrEqual(6);
   });
 
@@ -210,7 +215,7 @@ describe("the statements of deliveries", () => {
     const now = Date.now();
     const claim = {
       ...{ delivery_id: "dlv", endpoint_id: "whe", event_id: "evt", event: "ping", attempt_number: 1 },
-      ...{ claimed_until: "2026-01-01", url: "", secret: "", secret_previous: null, body: null },
+      ...{ claimed_until: "2026-01-01", url: "", secret: "" as Sealed, secret_previous: null, body: null },
     };
     const outcome = {
       started_at: new Date(now).toISOString(),
@@ -219,7 +224,7 @@ describe("the statements of deliveries", () => {
       response_excerpt: null,
     };
     await claimLanesOf({ db, now }, ["dlv"], 5);
-    await listDue({ db, now }, 5);
+    await listDue({ db, now }, "", 5);
     await recordAttempts(
       { db, now },
       [{ claim, outcome: { ...outcome, error: "http" } }],
@@ -274,7 +279,7 @@ describe("a claim", () => {
     const rows = await deliveriesOf(program);
     const { ended } = await outbound.begin(...rows.map(({ id }) => id));
     // Three look-ups take all six connections; meanwhile the fourth claim has come close to its end.
-    await vi.waitFor(() => expect(world.questions).toHaveLength(6));
+    await eventually(() => expect(world.questions).toHaveLength(6));
     clock.now += LEASE_MS - 6_000;
     looked.resolve();
     await ended;
@@ -309,7 +314,7 @@ describe("the sweep", () => {
       [hung!.id, later!.id].toSorted().map((delivery_id) => ({ delivery_id, delay_seconds: 0 })),
     );
     const { ended } = await outbound.begin(hung!.id, later!.id);
-    await vi.waitFor(async () => expect(await attemptsOf(later!.id)).toHaveLength(1));
+    await eventually(async () => expect(await attemptsOf(later!.id)).toHaveLength(1));
     clock.now += 1_000;
     expect(await outbound.sweep(program)).toEqual([{ delivery_id: hung!.id, delay_seconds: LEASE_MS / 1000 - 1 }]);
     clock.now += 5 * 60_000;

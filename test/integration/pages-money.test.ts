@@ -86,7 +86,7 @@ describe("the trace of a payment", () => {
     await sendA(lost, sessionCompleted({ ref: "typo", amount: 5_000 }));
     const { data } = (await lost.api<{ data: { id: string }[] }>("GET", "/api/v1/payments")).body;
     const path = `/dashboard/payments/${data[0]?.id}`;
-    expect(textOf((await visitor.get(path)).body)).toContain("The payment carried a reference that no partner has.");
+    expect(textOf((await visitor.get(path)).body)).toContain("No reference of the payment is a partner's.");
     await makePartner(lost, { slug: "typo" });
     await visitor.post(`${path}/reprocess`);
     const shown = textOf((await visitor.get(path)).body);

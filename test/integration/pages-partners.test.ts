@@ -69,8 +69,8 @@ describe("adding a partner", () => {
     const reply = await owner.post(`${path}/deactivate`);
     expect(await status()).toMatchObject({ status: "deactivated" });
     const done = await owner.get(reply.headers.get("location") ?? "");
-    expect(done.body).toContain(`action="${path}/reactivate"`);
-    await owner.post(`${path}/reactivate`);
+    expect(done.body).toContain(`action="${path}/activate"`);
+    await owner.post(`${path}/activate`);
     expect(await status()).toMatchObject({ status: "active" });
   });
 });
@@ -121,7 +121,8 @@ describe("the import of partners", () => {
     "broken,three,Three,",
     "four@import.example,four,Four,300",
     "ONE@import.example,five,Double,",
-    "six@import.example,Two,Six,",
+    "six@import.example,Same,Six,",
+    "seven@import.example,same,Seven,",
   ].join("\r\n");
 
   async function freshProgram() {
@@ -137,12 +138,13 @@ describe("the import of partners", () => {
     expect(status).toBe(200);
     const shown = textOf(body);
     expect(shown).toContain(
-      "2 new partners, 1 line adding to a partner, 0 lines already there and left alone, 3 lines with errors.",
+      "2 new partners, 1 line adding to a partner, 0 lines already there and left alone, 4 lines with errors.",
     );
     expect(shown).toContain("4 error email: This must be an e-mail address.");
     expect(shown).toContain("5 error commission_pct: This must be at most 100.");
     expect(shown).toContain("6 adds to a partner ONE@import.example five");
-    expect(shown).toContain("7 error slug: Two stands on line 3 for another partner.");
+    expect(shown).toContain("7 error slug: Same stands on line 8 for another partner.");
+    expect(shown).toContain("8 error slug: same stands on line 7 for another partner.");
     expect(shown).toContain("4 columns taken, 0 left");
     expect((await partnersOf(imported)).total).toBe(0);
   });

@@ -7,7 +7,8 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { eq } from "drizzle-orm";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";
-import { createManualCommission, updateCommission, updateCommissions } from "../../src/core/commissions.ts";
+import { updateCommissions } from "../../src/core/commission-bulk.ts";
+import { createManualCommission, updateCommission } from "../../src/core/commissions.ts";
 import { forProgram, type ProgramCtx } from "../../src/core/context.ts";
 import { receiveEvent } from "../../src/core/inbound.ts";
 import { generatePayouts } from "../../src/core/payout-generate.ts";
@@ -19,6 +20,7 @@ import { percentageOf } from "../../src/domain/money.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { AdjustmentFact, PaymentFact } from "../../src/providers/provider.ts";
+import { serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { API_KEY_A, clientOf, commissionsOf, db, payoutsOf } from "../support/payouts.ts";
 import { openVendor, type Fault, type VendorApi } from "../support/provider-a-api.ts";
@@ -117,7 +119,7 @@ async function openWorld(): Promise<World> {
   const program = await makeProgram({
     auto_approve_days: 7,
     default_commission_pct: RATE_PCT,
-    provider_a_api_key: await testContext().sealer.seal(API_KEY_A),
+    provider_a_api_key: API_KEY_A,
   });
   const vendor = openVendor({ keys: [API_KEY_A] });
   const made = [];
@@ -143,7 +145,7 @@ async function tell(world: World, ctx: ProgramCtx, fact: PaymentFact | Adjustmen
   await receiveEvent(
     ctx,
     "provider_a",
-    { event_id, event_type: fact.kind, occurred_at: fact.occurred_at, facts: [fact], ignored: null },
+    { event_id, event_type: fact.kind, occurred_at: fact.occurred_at, test: false, facts: [fact], ignored: null },
     "{}",
   );
 }
@@ -214,7 +216,7 @@ async function perform(world: World, step: Step): Promise<void> {
       return;
     }
     case "auto-approve":
-      await approveDueCommissions(testContext(world.now));
+      await serveAll(approveDueCommissions(testContext(world.now)));
       return;
     case "manual":
       await createManualCommission(ctx, {
@@ -254,7 +256,7 @@ async function perform(world: World, step: Step): Promise<void> {
       return;
     }
     case "reconcile":
-      await reconcileTransfers(testContext(world.now), clientOf(world.vendor));
+      await serveAll(reconcileTransfers(testContext(world.now), clientOf(world.vendor)));
       return;
     case "minimum":
       await db.update(programs).set({ min_payout_cents: step.cents }).where(eq(programs.id, world.program.id));

@@ -1,14 +1,16 @@
 /** "Cron generates the past calendar month on the first of each month" (contract §7). */
 import { describe, expect, it } from "vitest";
-import { env } from "cloudflare:workers";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
 import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
-import { runJobs } from "../../src/jobs.ts";
-import type { Bindings } from "../../src/env.ts";
+import { fireCron, serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
 import { cancelPayout } from "../../src/core/payouts.ts";
 import { commissionsOf, makeCommissions, payoutsOf } from "../support/payouts.ts";
 
 const FIRST = Date.parse("2028-03-01T00:23:00.000Z");
+
+/** Gives how many programs it served, each in one chunk. */
+const generateAt = (now: number, goOn?: () => boolean) => serveAll(generateMonthlyPayouts(testContext(now)), goOn);
 
 async function owing() {
   const program = await makeProgram({ payout_term: "NET-30" });
@@ -24,7 +26,7 @@ async function owing() {
 describe("the monthly run", () => {
   it("makes the payouts of every program for the past calendar month, leap day included", async () => {
     const programs = [await owing(), await owing()];
-    expect(await generateMonthlyPayouts(testContext(FIRST))).toBe(2);
+    expect(await generateAt(FIRST)).toBe(2);
     for (const program of programs) {
       expect(await payoutsOf(program)).toMatchObject([
         {
@@ -36,34 +38,69 @@ describe("the monthly run", () => {
         },
       ]);
     }
-    expect(await generateMonthlyPayouts(testContext(FIRST + 60_000))).toBe(0);
+    expect(await generateAt(FIRST + 60_000)).toBe(0);
   });
 
-  it("does nothing on other days", async () => {
-    const program = await owing();
-    for (const day of ["2028-02-29T23:59:59.999Z", "2028-03-02T00:00:00.000Z", "2028-03-15T00:23:00.000Z"]) {
-      expect(await generateMonthlyPayouts(testContext(Date.parse(day)))).toBe(0);
+  it("does nothing before the month has ended, nor for what was approved after the first", async () => {
+    const [early, late] = [await owing(), await makeProgram()];
+    expect(await generateAt(Date.parse("2028-02-29T23:59:59.999Z"))).toBe(0);
+    const bob = await makePartner(late);
+    await makeCommissions(late, bob.id, [
+      { created_at: "2028-02-10T00:00:00.000Z", approved_at: "2028-03-02T00:00:00.000Z" },
+    ]);
+    for (const day of ["2028-03-02T00:00:00.000Z", "2028-03-15T00:23:00.000Z"]) {
+      expect(await generateAt(Date.parse(day))).toBe(day.includes("-02T") ? 1 : 0);
     }
-    expect(await payoutsOf(program)).toEqual([]);
-    await generateMonthlyPayouts(testContext(FIRST));
+    expect([await payoutsOf(early), await payoutsOf(late)]).toMatchObject([[{ amount_cents: 11 }], []]);
+  });
+
+  it("D10: catches up with a first of the month on which no cron ran, once", async () => {
+    const program = await owing();
+    const late = Date.parse("2028-03-09T11:00:00.000Z");
+    await Promise.all([generateAt(late), generateAt(late)]);
+    const [made] = await payoutsOf(program);
+    expect(made).toMatchObject({ amount_cents: 11, period_end: "2028-03-01T00:00:00.000Z" });
+    // What the owner does with it afterwards is not undone.
+    await cancelPayout(programContext(program, late + 1_000), made!.id);
+    expect(await generateAt(late + 60_000)).toBe(0);
+    expect(await payoutsOf(program)).toHaveLength(1);
+  });
+
+  it("D10: does not generate again what the owner generated and canceled before it caught up", async () => {
+    const program = await owing();
+    const bob = await makePartner(program);
+    const day = (n: number) => Date.parse(`2028-03-0${n}T12:00:00.000Z`);
+    const [jane] = await commissionsOf(program);
+    await generatePayouts(programContext(program, day(2)), { period_start: null, period_end: day(1), dry_run: false });
+    const [byHand] = await payoutsOf(program);
+    expect(byHand).toMatchObject({ partner_id: jane!.partner_id, amount_cents: 111 });
+    await cancelPayout(programContext(program, day(3)), byHand!.id);
+    await makeCommissions(program, bob.id, [{ amount_cents: 7, created_at: "2028-02-11T00:00:00.000Z" }]);
+    await generateAt(day(4));
+    expect((await payoutsOf(program)).map(({ amount_cents, status }) => [amount_cents, status])).toEqual([
+      [111, "canceled"],
+      [7, "pending"],
+    ]);
+    await generateAt(Date.parse("2028-04-01T00:23:00.000Z"));
+    expect((await payoutsOf(program)).at(-1)).toMatchObject({ amount_cents: 111, status: "pending" });
   });
 
   it("does not make again what the owner has canceled on the same day, nor run a month twice", async () => {
     const program = await owing();
-    await generateMonthlyPayouts(testContext(FIRST));
+    await generateAt(FIRST);
     const [made] = await payoutsOf(program);
     await cancelPayout(programContext(program, FIRST + 1_000), made!.id);
-    expect(await generateMonthlyPayouts(testContext(FIRST + 3_600_000))).toBe(0);
+    expect(await generateAt(FIRST + 3_600_000)).toBe(0);
     expect(await payoutsOf(program)).toHaveLength(1);
     // The next month takes what was canceled and what has come since.
-    await generateMonthlyPayouts(testContext(Date.parse("2028-04-01T00:23:00.000Z")));
+    await generateAt(Date.parse("2028-04-01T00:23:00.000Z"));
     expect((await payoutsOf(program)).at(-1)).toMatchObject({ amount_cents: 111, status: "pending" });
   });
 
   it("twice at once makes each payout once; cut short, the next run that day goes on", async () => {
     const programs = [await owing(), await owing(), await owing()];
-    expect(await generateMonthlyPayouts(testContext(FIRST), () => false)).toBe(0);
-    await Promise.all([generateMonthlyPayouts(testContext(FIRST)), generateMonthlyPayouts(testContext(FIRST))]);
+    expect(await generateAt(FIRST, () => false)).toBe(0);
+    await Promise.all([generateAt(FIRST), generateAt(FIRST)]);
     for (const program of programs) {
       expect(await payoutsOf(program)).toHaveLength(1);
       expect((await commissionsOf(program)).filter((row) => row.payout_id !== null)).toHaveLength(2);
@@ -72,17 +109,12 @@ describe("the monthly run", () => {
 
   it("is what the crons run, with auto-approval and reconciling", async () => {
     const program = await owing();
-    const context = (now: number) => ({
-      env: env as unknown as Bindings,
-      ctx: testContext(now),
-      outbound: { db: testContext(now).db, now: () => now, wake: () => Promise.resolve() },
-    });
-    await runJobs("23 0 1 * *", context(FIRST));
+    await fireCron("23 0 1 * *", FIRST);
     expect(await payoutsOf(program)).toHaveLength(1);
     const pending = await makeProgram({ auto_approve_days: 3 });
     const bob = await makePartner(pending);
     await makeCommissions(pending, bob.id, [{ status: "pending", created_at: "2028-02-01T00:00:00.000Z" }]);
-    await runJobs("17 3 * * *", context(FIRST));
+    await fireCron("17 3 * * *", FIRST);
     expect((await commissionsOf(pending))[0]!.status).toBe("approved");
   });
 });

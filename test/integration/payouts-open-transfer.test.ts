@@ -3,8 +3,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { payPayout } from "../../src/core/payout-pay.ts";
 import { partners, programs } from "../../src/db/schema.ts";
+import { attemptOf } from "../../src/core/payout-attempt.ts";
 import { eventsOf } from "../support/commissions.ts";
-import { programContext, testContext } from "../support/program.ts";
+import { programContext, setSecrets } from "../support/program.ts";
 import {
   API_KEY_A,
   clientOf,
@@ -15,7 +16,8 @@ import {
   playOutside,
   reconcileAt,
 } from "../support/payouts.ts";
-import type { Fault } from "../support/provider-a-api.ts";
+import { openVendor, type Fault } from "../support/provider-a-api.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -24,6 +26,7 @@ const DAY = 24 * HOUR;
 interface PayoutBody {
   status: string;
   failure_code: string | null;
+  failure_message: string | null;
 }
 
 afterEach(() => {
@@ -126,24 +129,81 @@ describe("an open transfer", () => {
     expect(vendor.transfers).toHaveLength(1);
   });
 
-  it("another account's key cannot end an attempt that it knows nothing of", async () => {
+  /** A transfer that was made in the program's account, but whose answer and look-up were lost. */
+  async function lostTransfer(faults: Fault[] = ["drop_reply"]) {
     const world = await makePayingProgram();
-    const { vendor, program } = world;
     const payout = await makePayout(world);
-    vendor.faults.push("drop_reply");
-    await payPayout(programContext(program), payout.id, clientOf(vendor));
-    const elsewhere = (await makePayingProgram({ keys: ["sk_test_of_another_account"] })).vendor;
-    const sealed = await testContext().sealer.seal("sk_test_of_another_account");
-    await db.update(programs).set({ provider_a_api_key: sealed }).where(eq(programs.id, program.id));
-    await reconcileAt(elsewhere, Date.now() + 10 * MINUTE);
-    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "resource_missing" });
-    await db
-      .update(programs)
-      .set({ provider_a_api_key: await testContext().sealer.seal(API_KEY_A) })
-      .where(eq(programs.id, program.id));
-    await reconcileAt(vendor, Date.now() + 3 * HOUR);
-    expect((await payoutById(payout.id)).status).toBe("paid");
+    world.vendor.faults.push(...faults);
+    await payPayout(programContext(world.program), payout.id, clientOf(world.vendor));
+    expect([world.vendor.transfers.length, (await payoutById(payout.id)).status]).toEqual([1, "processing"]);
+    const elsewhere = openVendor({ keys: [OTHERS_KEY], accounts: { [world.account_id]: "active" } });
+    return { ...world, payout, elsewhere };
+  }
+
+  const OTHERS_KEY = "sk_test_of_another_account";
+  const later = (hours: number) => Date.now() + hours * HOUR;
+
+  it("D4: another account's key never touches it: it waits, says so, and goes on with the first account's", async () => {
+    const { program, vendor, elsewhere, payout } = await lostTransfer();
+    await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });
+    // Also after the vendor has forgotten the idempotency key.
+    for (const hours of [1, 3, 30, 60]) await reconcileAt(elsewhere, later(hours));
+    expect(elsewhere.calls.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      Array.from({ length: 4 }, () => "GET /v1/account"),
+    );
+    const waiting = await program.api<PayoutBody>("GET", `/api/v1/payouts/${payout.id}`);
+    expect(waiting.body).toMatchObject({ status: "processing", failure_code: "other_account" });
+    expect(waiting.body.failure_message).toContain(vendor.account);
+    const owner = await signInOwner(program);
+    await owner.get(`/dashboard/payouts/${payout.id}`);
+    expect(textOf(owner.html)).toContain(`It waits for a key of the first account. other_account`);
+    await setSecrets(program.id, { provider_a_api_key: API_KEY_A });
+    await reconcileAt(vendor, later(62));
+    expect(await payoutById(payout.id)).toMatchObject({ status: "paid", reference: vendor.transfers[0]!.id });
     expect([vendor.transfers.length, elsewhere.transfers.length]).toEqual([1, 0]);
+  });
+
+  it.each(["sk_test_rolled", "rk_test_restricted"])(
+    "D4: another key of the same account (%s) goes on with it",
+    async (key) => {
+      const { program, vendor, payout } = await lostTransfer();
+      vendor.keys = new Set([key]);
+      await setSecrets(program.id, { provider_a_api_key: key });
+      // It cannot look: then it does not send either, for the vendor's memory of the request may go with the first key.
+      vendor.faults.push(null, "gateway");
+      await reconcileAt(vendor, later(1));
+      expect(vendor.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
+      await reconcileAt(vendor, later(2));
+      expect((await payoutById(payout.id)).status).toBe("paid");
+      expect(vendor.transfers).toHaveLength(1);
+    },
+  );
+
+  it("D4: where it is not known which account it was begun in, it waits for the key it was begun with", async () => {
+    const { program, vendor, payout } = await lostTransfer(["drop_reply", "gateway"]);
+    vendor.keys.add("sk_test_rolled");
+    await setSecrets(program.id, { provider_a_api_key: "sk_test_rolled" });
+    vendor.faults.push("gateway");
+    await reconcileAt(vendor, later(1));
+    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_replaced" });
+    expect(vendor.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
+    // A transfer that is found is a fact, whoever finds it.
+    await reconcileAt(vendor, later(3));
+    expect((await payoutById(payout.id)).status).toBe("paid");
+  });
+
+  it("D4: an attempt of an earlier version, which kept no account, waits for its key and then learns the account", async () => {
+    const { program, vendor, elsewhere, payout } = await lostTransfer(["drop_reply", "gateway"]);
+    expect(attemptOf(await payoutById(payout.id)).account ?? null).toBeNull();
+    await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });
+    await reconcileAt(elsewhere, later(30));
+    expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_replaced" });
+    expect(elsewhere.transfers).toEqual([]);
+    await setSecrets(program.id, { provider_a_api_key: API_KEY_A });
+    // The look-up is not answered, the question for the account is.
+    vendor.faults.push("gateway");
+    await reconcileAt(vendor, later(32));
+    expect(attemptOf(await payoutById(payout.id)).account).toBe(`${vendor.account} (test)`);
   });
 
   it("without an API key an open transfer waits for one", async () => {

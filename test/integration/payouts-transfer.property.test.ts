@@ -1,4 +1,7 @@
-/** "Never two transfers for one payout" (contract §7), whatever is lost, refused, repeated or killed. */
+/**
+ * "Never two transfers for one payout" (contract §7), whatever is lost, refused, repeated or killed, and whosever API key
+ * the owner stores meanwhile (D4; contract-2 §16).
+ */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
@@ -8,12 +11,13 @@ import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { cancelPayout } from "../../src/core/payouts.ts";
 import { forProgram } from "../../src/core/context.ts";
 import { openDatabase } from "../../src/db/client.ts";
-import { payouts } from "../../src/db/schema.ts";
+import { payouts, programs } from "../../src/db/schema.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Transfers } from "../../src/providers/connect.ts";
-import { testContext } from "../support/program.ts";
+import { serveAll } from "../support/jobs.ts";
+import { setSecrets, testContext } from "../support/program.ts";
 import {
   API_KEY_A,
   clientOf,
@@ -22,9 +26,10 @@ import {
   makeCommissions,
   makePayingProgram,
   payoutById,
+  sealedFor,
   type PaidProgram,
 } from "../support/payouts.ts";
-import { FAULTS, type AccountState, type Fault, type VendorApi } from "../support/provider-a-api.ts";
+import { FAULTS, openVendor, type AccountState, type Fault, type VendorApi } from "../support/provider-a-api.ts";
 
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -39,7 +44,13 @@ type Op =
   | { op: "account"; state: AccountState }
   | { op: "balance"; enough: boolean }
   | { op: "key"; accepted: boolean }
+  /** The owner stores another API key. */
+  | { op: "store"; key: StoredKey }
   | { op: "cancel" };
+
+/** Two keys of the vendor account that payouts begin in (the second as it is after rolling), one of another account. */
+const STORED_KEYS = { first: API_KEY_A, rolled: "rk_test_rolled_of_the_same", other: "sk_test_of_another_account" };
+type StoredKey = keyof typeof STORED_KEYS;
 
 /** Lost answers and look-ups that fail are what a second transfer is made of, so they come more often. */
 const fault = fc.constantFrom<Fault | null>(null, "drop_reply", "drop_reply", "gateway", "gateway", ...FAULTS);
@@ -69,6 +80,13 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
     },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("balance" as const), enough: fc.boolean() }) },
     { weight: 3, arbitrary: fc.record({ op: fc.constant("key" as const), accepted: fc.boolean() }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        op: fc.constant("store" as const),
+        key: fc.constantFrom<StoredKey>("first", "rolled", "other", "other"),
+      }),
+    },
     { weight: 1, arbitrary: fc.constant({ op: "cancel" as const }) },
   ),
   { minLength: 2, maxLength: 9 },
@@ -125,6 +143,7 @@ async function newPayout(world: PaidProgram, now: number): Promise<string> {
   const id = newId("payout", now);
   await db.insert(payouts).values({
     id,
+    recipient_sealed: await sealedFor(id, world.account_id),
     program_id: world.program.id,
     partner_id: world.partner_id,
     amount_cents: 3_000,
@@ -146,19 +165,40 @@ async function newPayout(world: PaidProgram, now: number): Promise<string> {
 
 interface Run {
   world: PaidProgram;
+  /** Both accounts of the vendor, by the key that asks. */
   vendor: VendorApi;
+  /** The other account, which knows the same connected account. */
+  other: VendorApi;
   id: string;
   now: number;
 }
 
+async function programOf(run: Run) {
+  const [program] = await db.select().from(programs).where(eq(programs.id, run.world.program.id));
+  return program!;
+}
+
+/** One vendor with two accounts: what is asked with a key of the other one is the other one's affair. */
+function withOther(vendor: VendorApi, other: VendorApi): VendorApi {
+  const fetch = vendor.fetch;
+  vendor.fetch = (url, init) => {
+    const isOther = new Request(url, init).headers.get("authorization") === `Bearer ${STORED_KEYS.other}`;
+    if (!isOther) return fetch(url, init);
+    other.now = vendor.now;
+    other.faults = vendor.faults;
+    return other.fetch(url, init);
+  };
+  return vendor;
+}
+
 async function click(run: Run, mortal: Mortal): Promise<void> {
-  const ctx = forProgram({ ...testContext(run.now), db: mortal.database() }, run.world.program.program);
+  const ctx = forProgram({ ...testContext(run.now), db: mortal.database() }, await programOf(run));
   await mortal.live(payPayout(ctx, run.id, mortal.transfers(run.vendor)));
 }
 
 async function cron(run: Run, mortal: Mortal): Promise<void> {
   const ctx = { ...testContext(run.now), db: mortal.database() };
-  await mortal.live(reconcileTransfers(ctx, mortal.transfers(run.vendor)));
+  await mortal.live(serveAll(reconcileTransfers(ctx, mortal.transfers(run.vendor))));
 }
 
 async function perform(run: Run, op: Op): Promise<void> {
@@ -177,8 +217,13 @@ async function perform(run: Run, op: Op): Promise<void> {
       else vendor.balance.set("usd", 2_999);
       return;
     case "key":
-      if (op.accepted) vendor.keys.add(API_KEY_A);
-      else vendor.keys.clear();
+      for (const key of [STORED_KEYS.first, STORED_KEYS.rolled]) {
+        if (op.accepted) vendor.keys.add(key);
+        else vendor.keys.delete(key);
+      }
+      return;
+    case "store":
+      await setSecrets(world.program.id, { provider_a_api_key: STORED_KEYS[op.key] });
       return;
     case "cancel":
       await new Mortal(null).live(cancelPayout(forProgram(testContext(run.now), world.program.program), run.id));
@@ -200,7 +245,7 @@ async function perform(run: Run, op: Op): Promise<void> {
 /** What holds at every step. */
 async function check(run: Run): Promise<void> {
   const payout = await payoutById(run.id);
-  const transfers = run.vendor.transfers;
+  const transfers = [...run.vendor.transfers, ...run.other.transfers];
   expect(transfers.length).toBeLessThanOrEqual(1);
   for (const transfer of transfers) expect([transfer.amount, transfer.currency]).toEqual([3_000, "usd"]);
   const held = (await commissionsOf(run.world.program)).map((row) => [row.status, row.payout_id]);
@@ -240,9 +285,12 @@ it(
           .update(payouts)
           .set({ status: "canceled", reconcile_at: null })
           .where(eq(payouts.status, "processing"));
-        const world = await makePayingProgram({ latency: () => new Promise((done) => setTimeout(done, 0)) });
+        const latency = () => new Promise<void>((done) => setTimeout(done, 0));
+        const world = await makePayingProgram({ latency, keys: [STORED_KEYS.first, STORED_KEYS.rolled] });
+        const other = openVendor({ latency, keys: [STORED_KEYS.other], accounts: { [world.account_id]: "active" } });
         const now = Date.now();
-        const run: Run = { world, vendor: world.vendor, id: await newPayout(world, now), now };
+        const vendor = withOther(world.vendor, other);
+        const run: Run = { world, vendor, other, id: await newPayout(world, now), now };
         for (const op of schedule) {
           await perform(run, op);
           await check(run);
@@ -250,10 +298,14 @@ it(
         // The vendor is well again: within two days of cron runs the payout leaves `processing`.
         await perform(run, { op: "account", state: "active" });
         await perform(run, { op: "key", accepted: true });
-        for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
-          await perform(run, { op: "wait", ms: HOUR });
-          await perform(run, { op: "cron", faults: [], die: null });
-          await check(run);
+        // A transfer that waits for the key it was begun with goes on when that one is stored again.
+        for (const key of ["other", "rolled", "first"] as const) {
+          await perform(run, { op: "store", key });
+          for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
+            await perform(run, { op: "wait", ms: HOUR });
+            await perform(run, { op: "cron", faults: [], die: null });
+            await check(run);
+          }
         }
         const ended = await payoutById(run.id);
         expect(["paid", "failed", "pending", "canceled"]).toContain(ended.status);

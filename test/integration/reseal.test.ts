@@ -7,15 +7,20 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RESEALED_AT_ONCE, resealAll, type Resealing } from "../../src/core/reseal.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
-import { SecretSealer } from "../../src/lib/seal.ts";
+import { rowOf, SEALED, type SealedField } from "../../src/db/sealed.ts";
+import { toBase64 } from "../../src/lib/crypto.ts";
+import { SecretSealer, type Place, type Sealed } from "../../src/lib/seal.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
-import { callApi, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { makeCommissions } from "../support/payouts.ts";
+import { callApi, makePartner, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
 import { callWith, watchDatabase, type Faults } from "../support/watched-database.ts";
 
 const OLD = env.ENCRYPTION_KEY;
 const NEW = btoa("n".repeat(32));
 const WRONG = btoa("w".repeat(32));
-const MARKS = { old: `${await new SecretSealer([OLD]).keyId()}.`, new: `${await new SecretSealer([NEW]).keyId()}.` };
+const MARKS = { old: await new SecretSealer([OLD]).mark(), new: await new SecretSealer([NEW]).mark() };
 
 /** A deployment in which `NEW` seals, and `previous` opens. */
 function rotated(previous: string | undefined, faults?: Faults): Partial<Bindings> {
@@ -33,21 +38,58 @@ async function reseal(bindings: Partial<Bindings>): Promise<Resealing> {
   return reply.body;
 }
 
-/** Every text of every table that begins with a mark. */
-async function sealedBy(mark: string): Promise<string[]> {
-  const tables = await env.DB.prepare(
-    "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%'",
-  ).all<{ name: string }>();
-  const rows = await env.DB.batch<Record<string, unknown>>(
-    tables.results.map(({ name }) => env.DB.prepare(`select * from "${name}"`)),
-  );
-  const texts = rows.flatMap(({ results }) => results.flatMap((row) => Object.values(row)));
-  return texts.filter((text): text is string => typeof text === "string" && text.startsWith(mark)).toSorted();
+interface Found {
+  text: Sealed;
+  field: string;
+  place: Place;
 }
 
-async function plainTexts(sealed: string[], ...keys: string[]): Promise<string[]> {
+/** Every text of every table that begins with a mark, and where it is. */
+async function sealedBy(mark: string): Promise<Found[]> {
+  const { results } = await env.DB.prepare(
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' order by name",
+  ).all<{ name: string }>();
+  const found = await Promise.all(
+    results.map(async ({ name: table }) => {
+      const rows = await env.DB.prepare(`select * from "${table}"`).all();
+      return rows.results.flatMap((row) =>
+        Object.entries(row).flatMap(([column, text]) =>
+          typeof text === "string" && text.startsWith(mark) ? [foundAt(table, column, row, text as Sealed)] : [],
+        ),
+      );
+    }),
+  );
+  return found.flat();
+}
+
+function foundAt(table: string, column: string, row: Record<string, unknown>, text: Sealed): Found {
+  const field = `${table}.${column}`;
+  const key = SEALED[field as SealedField];
+  if (!key) throw new Error(`${field} holds a sealed value and is not in the list`);
+  return { text, field, place: { table, column, row: rowOf(key, String(row[key.program]), String(row[key.own])) } };
+}
+
+const textsOf = (found: Found[]) => found.map(({ text }) => text).toSorted();
+
+async function plainTexts(found: Found[], ...keys: string[]): Promise<string[]> {
   const sealer = new SecretSealer(keys);
-  return (await Promise.all(sealed.map((text) => sealer.open(text)))).toSorted();
+  return (await Promise.all(found.map(({ text, place }) => sealer.open(text, place)))).toSorted();
+}
+
+/** Puts what the old key sealed into the first form, which knew no place. */
+async function putIntoFirstForm(found: Found[]): Promise<void> {
+  const raw = Uint8Array.from(atob(OLD), (character) => character.charCodeAt(0));
+  const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]);
+  const id = MARKS.old.split(".")[1]!;
+  for (const { text, place } of found) {
+    const plain = await new SecretSealer([OLD]).open(text, place);
+    const iv = crypto.getRandomValues(new Uint8Array(12));
+    const bytes = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain));
+    const first = [id, toBase64(iv), toBase64(new Uint8Array(bytes))].join(".");
+    await env.DB.prepare(`update ${place.table} set ${place.column} = ? where ${place.column} = ?`)
+      .bind(first, text)
+      .run();
+  }
 }
 
 interface Stocked {
@@ -56,7 +98,7 @@ interface Stocked {
   replay: (bindings: Partial<Bindings>) => Promise<string>;
 }
 
-/** A program with a value in every place that is sealed: eight of them. */
+/** A program with a value in every place that is sealed. */
 async function stock(): Promise<Stocked> {
   const program = await makeProgram();
   await program.api("PATCH", "/api/v1/programs/me", {
@@ -64,6 +106,9 @@ async function stock(): Promise<Stocked> {
     provider_b_webhook_secret: "pdl_next_b",
     provider_a_api_key: "sk_test_of_a",
   });
+  const partner = await makePartner(program);
+  await makeCommissions(program, partner.id, [{}]);
+  await program.api("POST", "/api/v1/payouts/generate");
   const { id } = await makeEndpoint(program, "https://hooks.example/");
   await program.api("POST", `/api/v1/webhooks/${id}/rotate-secret`);
   const init = {
@@ -84,11 +129,12 @@ async function stock(): Promise<Stocked> {
   return { program, endpoint: id, replay };
 }
 
-const SEALED_VALUES = 9;
+const SEALED_VALUES = 10;
 
 // What the tests before left is under the new key, or is taken away.
 beforeEach(async () => {
   for (const table of ["webhook_endpoints", "idempotency_keys"]) await env.DB.exec(`delete from ${table}`);
+  await env.DB.exec("update payouts set recipient_sealed = null");
   await env.DB.exec(
     `update programs set provider_a_webhook_secret = null, provider_a_webhook_secret_previous = null,
     provider_b_webhook_secret = null, provider_b_webhook_secret_previous = null, provider_a_api_key = null`.replaceAll(
@@ -136,15 +182,15 @@ describe("a rotation of ENCRYPTION_KEY", () => {
     const steps: Resealing[] = [];
     do steps.push(await resealAll(ctx, 4));
     while (steps.at(-1)!.left > 0 && steps.length < 20);
-    expect(steps.map(({ resealed }) => resealed)).toEqual([4, 4, 4, 4, 2]);
-    expect(steps.map(({ left }) => left)).toEqual([14, 10, 6, 2, 0]);
+    expect(steps.map(({ resealed }) => resealed)).toEqual([4, 4, 4, 4, 4]);
+    expect(steps.map(({ left }) => left)).toEqual([16, 12, 8, 4, 0]);
     // D1 takes 1,000 statements of one call: one for each value, and some to find and to count them.
     expect(RESEALED_AT_ONCE).toBeLessThanOrEqual(800);
   });
 
   it("names what no key opens and leaves it as it is, however often it is called", async () => {
     const { program, endpoint } = await stock();
-    const before = await sealedBy(MARKS.old);
+    const before = textsOf(await sealedBy(MARKS.old));
     for (const previous of [undefined, WRONG, `${WRONG},`]) {
       const { resealed, left, unreadable } = await reseal(rotated(previous));
       expect([resealed, left, unreadable.length]).toEqual([0, SEALED_VALUES, SEALED_VALUES]);
@@ -155,7 +201,7 @@ describe("a rotation of ENCRYPTION_KEY", () => {
           { program_id: program.id, field: "idempotency_keys.body", id: "once" },
         ]),
       );
-      expect(await sealedBy(MARKS.old)).toEqual(before);
+      expect(textsOf(await sealedBy(MARKS.old))).toEqual(before);
     }
     // One value that was tampered with keeps none of the others.
     await env.DB.prepare("update programs set provider_a_api_key = ? where id = ?")
@@ -253,6 +299,79 @@ describe("a rotation of ENCRYPTION_KEY", () => {
       expect((await callApi(token, "POST", "/admin/secrets/reseal")).status).toBe(401);
     }
     expect(await sealedBy(MARKS.old)).toHaveLength(SEALED_VALUES);
+  });
+});
+
+describe("what is sealed is bound to its place", () => {
+  it("S12: opens in its own row and column, and in no other row, column or table", async () => {
+    await stock();
+    await stock();
+    const sealer = new SecretSealer([OLD]);
+    const found = await sealedBy(MARKS.old);
+    expect(new Set(found.map(({ field }) => field))).toEqual(new Set(Object.keys(SEALED)));
+    const places = found.map(({ place }) => place);
+    for (const { text, place } of found) {
+      await expect(sealer.open(text, place)).resolves.toBeTypeOf("string");
+      const others = places.filter((other) => other !== place);
+      expect(await Promise.all(others.map((other) => sealer.openOrNull(text, other)))).toEqual(others.map(() => null));
+    }
+  });
+
+  it("S12: a secret copied into another program's row verifies nothing there", async () => {
+    const one = await makeProgram();
+    const two = await makeProgram({ provider_a_webhook_secret: "whsec_of_two" });
+    await env.DB.prepare(
+      `update programs set provider_a_webhook_secret = (select provider_a_webhook_secret from programs where id = ?1)
+        where id = ?2`,
+    )
+      .bind(one.id, two.id)
+      .run();
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const event = sessionCompleted();
+    expect((await sendA(one, event)).status).toBe(200);
+    expect((await sendA(two, event)).status).toBeGreaterThanOrEqual(400);
+    expect((await ledgerOf(two)).payments).toEqual([]);
+  });
+
+  it("S12: values of the first form open until the command brings them to the present one, under the same key", async () => {
+    const { replay } = await stock();
+    const shown = await replay({});
+    const before = await sealedBy(MARKS.old);
+    const plain = await plainTexts(before, OLD);
+    await putIntoFirstForm(before);
+    expect(await sealedBy(MARKS.old)).toEqual([]);
+    expect(await replay({})).toBe(shown);
+    expect(await reseal({})).toEqual({ resealed: SEALED_VALUES, left: 0, unreadable: [] });
+    expect(await plainTexts(await sealedBy(MARKS.old), OLD)).toEqual(plain);
+    expect(await replay({})).toBe(shown);
+  });
+
+  it("S12: a value of another place is named, and stays as it is", async () => {
+    const [{ program: one }, { program: two }] = [await stock(), await stock()];
+    await env.DB.prepare(
+      "update programs set provider_a_api_key = (select provider_a_api_key from programs where id = ?1) where id = ?2",
+    )
+      .bind(one.id, two.id)
+      .run();
+    expect(await reseal(rotated(OLD))).toMatchObject({
+      left: 1,
+      unreadable: [{ program_id: two.id, field: "programs.provider_a_api_key", id: two.id }],
+    });
+  });
+
+  it("a secret whose key is gone is replaced by a new one, and nothing is tried in its place", async () => {
+    const { program, endpoint } = await stock();
+    const lost = rotated(undefined);
+    expect(await patch(program, lost, { provider_a_webhook_secret: "whsec_anew" })).toBe(200);
+    const init = { method: "POST", headers: { authorization: `Bearer ${program.api_key}` } };
+    expect((await callWith(lost, `/api/v1/webhooks/${endpoint}/rotate-secret`, init)).status).toBe(200);
+    const row = await env.DB.prepare(
+      `select p.provider_a_webhook_secret_previous as a, e.secret_previous as e from programs p, webhook_endpoints e
+        where p.id = ? and e.id = ?`,
+    )
+      .bind(program.id, endpoint)
+      .first();
+    expect(row).toEqual({ a: null, e: null });
   });
 });
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { forgetOld, KEPT_FOR } from "../../src/core/retention.ts";
 import { newId } from "../../src/lib/id.ts";
+import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -57,7 +58,7 @@ describe("retention", () => {
     const old = await insertDelivery(program, id, now - KEPT_FOR - DAY, "succeeded");
     const waiting = await insertDelivery(program, id, now - KEPT_FOR - DAY, "pending");
     const young = await insertDelivery(program, id, now - KEPT_FOR + DAY, "failed");
-    for (let run = 0; run < 2; run++) await forgetOld(testContext(now));
+    for (let run = 0; run < 2; run++) await serveAll(forgetOld(testContext(now)));
     for (const event_id of [old, waiting]) {
       expect(await count("deliveries", "event_id = ?", event_id)).toBe(0);
       expect(await count("messages", "event_id = ?", event_id)).toBe(0);
@@ -76,7 +77,7 @@ describe("retention", () => {
     const long = now - KEPT_FOR - DAY;
     const resent = await insertDelivery(program, id, long, "succeeded", [long, now - DAY]);
     const running = await insertDelivery(program, id, long, "delivering");
-    await forgetOld(testContext(now));
+    await serveAll(forgetOld(testContext(now)));
     expect(await count("deliveries", "event_id = ?", resent)).toBe(1);
     expect(await count("messages", "event_id = ?", resent)).toBe(1);
     expect(await count("deliveries", "event_id = ?", running)).toBe(1);
@@ -93,7 +94,7 @@ describe("retention", () => {
     )
       .bind(program.id, id, JSON.stringify(ids))
       .run();
-    await forgetOld(testContext(now));
+    await serveAll(forgetOld(testContext(now)));
     expect(await count("deliveries", "program_id = ?", program.id)).toBe(0);
   });
 
@@ -101,9 +102,9 @@ describe("retention", () => {
     const program = await makeProgram();
     await sendA(program, sessionCompleted({ ref: "jane" }));
     const now = Date.now();
-    await forgetOld(testContext(now + KEPT_FOR - DAY));
+    await serveAll(forgetOld(testContext(now + KEPT_FOR - DAY)));
     expect(await count("provider_events", "program_id = ? and body is not null", program.id)).toBe(1);
-    await forgetOld(testContext(now + KEPT_FOR + DAY));
+    await serveAll(forgetOld(testContext(now + KEPT_FOR + DAY)));
     expect(await count("provider_events", "program_id = ? and body is null", program.id)).toBe(1);
     expect(await count("payments", "program_id = ?", program.id)).toBe(1);
     expect(await count("facts", "program_id = ?", program.id)).toBeGreaterThan(0);
@@ -135,7 +136,7 @@ describe("retention", () => {
         ).bind(`${token}${program.id}`, program.id, at(now), at(token === "old" ? now - DAY : now + DAY)),
       ),
     ]);
-    await forgetOld(testContext(now));
+    await serveAll(forgetOld(testContext(now)));
     expect(await count("idempotency_keys", "program_id = ?", program.id)).toBe(1);
     expect(await count("idempotency_keys", "program_id = ? and key = 'new'", program.id)).toBe(1);
     expect(await count("sign_in_links", "email = ?", `${program.id}@example.com`)).toBe(1);

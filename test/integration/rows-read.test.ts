@@ -87,7 +87,7 @@ afterEach(() => {
 });
 
 describe("the rows that an operation reads", () => {
-  it("are as many in a program and a deployment that have grown", { timeout: 60_000 }, async () => {
+  it("are as many in a program and a deployment that have grown", async () => {
     const world = await openWorld();
     await repeatStory(world.story, 0, SMALL);
     const small = await measure(world, HISTORY.small);

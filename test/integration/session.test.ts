@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { runBatch } from "../../src/db/client.ts";
-import { createOwnerLink, forgetSignIns } from "../../src/core/sign-in.ts";
+import { forgetOld } from "../../src/core/retention.ts";
+import { createOwnerLink } from "../../src/core/sign-in.ts";
 import { DAY, HOUR } from "../../src/lib/time.ts";
+import { serveAll } from "../support/jobs.ts";
 import { callApi, makePartner, makeProgram, testContext } from "../support/program.ts";
 import { csrfIn, followLink, makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 
@@ -121,12 +122,11 @@ describe("the end of a session", () => {
   it("retention forgets what nobody can use any more, and nothing else", async () => {
     const program = await makeProgram();
     const visitor = await signInOwner(program);
-    const { db } = testContext();
-    await runBatch(db, forgetSignIns({ db, now: Date.now() + HOUR }));
+    await serveAll(forgetOld(testContext(Date.now() + HOUR)));
     expect(await isSignedIn(visitor)).toBe(true);
     const links = "select count(*) as n from sign_in_links where program_id = ?";
     expect(await env.DB.prepare(links).bind(program.id).first("n")).toBe(0);
-    await runBatch(db, forgetSignIns({ db, now: Date.now() + 13 * HOUR }));
+    await serveAll(forgetOld(testContext(Date.now() + 13 * HOUR)));
     expect(await sessionsOf(program.id)).toEqual([]);
   });
 });

@@ -9,7 +9,6 @@ import {
 } from "cloudflare:test";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { shareOf } from "../../src/core/shards.ts";
 import { shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import type { Bindings, DeliveryMessage } from "../../src/env.ts";
 import worker from "../../src/index.ts";
@@ -31,7 +30,7 @@ interface List<T> {
 }
 
 describe("a program on shard 1", () => {
-  it("is made, earns, pays and is looked at in its own database alone", { timeout: 30_000 }, async () => {
+  it("is made, earns, pays and is looked at in its own database alone", async () => {
     vi.spyOn(console, "info").mockImplementation(() => {});
     const before = await dump(0);
     const program = await makeProgramOn(1, { name: "On the second" });
@@ -197,14 +196,6 @@ describe("the crons", () => {
       expect(body.data).toMatchObject([{ status: "approved" }]);
       expect(await tablesWith(shard as 0 | 1, '"token_hash":"old"')).toEqual([]);
     }
-  });
-});
-
-describe("the limits of one run of the crons", () => {
-  it("are shared by the databases, and none is left without", () => {
-    const share = (databases: number, limit: number) =>
-      shareOf({ databases: { shards: Array.from({ length: databases }, (_, i) => i), open: () => null } }, limit);
-    expect([share(1, 50), share(2, 50), share(3, 50), share(32, 20)]).toEqual([50, 25, 17, 1]);
   });
 });
 

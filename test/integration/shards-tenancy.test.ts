@@ -38,7 +38,7 @@ async function furnish(shard: 0 | 1): Promise<Furnished> {
 }
 
 describe("programs of two databases", () => {
-  it("reach nothing of each other", { timeout: 20_000 }, async () => {
+  it("reach nothing of each other", async () => {
     const both = [await furnish(0), await furnish(1)] as const;
     for (const [own, other] of [both, [both[1], both[0]]] as const) {
       for (const path of own.objects) expect([path, (await own.program.api("GET", path)).status]).toEqual([path, 200]);

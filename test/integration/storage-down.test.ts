@@ -15,10 +15,19 @@ import { ANSWER_WITHIN } from "../../src/db/bounded.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { serveAll } from "../support/jobs.ts";
 import { playOutsideWorld } from "../support/dns.ts";
 import { ledgerOf } from "../support/ledger.ts";
 import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
-import { makePartner, makeProgram, SECRET_A, SECRET_B, type Reply, type TestProgram } from "../support/program.ts";
+import {
+  makePartner,
+  makeProgram,
+  SECRET_A,
+  SECRET_B,
+  testContext,
+  type Reply,
+  type TestProgram,
+} from "../support/program.ts";
 import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
 import { bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
 import { makeVisitor, signInOwner } from "../support/visitor.ts";
@@ -336,7 +345,7 @@ describe("click objects that are away", () => {
     ]);
     expect((await callWith(away(commit), `/r/${program.id}/jane`)).status).toBe(302);
     // The cron finds the object again: an alarm that is lost meanwhile is not lost for ever.
-    expect(await wakeClickObjects({ DB: env.DB, ...away(commit) } as Bindings)).toBe(0);
+    await serveAll(wakeClickObjects(testContext(), away(commit) as Bindings));
     expect((await click({})).status, "it is back").toBe(202);
   });
 });

@@ -105,13 +105,13 @@ describe("the cron handler", () => {
   const crons = JSON.parse(/^crons = (\[.*\])$/m.exec(wranglerToml)![1]!) as string[];
 
   it("knows every cron that the deployment has, and each job has one", () => {
-    expect(crons.map(triggerOf)).toEqual(Object.keys(JOBS));
+    expect(new Set(crons.map(triggerOf))).toEqual(new Set(JOBS.map(({ every }) => every)));
   });
 
   it.each([
-    ["*/2 * * * *", "minutely"],
-    ["0 5 * * *", "daily"],
-    ["30 23 1 * *", "monthly"],
+    ["*/2 * * * *", "minute"],
+    ["0 5 * * *", "day"],
+    ["30 23 1 * *", "month"],
     ["* * *", null],
     ["soon", null],
     ["0 0 1 * * 2026", null],

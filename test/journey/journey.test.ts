@@ -11,6 +11,7 @@ import { sendA, sendB } from "../support/ledger.ts";
 import { call, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
+import { eventually } from "../support/time.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -60,20 +61,18 @@ describe("the journey of a referral", () => {
         referrer: "https://blog.example/",
       }),
     });
-    expect([click.status, click.body]).toEqual([202, ""]);
+    expect(click.status).toBe(202);
+    expect([{ known: true }, { known: null }]).toContainEqual(click.body);
 
     const a = await sendA(program, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000 }));
     const b = await sendB(program, transactionCompleted({ ref: "JANE", amount: 1_000, program: program.id }));
     expect([a.body.outcome, b.body.outcome]).toEqual(["commission", "commission"]);
 
-    const events = await vi.waitFor(
-      async () => {
-        const page = await program.api<{ data: Event[] }>("GET", "/api/v1/events?per_page=100");
-        expect(page.body.data.map(({ type }) => type)).toContain("click");
-        return page.body.data;
-      },
-      { timeout: 10_000, interval: 100 },
-    );
+    const events = await eventually(async () => {
+      const page = await program.api<{ data: Event[] }>("GET", "/api/v1/events?per_page=100");
+      expect(page.body.data.map(({ type }) => type)).toContain("click");
+      return page.body.data;
+    });
     expect(events.map(({ type }) => type).toSorted()).toEqual([
       "click",
       "commission.created",
@@ -91,14 +90,11 @@ describe("the journey of a referral", () => {
       referrer: "https://blog.example/",
     });
 
-    const { deliveries } = await vi.waitFor(
-      async () => {
-        const one = await program.api<Endpoint>("GET", `/api/v1/webhooks/${endpoint.body.id}`);
-        expect(one.body.deliveries.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
-        return one.body;
-      },
-      { timeout: 10_000, interval: 100 },
-    );
+    const { deliveries } = await eventually(async () => {
+      const one = await program.api<Endpoint>("GET", `/api/v1/webhooks/${endpoint.body.id}`);
+      expect(one.body.deliveries.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+      return one.body;
+    });
     expect(deliveries.flatMap(({ attempts }) => attempts.map((attempt) => attempt.status_code))).toEqual([200, 200]);
     const created = events.filter(({ type }) => type === "commission.created");
     expect(deliveries.map(({ event_id }) => event_id).toSorted()).toEqual(created.map(({ id }) => id).toSorted());

@@ -43,6 +43,9 @@ export interface OutsideWorld {
 
 export const RESOLVER_URL = "https://resolver.test/dns-query";
 
+/** The hosts of the service that asks. */
+export const OWN_HOSTS = { public_host: "service.example", worker_name: "affiliate-program-service" };
+
 /** An address that is public and nobody's in particular. */
 export const PUBLIC_IPV4 = "93.184.215.14";
 export const PUBLIC_IPV6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";

@@ -13,6 +13,7 @@ export interface ImportReply {
   refused: number;
   columns: { column: string; taken_as: string | null }[];
   problems: { line: number; column: string | null; outcome: string; message: string }[];
+  notes: { line: number; column: string; message: string }[];
   error?: { code: string; details?: { path: string; message: string }[] };
 }
 

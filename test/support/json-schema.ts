@@ -100,10 +100,19 @@ const KEYWORDS: Record<string, Keyword> = {
       }
     };
   },
-  items: (item, _, compile) => {
+  prefixItems: (items, _, compile) => {
+    const judges = (items as Schema[]).map(compile);
+    return (value, path, problems) => {
+      if (Array.isArray(value))
+        value.slice(0, judges.length).forEach((one, i) => judges[i]!(one, `${path}.${i}`, problems));
+    };
+  },
+  items: (item, schema, compile) => {
+    const first = "prefixItems" in schema ? (schema.prefixItems as unknown[]).length : 0;
+    if (item === false) return judged((value) => !Array.isArray(value) || value.length <= first, "has too many items");
     const judge = compile(item as Schema);
     return (value, path, problems) => {
-      if (Array.isArray(value)) value.forEach((one, i) => judge(one, `${path}.${i}`, problems));
+      if (Array.isArray(value)) value.slice(first).forEach((one, i) => judge(one, `${path}.${first + i}`, problems));
     };
   },
   minItems: (min) => judged((value) => !Array.isArray(value) || value.length >= (min as number), "has too few items"),

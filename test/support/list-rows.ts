@@ -77,7 +77,7 @@ export async function insertRows(program: TestProgram, rows: Partial<ListRows>):
       db.insert(payouts).values({ ...shared, ...month, ...made("payout"), ...fields }),
     ),
     ...(rows.commissions ?? []).map((fields) =>
-      db.insert(commissions).values({ ...shared, ...made("commission"), ...fields }),
+      db.insert(commissions).values({ ...shared, journaled: true, ...made("commission"), ...fields }),
     ),
   ]);
   return partner_id;

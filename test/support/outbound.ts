@@ -5,6 +5,7 @@ import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consume
 import { wakeDue } from "../../src/outbound/sweep.ts";
 import type { WakeUp } from "../../src/core/wake.ts";
 import { RESOLVER_URL, type OutsideWorld } from "./dns.ts";
+import { serveAll } from "./jobs.ts";
 import { testContext, type TestProgram } from "./program.ts";
 
 export interface Outbound {
@@ -31,12 +32,15 @@ export function openOutbound(
   const deps: ConsumerDeps = {
     db: db ?? base.db,
     sealer: base.sealer,
+    ownHosts: base.ownHosts,
     fetch: (url, init) => {
       const { fetch } = world;
       return fetch(url, init);
     },
     resolverUrl: RESOLVER_URL,
     now: () => clock.now,
+    // A receiver that a test holds is never late; how long an attempt may take is tried where time is played.
+    budgetMs: 600_000,
     wake: async (asked) => void wakeUps.push(...asked),
     waitUntil: (work) => void background.push(work),
   };
@@ -55,7 +59,7 @@ export function openOutbound(
     deliver: async (...delivery_ids) => (await begin(...delivery_ids)).ended,
     sweep: async (program) => {
       const before = wakeUps.length;
-      await wakeDue(deps);
+      await serveAll(wakeDue(deps));
       const own = new Set((await deliveriesOf(program)).map(({ id }) => id));
       return wakeUps.splice(before).filter(({ delivery_id }) => own.has(delivery_id));
     },

@@ -2,13 +2,16 @@
 import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
 import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { sealRecipient } from "../../src/core/payout-recipient.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
 import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import type { Sealed } from "../../src/lib/seal.ts";
 import { eq } from "drizzle-orm";
 import { vi } from "vitest";
+import { serveAll } from "./jobs.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "./program.ts";
 import { openVendor, VENDOR_URL, type VendorApi, type VendorOptions } from "./provider-a-api.ts";
 
@@ -38,6 +41,7 @@ export async function makeCommissions(
       status: "approved",
       flagged: false,
       review_reason: null,
+      review_reasons: "",
       dismissed_reasons: "",
       rejected_reason: null,
       amount_cents: 1_000,
@@ -49,6 +53,7 @@ export async function makeCommissions(
       customer_email: null,
       rate: { source: "program", action_type: "percentage", action_value: 20 },
       note: null,
+      journaled: true,
       created_at,
       approved_at: created_at,
       paid_at: null,
@@ -71,8 +76,7 @@ export interface PaidProgram {
 
 /** A program with provider A's key, a partner with an active connected account, and the vendor behind both. */
 export async function makePayingProgram(options: VendorOptions = {}): Promise<PaidProgram> {
-  const { sealer } = testContext();
-  const program = await makeProgram({ provider_a_api_key: await sealer.seal(API_KEY_A) });
+  const program = await makeProgram({ provider_a_api_key: API_KEY_A });
   const partner = await makePartner(program, { payout_method: "provider_a" });
   const account_id = `acct_of_${partner.id.slice(4)}`;
   await db.update(partners).set({ provider_a_account_id: account_id }).where(eq(partners.id, partner.id));
@@ -96,6 +100,11 @@ export async function payoutsOf(program: Pick<TestProgram, "id">): Promise<Payou
 
 export async function commissionsOf(program: Pick<TestProgram, "id">): Promise<CommissionRow[]> {
   return db.select().from(commissions).where(eq(commissions.program_id, program.id)).orderBy(commissions.id);
+}
+
+/** `recipient_sealed` of a payout to a connected account. */
+export function sealedFor(payout_id: string, provider_a_account_id: string | null): Promise<Sealed> {
+  return sealRecipient(testContext(), payout_id, { name: "", payout_email: null, provider_a_account_id });
 }
 
 export async function payoutById(id: string): Promise<PayoutRow> {
@@ -129,5 +138,5 @@ export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], c
 /** The cron's run at an instant, everywhere. */
 export async function reconcileAt(vendor: VendorApi, now: number): Promise<number> {
   vendor.now = now;
-  return reconcileTransfers(testContext(now), clientOf(vendor, 50));
+  return serveAll(reconcileTransfers(testContext(now), clientOf(vendor, 50)));
 }

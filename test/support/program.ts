@@ -1,10 +1,14 @@
 /** Makers of programs and their keys, and the one way tests call the service. */
 import { env, exports } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import { baseContext } from "../../src/http/context.ts";
-import { forProgram, type Program, type ProgramCtx } from "../../src/core/context.ts";
+import { actingAs, forProgram, type Program, type ProgramCtx } from "../../src/core/context.ts";
 import { programs } from "../../src/db/schema.ts";
+import type { SealedPlace } from "../../src/db/sealed.ts";
+import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
+import type { Sealed } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
 import { assertDocumented } from "./openapi.ts";
 
@@ -32,13 +36,60 @@ export interface Reply<T> {
 export const SECRET_A = "whsec_test_secret_of_provider_a";
 export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
 
+type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
+
+type Secrets = { [C in SecretColumn]: string | null };
+
+/** Fields of a program, its secrets in clear. */
+export type ProgramFields = Omit<Partial<Program>, SecretColumn> & Partial<Secrets>;
+
+const NO_SECRETS: Secrets = {
+  provider_a_webhook_secret: null,
+  provider_a_webhook_secret_previous: null,
+  provider_b_webhook_secret: null,
+  provider_b_webhook_secret_previous: null,
+  provider_a_api_key: null,
+};
+
+/** The columns of these secrets, sealed for a program's row. */
+async function sealedFor<S extends Partial<Secrets>>(program_id: string, secrets: S) {
+  const { sealer } = testContext();
+  const given = Object.entries(secrets) as [SecretColumn, string | null][];
+  const columns = given.map(async ([column, plain]) => [
+    column,
+    plain === null ? null : await sealer.seal(plain, { table: "programs", column, row: program_id }),
+  ]);
+  return Object.fromEntries(await Promise.all(columns)) as { [C in keyof S]: Sealed | null };
+}
+
+function apart(given: ProgramFields): { fields: Omit<Partial<Program>, SecretColumn>; secrets: Partial<Secrets> } {
+  const isSecret = ([name]: [string, unknown]) => name in NO_SECRETS;
+  const entries = Object.entries(given);
+  return {
+    fields: Object.fromEntries(entries.filter((entry) => !isSecret(entry))),
+    secrets: Object.fromEntries(entries.filter(isSecret)),
+  };
+}
+
+/** Changes a program's secrets, given in clear, past the API. */
+export async function setSecrets(program_id: string, secrets: Partial<Secrets>): Promise<void> {
+  const columns = await sealedFor(program_id, secrets);
+  await testContext().db.update(programs).set(columns).where(eq(programs.id, program_id));
+}
+
 /** A program with both providers' secrets set unless told otherwise. */
-export async function makeProgram(overrides: Partial<Program> = {}): Promise<TestProgram> {
+export async function makeProgram(overrides: ProgramFields = {}): Promise<TestProgram> {
   const now = Date.now();
   const api_key = `sk_${randomToken(32)}`;
-  const { db, sealer } = testContext(now);
+  const { db } = testContext(now);
+  const id = overrides.id ?? newId("program", now);
+  const { fields, secrets } = apart({
+    provider_a_webhook_secret: SECRET_A,
+    provider_b_webhook_secret: SECRET_B,
+    ...overrides,
+  });
   const program: Program = {
-    id: newId("program", now),
+    id,
     name: "Test program",
     owner_email: `owner-${randomToken(6).toLowerCase()}@example.com`,
     domain: "shop.example",
@@ -49,23 +100,22 @@ export async function makeProgram(overrides: Partial<Program> = {}): Promise<Tes
     cookie_days: 60,
     attribution: "last",
     auto_approve_days: null,
+    live_only: true,
     shard: 0,
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),
     api_key_created_at: iso(now),
     api_key_last_used_at: null,
-    provider_a_webhook_secret: await sealer.seal(SECRET_A),
-    provider_a_webhook_secret_previous: null,
+    ...(await sealedFor(id, { ...NO_SECRETS, ...secrets })),
     provider_a_webhook_secret_previous_until: null,
-    provider_b_webhook_secret: await sealer.seal(SECRET_B),
-    provider_b_webhook_secret_previous: null,
     provider_b_webhook_secret_previous_until: null,
-    provider_a_api_key: null,
     provider_a_last_event_at: null,
     provider_b_last_event_at: null,
+    provider_a_refusals: null,
+    provider_b_refusals: null,
     created_at: iso(now),
     updated_at: iso(now),
-    ...overrides,
+    ...fields,
   };
   await db.insert(programs).values(program);
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
@@ -73,7 +123,13 @@ export async function makeProgram(overrides: Partial<Program> = {}): Promise<Tes
 
 /** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries run. */
 export function testContext(now: number = Date.now()) {
-  return { ...baseContext(env, now, () => {}), wake: () => {} };
+  return {
+    ...actingAs(
+      baseContext(env, now, () => {}),
+      actors.cron("a test"),
+    ),
+    wake: () => {},
+  };
 }
 
 export function programContext({ program }: TestProgram, now: number = Date.now()): ProgramCtx {

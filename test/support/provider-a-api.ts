@@ -84,8 +84,10 @@ export interface VendorApi {
   links: Record<string, unknown>[];
   /** Smallest units by lower-case currency; absent: enough. */
   balance: Map<string, number>;
-  /** The keys that the vendor accepts. */
+  /** The keys that the vendor accepts, all of one account. */
   keys: Set<string>;
+  /** The account that the keys are of. */
+  account: string;
   /** Taken one by one, a call each; null lets a call through. */
   faults: (Fault | null)[];
   calls: VendorCall[];
@@ -109,6 +111,7 @@ export function openVendor({ now = Date.now(), keys = [], accounts = {}, latency
     links: [],
     balance: new Map(),
     keys: new Set(keys),
+    account: uniqueId("acct_"),
     faults: [],
     calls: [],
     latency: latency ?? (async () => {}),
@@ -181,6 +184,7 @@ async function carryOut(
   }
   const route = `${request.method} ${url.pathname}`;
   if (route === "GET /v1/transfers") return listTransfers(vendor, url);
+  if (route === "GET /v1/account") return tellAccount(vendor, key);
   const execute = ROUTES[route];
   if (!execute) return refusal(404, { type: "invalid_request_error", message: `Unrecognized request URL (${route}).` });
   const parsed = execute.parse(request, body);
@@ -328,6 +332,15 @@ function listTransfers(vendor: VendorApi, url: URL): Reply {
     status: 200,
     body: { object: "list", url: "/v1/transfers", has_more: matching.length > limit, data: matching.slice(0, limit) },
   };
+}
+
+/** "This is a restricted API key, but the required permissions are not available for use by restricted keys." */
+function tellAccount({ account }: VendorApi, key: string): Reply {
+  if (!key.startsWith("rk_")) return { status: 200, body: { id: account, object: "account", country: "US" } };
+  return refusal(403, {
+    type: "invalid_request_error",
+    message: `The provided key '${key.slice(0, 8)}****' does not have the required permissions for this endpoint on account '${account}'.`,
+  });
 }
 
 function parseJson(request: Request, body: string): { params: Record<string, unknown> } | Reply {

@@ -17,6 +17,8 @@ export interface EventA {
 export interface Overrides {
   event_id?: string;
   created?: number;
+  /** False of test mode. */
+  livemode?: boolean;
   object?: Record<string, unknown>;
 }
 
@@ -28,7 +30,7 @@ export function eventA(type: string, object: Record<string, unknown>, overrides:
     api_version: "2025-07-30.basil",
     created: overrides.created ?? nowSeconds(),
     data: { object: { ...object, ...overrides.object } as EventA["data"]["object"] },
-    livemode: false,
+    livemode: overrides.livemode ?? true,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
     type,

@@ -57,9 +57,16 @@ interface Named extends Overrides {
 }
 
 export interface TransactionOverrides extends Named {
-  /** Tax included; 10000 unless given. */
+  /** Tax included; 10000 unless given. Negative of a downgrade: all of it goes to the customer's balance. */
   amount?: number;
   tax?: number;
+  /** What the customer's balance paid of it. */
+  credit?: number;
+  /**
+   * How the tax of what was charged is told: `new` states it (since January 2026), `repeated` has the whole tax in its
+   * place (transactions made before), `old` does not tell it.
+   */
+  shape?: "new" | "repeated" | "old";
   currency?: string;
   subscription?: string | null;
   origin?: string;
@@ -71,11 +78,17 @@ export function transactionCompleted(overrides: TransactionOverrides = {}): Even
 
 /** `transaction.paid`, `transaction.payment_failed`, … */
 export function transactionEvent(event_type: string, overrides: TransactionOverrides = {}): EventB {
-  const { amount = 10_000, tax = 0, currency = "USD", subscription = null } = overrides;
+  const { amount = 10_000, tax = 0, credit = 0, currency = "USD", subscription = null, shape = "new" } = overrides;
   const net = String(amount - tax);
   const sums = { tax: String(tax), total: String(amount), discount: "0", subtotal: net };
-  const all = { ...sums, fee: "0", credit: "0", balance: "0", earnings: net, grand_total: String(amount) };
-  const totals = { ...all, currency_code: currency, credit_to_balance: "0", grand_total_tax: String(tax) };
+  const charged = Math.max(amount - credit, 0);
+  const all = { ...sums, fee: "0", credit: String(credit), balance: "0", earnings: net, grand_total: String(charged) };
+  const totals = {
+    ...all,
+    currency_code: currency,
+    credit_to_balance: String(Math.max(-amount, 0)),
+    ...(shape === "old" ? {} : { grand_total_tax: shape === "new" ? part(tax, charged, amount) : String(tax) }),
+  };
   const priced = entity("pri_", "Plan");
   const price = {
     ...priced,
@@ -158,6 +171,12 @@ export function transactionEvent(event_type: string, overrides: TransactionOverr
   );
 }
 
+/** `tax` × `charged` / `amount`, half up. */
+function part(tax: number, charged: number, amount: number): string {
+  if (charged <= 0 || amount <= 0) return "0";
+  return String((2n * BigInt(tax) * BigInt(charged) + BigInt(amount)) / (2n * BigInt(amount)));
+}
+
 export interface AdjustmentOverrides extends Overrides {
   id?: string;
   /** The id of the transaction it is about. */
@@ -230,6 +249,30 @@ export function subscriptionCanceled(overrides: Named = {}): EventB {
     ...overrides,
     data: { status: "canceled", canceled_at: now(), ...overrides.data },
   });
+}
+
+export interface CustomerOverridesB extends Named {
+  email?: string | null;
+}
+
+/** `customer.created` unless another type is given. */
+export function customerEventB(overrides: CustomerOverridesB = {}, event_type = "customer.created"): EventB {
+  return eventB(
+    event_type,
+    {
+      id: overrides.id ?? uniqueId("ctm_"),
+      name: "Example Buyer",
+      email: overrides.email === undefined ? "buyer@example.com" : overrides.email,
+      locale: "en",
+      status: "active",
+      created_at: now(),
+      updated_at: now(),
+      custom_data: customData(overrides),
+      import_meta: null,
+      marketing_consent: false,
+    },
+    overrides,
+  );
 }
 
 /** `subscription.created`, `subscription.activated`, … */

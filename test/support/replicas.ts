@@ -12,7 +12,9 @@ export interface Replicated {
   copy: ReturnType<typeof watchDatabase>["roundTrips"];
 }
 
+/** How far the primary is, and the copy: a place in their history is a number. */
 let served = 0;
+let copied = 0;
 
 /** As the platform spells one. */
 export function bookmarkNumber(n: number): string {
@@ -20,8 +22,8 @@ export function bookmarkNumber(n: number): string {
 }
 
 /**
- * The database of shard 0 with that of shard 1 as its copy, as the sessions of the platform show them: a bookmark is
- * served by whoever is new enough, here the primary.
+ * The database of shard 0 with that of shard 1 as its copy, as the sessions of the platform show them: a session is
+ * served by the copy where that is as new as its bookmark, else by the primary, and gives the place of who served it.
  */
 export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Replicated {
   const primary = watchDatabase(databaseOn(0), faults.primary);
@@ -29,13 +31,15 @@ export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Rep
   const sessions: string[] = [];
   const withSession = (constraint = "first-unconstrained") => {
     sessions.push(constraint);
-    const { binding } = constraint === "first-unconstrained" ? copy : primary;
+    const isCopy =
+      constraint === "first-unconstrained" || (constraint !== "first-primary" && constraint <= bookmarkNumber(copied));
+    const { binding } = isCopy ? copy : primary;
     let told: string | null = null;
     return {
       prepare: (query: string) => binding.prepare(query),
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await binding.batch(statements);
-        told = bookmarkNumber(++served);
+        told = bookmarkNumber(isCopy ? copied : ++served);
         return results;
       },
       getBookmark: () => told,
@@ -52,13 +56,28 @@ export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Rep
   };
 }
 
+const TABLES = { programs: "id", partners: "program_id", events: "program_id" } as const;
+
 /** Brings what the copy has of a program up to now. */
 export async function catchUp(program: TestProgram): Promise<void> {
-  for (const [table, column] of [
-    ["programs", "id"],
-    ["partners", "program_id"],
-    ["events", "program_id"],
-  ] as const) {
+  await copyRows(program, ["programs", "partners", "events"]);
+  copied = served;
+}
+
+/** Something was written that the copy does not know. */
+export function leaveBehind(): void {
+  served += 2;
+}
+
+/** Brings the copy to where it knows the program's key, and not yet what the primary served last. */
+export async function catchUpToKey(program: TestProgram): Promise<void> {
+  await copyRows(program, ["programs"]);
+  copied = served - 1;
+}
+
+async function copyRows(program: TestProgram, tables: (keyof typeof TABLES)[]): Promise<void> {
+  for (const table of tables) {
+    const column = TABLES[table];
     const { results } = await databaseOn(0)
       .prepare(`select * from ${table} where ${column} = ?`)
       .bind(program.id)

@@ -21,6 +21,8 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),
   "GET /api/v1/partners, of a status": api("GET", "/api/v1/partners?status=active"),
   "GET /api/v1/partners/:id": api("GET", "/api/v1/partners/{partner}"),
+  "GET /api/v1/partners/:id/balance": api("GET", "/api/v1/partners/{partner}/balance"),
+  "GET /api/v1/partners/:id/entries": api("GET", "/api/v1/partners/{partner}/entries"),
   "PATCH /api/v1/partners/:id": api("PATCH", "/api/v1/partners/{partner}", () => ({ first_name: fresh() })),
   "PATCH /api/v1/partners/:id, its slug": api("PATCH", "/api/v1/partners/{partner}", () => ({ slug: fresh() })),
   "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
@@ -60,6 +62,10 @@ export const ROUTES: Record<string, Operation> = {
   })),
   "GET /api/v1/commissions/:id": api("GET", "/api/v1/commissions/{commissions.0}"),
   "PATCH /api/v1/commissions/:id": api("PATCH", "/api/v1/commissions/{commissions.0}", { status: "rejected" }),
+  "POST /api/v1/commissions/bulk, of a filter": api("POST", "/api/v1/commissions/bulk", ({ partner }) => ({
+    filter: { partner_id: partner.id, status: "approved" },
+    status: "rejected",
+  })),
 
   "GET /api/v1/payouts": api("GET", "/api/v1/payouts"),
   "GET /api/v1/payouts, of a status": api("GET", "/api/v1/payouts?status=paid"),

@@ -8,7 +8,7 @@ import { liveStory, run, type Story } from "./grown-program.ts";
 import { sendA } from "./ledger.ts";
 import { meterRowsRead } from "./metered-database.ts";
 import { deliveriesOf } from "./outbound.ts";
-import { API_KEY_A, makeCommissions } from "./payouts.ts";
+import { API_KEY_A, makeCommissions, sealedFor } from "./payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
 import { sessionCompleted } from "./provider-a.ts";
 import { openVendor } from "./provider-a-api.ts";
@@ -65,10 +65,9 @@ export function fresh(): string {
 
 /** A program that has lived its story, with its owner signed in. */
 export async function openWorld(): Promise<World> {
-  const { sealer } = testContext();
   const program = await makeProgram({
     api_key_last_used_at: iso(Date.now()),
-    provider_a_api_key: await sealer.seal(API_KEY_A),
+    provider_a_api_key: API_KEY_A,
     auto_approve_days: 30,
   });
   const story = await liveStory(program);
@@ -104,9 +103,9 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   for (const id of payouts) {
     await run(
       `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, period_end, due_at,
-        commission_count, attempt, created_at, updated_at)
-      values (?1, ?2, ?3, 2000, 'USD', 'pending', 'provider_a', ?4, ?4, 2, 0, ?4, ?4)`,
-      ...[id, program.id, partner.id, iso(now)],
+        commission_count, attempt, created_at, updated_at, recipient_sealed, recipient)
+      values (?1, ?2, ?3, 2000, 'USD', 'pending', 'provider_a', ?4, ?4, 2, 0, ?4, ?4, ?5, 'acct_****')`,
+      ...[id, program.id, partner.id, iso(now), await sealedFor(id, account)],
     );
     await makeCommissions(program, partner.id, [{ payout_id: id }, { payout_id: id }]);
   }

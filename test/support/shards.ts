@@ -1,8 +1,9 @@
 /** A deployment of two databases, and a look into each. */
 import { env } from "cloudflare:workers";
-import type { Program } from "../../src/core/context.ts";
+import type { BaseCtx, Program } from "../../src/core/context.ts";
 import type { FurtherDatabases } from "../../src/core/database.ts";
-import { callApi, SECRET_A, SECRET_B, type TestProgram } from "./program.ts";
+import { onShard } from "../../src/core/shards.ts";
+import { callApi, SECRET_A, SECRET_B, testContext, type TestProgram } from "./program.ts";
 import { callWith, watchDatabase } from "./watched-database.ts";
 
 export const ADMIN = { authorization: "Bearer test-admin-token", "content-type": "application/json" };
@@ -13,6 +14,13 @@ export function databaseOn(shard: 0 | 1): D1Database {
   const database = shard === 0 ? DB : DB_1;
   if (!database) throw new Error("this project has one database");
   return database;
+}
+
+/** A context outside any request over a shard's database. */
+export function contextOn(shard: 0 | 1): BaseCtx {
+  const ctx = onShard(testContext(), shard);
+  if (!ctx) throw new Error("this project has one database");
+  return ctx;
 }
 
 /** A database that is away. */

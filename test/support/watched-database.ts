@@ -72,14 +72,15 @@ export function watchDatabase(database: D1Database, faults: Faults = {}): Watche
 /** Wake-ups that nobody hears, so that a test decides when deliveries run. */
 export const SILENT_QUEUE = { sendBatch: async () => ({}) } as unknown as Bindings["DELIVERIES"];
 
-/** Calls the app with other bindings than the deployment's; waits for what it leaves running. */
+/** Calls the app with other bindings than the deployment's, or at another address; waits for what it leaves running. */
 export async function callWith<T = Record<string, unknown>>(
   bindings: Partial<Bindings>,
   path: string,
   init: RequestInit = {},
+  base = BASE_URL,
 ): Promise<Reply<T>> {
   const context = createExecutionContext();
-  const request = new Request(`${BASE_URL}${path}`, init);
+  const request = new Request(`${base}${path}`, init);
   const response = await app.fetch(
     request,
     { ...(env as unknown as Bindings), DELIVERIES: SILENT_QUEUE, ...bindings },

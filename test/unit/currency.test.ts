@@ -51,7 +51,9 @@ describe("an amount for display", () => {
     [-0, "USD", "0.00", "0.00 USD"],
     [Number.MAX_SAFE_INTEGER, "USD", "90071992547409.91", "90,071,992,547,409.91 USD"],
     [Number.MIN_SAFE_INTEGER, "JPY", "-9007199254740991", "-9,007,199,254,740,991 JPY"],
-  ])("%i %s is %s, %s", (amount, code, decimal, shown) => {
+    [9_007_199_254_740_993n, "USD", "90071992547409.93", "90,071,992,547,409.93 USD"],
+    [-9_007_199_254_740_993n, "KWD", "-9007199254740.993", "-9,007,199,254,740.993 KWD"],
+  ])("%s %s is %s, %s", (amount, code, decimal, shown) => {
     expect(decimalAmount(amount, code)).toBe(decimal);
     expect(formatMoney(amount, code)).toBe(shown);
   });

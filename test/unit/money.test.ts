@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasAtMostFourDecimals, mulDivHalfUp, percentageOf } from "../../src/domain/money.ts";
+import { addUp, clamp, hasAtMostFourDecimals, mulDivHalfUp, percentageOf } from "../../src/domain/money.ts";
 
 describe("a percentage of the base, rounded half up to the smallest unit (contract §5)", () => {
   it.each([
@@ -65,5 +65,22 @@ describe("percentages have at most four decimals (contract §3)", () => {
   });
   it.each([0.00001, 33.33333, 1 / 3, Number.NaN, Infinity, -Infinity])("not %d", (pct) => {
     expect(hasAtMostFourDecimals(pct)).toBe(false);
+  });
+});
+
+describe("a sum of amounts", () => {
+  const MOST = Number.MAX_SAFE_INTEGER;
+
+  it("is exact whatever the order, a number where it can be one", () => {
+    expect(addUp([])).toBe(0);
+    expect(addUp([MOST, MOST, -MOST])).toBe(MOST);
+    expect(addUp([MOST, 1])).toBe(9_007_199_254_740_992n);
+    expect(addUp([9_007_199_254_740_993n, -2])).toBe(MOST);
+    expect(Object.is(addUp([-0, 0]), 0)).toBe(true);
+  });
+
+  it("is brought to at least one amount, then to at most another", () => {
+    expect([clamp(5, 0, 9), clamp(-5, 0, 9), clamp(50, 0, 9), clamp(-5, 0, -9)]).toEqual([5, 0, 9, -9]);
+    expect([clamp(2n ** 64n, 0, 9), clamp(-(2n ** 64n), 0, 9)]).toEqual([9, 0]);
   });
 });

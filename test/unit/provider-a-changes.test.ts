@@ -160,10 +160,22 @@ describe("provider A: disputes", () => {
     ]);
   });
 
-  it.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(
-    "%s decides nothing: the closing does",
+  describe.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(
+    "V6: %s",
     (type) => {
-      expect(ignoredAs(disputeEvent(type, ids))).toBe("dispute_open");
+      it.each(["needs_response", "under_review", "warning_needs_response", "warning_under_review", "a_new_one"])(
+        "leaves it open while its status is %s",
+        (status) => {
+          expect(factsOf(disputeEvent(type, { ...ids, status }))).toEqual([{ ...fact(false, 0), open: true }]);
+        },
+      );
+
+      it.each([
+        ["lost", true],
+        ["won", false],
+      ])("that comes when it is %s says how it ended", (status, effective) => {
+        expect(factsOf(disputeEvent(type, { ...ids, status }))).toEqual([fact(effective)]);
+      });
     },
   );
 
@@ -313,6 +325,7 @@ describe("provider A: events that are deliberately not used", () => {
         event_type: "v2.core.account.updated",
         occurred_at: "2025-08-18T01:34:25.123Z",
         facts: [],
+        test: false,
         ignored: "unhandled_type",
       },
     });

@@ -47,6 +47,34 @@ describe("the client of provider A's connected accounts", () => {
     expect(story).toEqual(EXPECTED_JOURNEY);
   });
 
+  it("tells which account a key is of, and live from test mode; a restricted key's by the refusal that names it", async () => {
+    const account = "acct_1PgafTB7WZ01zgkW";
+    const own = answering(() => json(200, { object: "account", id: account }));
+    const denied = answering(() =>
+      json(403, {
+        error: {
+          type: "invalid_request_error",
+          message: `The provided key 'rk_live_****' does not have the required permissions for this endpoint on account '${account}'.`,
+        },
+      }),
+    );
+    expect(await own.identify("sk_live_1")).toEqual({ outcome: "known", account: `${account} (live)` });
+    expect(await own.identify("sk_test_1")).toEqual({ outcome: "known", account: `${account} (test)` });
+    expect(await denied.identify("rk_live_1")).toEqual({ outcome: "known", account: `${account} (live)` });
+    const silent = [
+      answering(() => json(403, { error: { type: "invalid_request_error", message: "No." } })),
+      answering(() => json(401, { error: { type: "invalid_request_error", message: "Invalid API Key" } })),
+      answering(() => json(200, { object: "list", data: [{ id: account }] })),
+      answering(() => json(200, { object: "account", id: "cus_1" })),
+      answering(() => new Response("<html>", { status: 200 })),
+      answering(() => json(500, { error: { message: `on account '${account}'` } })),
+      answering(() => {
+        throw new Error("connection reset");
+      }),
+    ];
+    for (const client of silent) expect(await client.identify("sk_live_1")).toMatchObject({ outcome: "unknown" });
+  });
+
   it("sends what the vendor's SDK sends, under the version that SDK speaks", async () => {
     const { vendor, client } = played();
     await client.send(KEY, client.freeze(ORDER), `${ORDER.payout_id}:1`);

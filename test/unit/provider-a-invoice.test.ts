@@ -35,6 +35,7 @@ describe("provider A: a paid invoice", () => {
         base_cents: 10_000,
         gross_cents: 11_900,
         ref: "jane",
+        refs: [{ ref: "jane", place: "subscription_metadata" }],
         customer_email: "buyer@example.com",
         customer_id: "cus_1",
         subscription_id: "sub_1",
@@ -173,6 +174,32 @@ describe("provider A: a paid invoice", () => {
       ["none of anything", { parent: null, lines: null, metadata: null, subscription_details: null }, null],
     ])("%s", (_, object, ref) => {
       expect(paymentOf(invoicePaid({ object })).ref).toBe(ref);
+    });
+
+    it("V3: and carries them all, each slug once, also of what stands expanded (contract-2 §5)", () => {
+      const lines = { data: [line("line1"), line("PARENT"), line("line2")] };
+      const object = { ...all, lines, customer: { id: "cus_1", ...bag("customer") } };
+      expect(paymentOf(invoicePaid({ object })).refs).toEqual([
+        { ref: "parent", place: "subscription_metadata" },
+        { ref: "details", place: "subscription_metadata" },
+        { ref: "line1", place: "line_metadata" },
+        { ref: "line2", place: "line_metadata" },
+        { ref: "own", place: "invoice_metadata" },
+        { ref: "customer", place: "customer_metadata" },
+      ]);
+      const subscription = { id: "sub_1", ...bag("expanded") };
+      expect(
+        paymentOf(invoicePaid({ object: { ...none, parent: { subscription_details: { subscription } } } })),
+      ).toMatchObject({
+        subscription_id: "sub_1",
+        refs: [{ ref: "expanded", place: "subscription_metadata" }],
+      });
+    });
+
+    it("V3: carries no more than a trace can show", () => {
+      const data = Array.from({ length: 500 }, (_, i) => line(`line${i}`));
+      const facts = factsOf(invoicePaid({ object: { ...none, lines: { data } } }));
+      expect(facts).toHaveLength(21);
     });
 
     it.each(["subscription", "line", "invoice"] as const)("also in the old shape: %s", (ref_in) => {

@@ -32,6 +32,7 @@ describe("provider A: a completed checkout session", () => {
       event_id: "evt_1",
       event_type: "checkout.session.completed",
       occurred_at: AT_ISO,
+      test: false,
       ignored: null,
       facts: [
         {
@@ -45,6 +46,7 @@ describe("provider A: a completed checkout session", () => {
           base_cents: 10_000,
           gross_cents: 12_000,
           ref: "Jane",
+          refs: [{ ref: "Jane", place: "client_reference_id" }],
           customer_email: "buyer@example.com",
           customer_id: "cus_1",
           subscription_id: null,
@@ -105,6 +107,28 @@ describe("provider A: a completed checkout session", () => {
         currency: "JPY",
       });
     });
+  });
+
+  it("V3: carries every reference: its own, then those of what it names, where that stands expanded (contract-2 §5)", () => {
+    const bag = (id: string, service_ref: string) => ({ id, metadata: { service_ref } });
+    const event = sessionCompleted({
+      ref: "cart-77",
+      metadata: { service_ref: "jane" },
+      object: {
+        customer: bag("cus_1", "joe"),
+        subscription: bag("sub_1", "JANE"),
+        invoice: bag("in_1", "Cart-77"),
+      },
+    });
+    expect(paymentOf(event)).toMatchObject({
+      ref: "cart-77",
+      refs: [
+        { ref: "cart-77", place: "client_reference_id" },
+        { ref: "jane", place: "metadata" },
+        { ref: "joe", place: "customer_metadata" },
+      ],
+    });
+    expect(attributionsOf(event).map(({ ref }) => ref)).toEqual(["cart-77", "jane", "joe"]);
   });
 
   describe("the reference is client_reference_id, else metadata.service_ref (contract §5)", () => {

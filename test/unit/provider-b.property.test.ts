@@ -5,6 +5,7 @@ import { expectLawful, mutate } from "../support/fact-laws.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
+  customerEventB,
   subscriptionCanceled,
   subscriptionEventB,
   transactionCompleted,
@@ -14,6 +15,9 @@ import { bytesOf } from "../support/vendor.ts";
 const EVENTS = [
   transactionCompleted({ ref: "jane", program: "prog_1", tax: 1, subscription: "sub_1" }),
   transactionCompleted({ amount: 0 }),
+  transactionCompleted({ amount: -5_000, tax: -800, ref: "jane", subscription: "sub_1" }),
+  transactionCompleted({ amount: 5_000, tax: 800, credit: 3_000, shape: "repeated" }),
+  customerEventB({ ref: "jane" }),
   adjustmentCreated({ transaction: "txn_1", tax: 800 }),
   adjustmentUpdated({ transaction: "txn_1" }),
   subscriptionCanceled({ ref: 42, program: "prog_1" }),
@@ -98,7 +102,7 @@ describe("provider B: whatever arrives", () => {
 
 describe("provider B: a transaction's money base", () => {
   const money = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) }).map(Number);
-  it("is total less tax, exactly", () => {
+  it("is total less tax, exactly, where no credit paid", () => {
     fc.assert(
       fc.property(money, money, (one, other) => {
         const [tax, amount] = [Math.min(one, other), Math.max(one, other)];
@@ -106,6 +110,24 @@ describe("provider B: a transaction's money base", () => {
           ok: true,
           event: { facts: [{ base_cents: amount - tax, gross_cents: amount }] },
         });
+      }),
+    );
+  });
+
+  it("V1: is what was charged less its part of the tax, to half a unit, in the old shape and the new", () => {
+    fc.assert(
+      fc.property(money, money, money, (...three) => {
+        const [tax, credit, amount] = three.toSorted((a, b) => a - b) as [number, number, number];
+        const charged = BigInt(amount - credit);
+        for (const shape of ["new", "repeated", "old"] as const) {
+          const result = providerB.parse(transactionCompleted({ amount, tax, credit, shape }));
+          const fact = result.ok ? result.event.facts[0] : undefined;
+          if (fact?.kind !== "payment") throw new Error("no payment");
+          expect(BigInt(fact.gross_cents)).toBe(charged);
+          // |taken - tax x charged / amount| <= 1/2, without a fraction.
+          const off = (charged - BigInt(fact.base_cents)) * BigInt(amount) - BigInt(tax) * charged;
+          expect(2n * (off < 0n ? -off : off) <= BigInt(amount)).toBe(true);
+        }
       }),
     );
   });

@@ -5,6 +5,7 @@ import { readerOf } from "../support/parsed.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
+  customerEventB,
   eventB,
   subscriptionCanceled,
   subscriptionEventB,
@@ -37,6 +38,7 @@ describe("provider B: a completed transaction", () => {
         event_id: "evt_1",
         event_type: "transaction.completed",
         occurred_at: AT_ISO,
+        test: false,
         ignored: null,
         facts: [
           {
@@ -50,6 +52,7 @@ describe("provider B: a completed transaction", () => {
             base_cents: 40_000,
             gross_cents: 43_549,
             ref: "Jane",
+            refs: [{ ref: "Jane", place: "metadata" }],
             customer_email: null,
             customer_id: "ctm_1",
             subscription_id: "sub_1",
@@ -60,7 +63,7 @@ describe("provider B: a completed transaction", () => {
     });
   });
 
-  describe("the money base is details.totals.total - details.totals.tax (contract §5)", () => {
+  describe("V1: the money base is what was charged: grand_total - grand_total_tax (contract-2 §5)", () => {
     const withTotals = (totals: unknown) => transactionCompleted({ data: { details: { totals } } });
     it.each<[unknown, number, number]>([
       [{ total: "43549", tax: "3549" }, 40_000, 43_549],
@@ -69,29 +72,71 @@ describe("provider B: a completed transaction", () => {
       [{ total: 43_549, tax: 3_549 }, 40_000, 43_549],
       [{ total: "0100", tax: "00" }, 100, 100],
       [{ total: "9007199254740991", tax: "1" }, 9_007_199_254_740_990, 9_007_199_254_740_991],
-      // Credit from the customer's balance lowers grand_total: it was paid before, in another transaction.
-      [{ total: "1000", tax: "0", credit: "400", grand_total: "600", discount: "5", subtotal: "1005" }, 1000, 1000],
+      // The vendor's own example (changelog of January 2026): 120 with 20 tax, of which credit paid 90.
+      [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: "500" }, 2_500, 3_000],
+      // "in older shapes without the latter (or where it equals `tax` though `credit` > 0), `tax` in proportion"
+      [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000" }, 2_500, 3_000],
+      [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: null }, 2_500, 3_000],
+      [{ total: "12000", tax: "2000", credit: "9000", grand_total: "3000", grand_total_tax: "2000" }, 2_500, 3_000],
+      [{ total: "12000", tax: "2000", credit: "11000", grand_total: "1000", grand_total_tax: "2000" }, 833, 1_000],
+      [{ total: "12000", tax: "2000", grand_total: "3000", grand_total_tax: "2000" }, 2_500, 3_000],
+      [{ total: "12000", tax: "2000", credit: "9000" }, 2_500, 3_000],
+      // Captured in 2023: 333 x 499 / 1999 = 83.1; and a half, which goes up: 3 x 1 / 6.
+      [{ total: "1999", tax: "333", credit: "1500", grand_total: "499" }, 416, 499],
+      [{ total: "6", tax: "3", credit: "5", grand_total: "1" }, 0, 1],
+      [
+        { total: "9007199254740991", tax: "9007199254740990", grand_total: "9007199254740990", credit: "1" },
+        1,
+        9_007_199_254_740_990,
+      ],
+      [{ total: "1000", tax: "0", credit: "400", grand_total: "600", discount: "5", subtotal: "1005" }, 600, 600],
+      [{ total: "12000", tax: "2000", credit: "12000", grand_total: "0", grand_total_tax: "0" }, 0, 0],
+      [{ total: "12000", tax: "2000", credit: "12000" }, 0, 0],
+      // "A negative or zero grand total is accepted, earns nothing": a downgrade, as the vendor sends it.
+      [
+        {
+          total: "-19195",
+          tax: "-3064",
+          credit: "0",
+          grand_total: "0",
+          credit_to_balance: "19195",
+          grand_total_tax: "0",
+        },
+        0,
+        0,
+      ],
+      [{ total: "-19195", tax: "-3064", grand_total: "-19195", grand_total_tax: "-3064" }, 0, 0],
+      [{ total: -19_195, tax: -3_064 }, 0, 0],
+      [{ total: "-19195", tax: "0", grand_total: "-0" }, 0, 0],
+      // Prorated items of several tax rates.
+      [{ total: "1000", tax: "-50", credit: "0", grand_total: "1000", grand_total_tax: "-50" }, 1000, 1000],
+      [{ total: "1000", tax: "-50", credit: "500", grand_total: "500" }, 500, 500],
     ])("%j is %i of %i", (totals, base_cents, gross_cents) => {
-      expect(factsOf(withTotals(totals))[0]).toMatchObject({ base_cents, gross_cents });
+      expect(factsOf(withTotals(totals))[0]).toMatchObject({ base_cents, gross_cents, paid: true });
     });
 
     it.each<[unknown, string[]]>([
-      [{ total: "-1", tax: "0" }, ["total"]],
-      [{ total: -1, tax: 0 }, ["total"]],
       [{ total: "10.5", tax: "0" }, ["total"]],
       [{ total: 10.5, tax: 0 }, ["total"]],
       [{ total: "", tax: "0" }, ["total"]],
+      [{ total: "-", tax: "0" }, ["total"]],
+      [{ total: "--5", tax: "0" }, ["total"]],
+      [{ total: "+5", tax: "0" }, ["total"]],
       [{ total: " 5", tax: "0" }, ["total"]],
       [{ total: "1e3", tax: "0" }, ["total"]],
       [{ total: "0x10", tax: "0" }, ["total"]],
       [{ total: "12,00", tax: "0" }, ["total"]],
       [{ total: "9007199254740992", tax: "0" }, ["total"]],
+      [{ total: "-9007199254740992", tax: "0" }, ["total"]],
       [{ total: "1".repeat(40), tax: "0" }, ["total"]],
       [{ total: null, tax: "0" }, ["total"]],
       [{ total: true, tax: "0" }, ["total"]],
       [{ total: "10" }, ["tax"]],
       [{ tax: "10" }, ["total"]],
       [{ total: "10", tax: "11" }, ["tax"]],
+      [{ total: "10", tax: "1", grand_total: "x" }, ["grand_total"]],
+      [{ total: "10", tax: "1", grand_total: "5", grand_total_tax: "6" }, ["grand_total_tax"]],
+      [{ total: "10", tax: "1", credit: "-5" }, ["credit"]],
       [{}, ["total", "tax"]],
     ])("%j is refused", (totals, paths) => {
       expect(refusedPaths(withTotals(totals))).toEqual(paths.map((path) => `data.details.totals.${path}`));
@@ -202,15 +247,38 @@ describe("provider B: adjustments", () => {
 
   it.each([
     ["refund", "deduct"],
-    ["credit", "deduct"],
     ["chargeback", "deduct"],
     ["chargeback_warning", "deduct"],
-    ["credit_reverse", "reverse"],
     ["chargeback_reverse", "reverse"],
     ["chargeback_warning_reverse", "reverse"],
   ] as const)("reversals add back (contract §5): %s is to %s", (action, direction) => {
     const event = adjustmentCreated({ transaction: "txn_1", action, status: "approved" });
     expect(factsOf(event)).toMatchObject([{ direction, effective: true, amount_cents: 10_000 }]);
+  });
+
+  it.each(["credit", "credit_reverse"] as const)(
+    "V1: of the action `credit` deduct nothing, because later totals are already less (contract-2 §5): %s",
+    (action) => {
+      expect(ignoredAs(adjustmentCreated({ transaction: "txn_1", action, status: "approved" }))).toBe(
+        "counted_by_later_totals",
+      );
+      expect(refusedPaths(adjustmentCreated({ transaction: "txn_1", action, data: { status: "maybe" } }))).toEqual([
+        "data.status",
+      ]);
+    },
+  );
+
+  it.each([
+    ["chargeback", "pending_approval", true],
+    ["chargeback_warning", "pending_approval", true],
+    ["chargeback", "approved", undefined],
+    ["chargeback", "rejected", undefined],
+    ["chargeback_reverse", "pending_approval", undefined],
+    ["refund", "pending_approval", undefined],
+  ] as const)("V6: a dispute is open while it is not decided: %s, %s", (action, status, open) => {
+    expect(factsOf(adjustmentCreated({ transaction: "txn_1", action, status }))).toMatchObject([
+      open ? { open, effective: false } : expect.not.objectContaining({ open: true }),
+    ]);
   });
 
   it("are ordered by when they occurred, whatever the zone it is told in", () => {
@@ -267,6 +335,25 @@ describe("provider B: subscriptions", () => {
 
   it("without an id is refused", () => {
     expect(refusedPaths(subscriptionCanceled({ data: { id: "" } }))).toEqual(["data.id"]);
+  });
+});
+
+describe("V8: provider B: customers", () => {
+  it.each(["customer.created", "customer.updated", "customer.imported"])("%s tells their address", (type) => {
+    const event = customerEventB({ id: "ctm_1", email: "Buyer@Example.com", occurred_at }, type);
+    const fact = { kind: "customer", occurred_at: AT_ISO, customer_id: "ctm_1", email: "Buyer@Example.com" };
+    expect(factsOf(event)).toEqual([fact]);
+    expect(factsOf({ ...event, data: { ...event.data, custom_data: { service_ref: "jane" } } })).toEqual([
+      fact,
+      { kind: "attribution", occurred_at: AT_ISO, ref: "jane", subscription_id: null, customer_id: "ctm_1" },
+    ]);
+  });
+
+  it("without an address or a reference say nothing", () => {
+    expect(ignoredAs(customerEventB({ email: null }))).toBe("no_address");
+    expect(ignoredAs(customerEventB({ email: "" }))).toBe("no_address");
+    expect(refusedPaths(customerEventB({ data: { id: "" } }))).toEqual(["data.id"]);
+    expect(refusedPaths(customerEventB({ data: { email: 7 } }))).toEqual(["data.email"]);
   });
 });
 

@@ -3,6 +3,7 @@ import { sendAttempt, type OutgoingDelivery } from "../../src/outbound/send.ts";
 import {
   playOutsideWorld,
   PUBLIC_IPV4,
+  OWN_HOSTS,
   RESOLVER_URL,
   type OutsideWorld,
   type Receiver,
@@ -23,7 +24,7 @@ async function send(world: OutsideWorld, delivery: Partial<OutgoingDelivery> = {
   const { fetch } = world;
   return sendAttempt(
     { ...DELIVERY, ...delivery },
-    { fetch, resolverUrl: RESOLVER_URL, now: Date.now, budgetMs: 2_000 },
+    { fetch, resolverUrl: RESOLVER_URL, ownHosts: OWN_HOSTS, now: Date.now, budgetMs: 2_000 },
   );
 }
 

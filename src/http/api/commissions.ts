@@ -1,13 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import {
-  createManualCommission,
-  getCommission,
-  listCommissions,
-  updateCommission,
-  updateCommissions,
-  type BulkResult,
-} from "../../core/commissions.ts";
+import { createManualCommission, getCommission, listCommissions, updateCommission } from "../../core/commissions.ts";
+import { updateCommissions, updateMatching, type BulkReport, type BulkResult } from "../../core/commission-bulk.ts";
 import { viewCommission } from "../../core/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { isCurrency } from "../../domain/currency.ts";
@@ -29,17 +23,38 @@ export const commissionPatch = z
   .strictObject({ status: status.optional(), reason: reason.optional(), flagged: z.boolean().optional() })
   .superRefine(reasonOnlyForRejection);
 
+/** Which commissions are meant: the query of the list, as JSON. */
+const commissionFilter = z.strictObject({
+  status: status.optional(),
+  partner_id: z.string().max(64).optional(),
+  payout_id: z.string().max(64).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  flagged: z.boolean().optional(),
+  ...timeRange.shape,
+});
+
 export const commissionBulk = z
   .strictObject({
     ids: z
       .array(z.string().min(1).max(64))
       .min(1)
       .max(MAX_BULK)
-      .refine((ids) => new Set(ids).size === ids.length, "Name each commission once."),
+      .refine((ids) => new Set(ids).size === ids.length, "Name each commission once.")
+      .optional(),
+    filter: commissionFilter.describe("In place of `ids`: all that match. {} is all there are.").optional(),
     status,
     reason: reason.optional(),
+    include_flagged: z
+      .boolean()
+      .describe("Without it no filter takes flagged ones, and none is approved by `ids`.")
+      .optional(),
   })
-  .superRefine(reasonOnlyForRejection);
+  .superRefine(reasonOnlyForRejection)
+  .superRefine(({ ids, filter }, issues) => {
+    if ((ids === undefined) === (filter === undefined)) {
+      issues.addIssue({ code: "custom", path: ["ids"], message: "Send either ids or filter." });
+    }
+  });
 
 export const commissionCreate = z.strictObject({
   partner_id: z.string().min(1).max(64),
@@ -64,8 +79,10 @@ export const commissionQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
-function viewBulk(data: BulkResult[]) {
-  return { data };
+function viewBulk(data: BulkResult[], report?: BulkReport) {
+  const matched = data.filter((result) => result.ok || result.error.code !== "not_found").length;
+  const changed = data.filter(({ ok }) => ok).length;
+  return { data, ...(report ?? { matched, changed, skipped: matched - changed, remaining: 0 }) };
 }
 
 /** `/api/v1/commissions` (contract §6). */
@@ -78,8 +95,9 @@ export const commissions = new Hono<AppEnv>()
     return c.json(viewCommission(commission), 201);
   })
   .post("/bulk", requireJson, jsonBody(commissionBulk), replies(viewBulk, 200), async (c) => {
-    const { ids, ...change } = c.req.valid("json");
-    return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
+    const { ids, filter, ...change } = c.req.valid("json");
+    if (ids) return c.json(viewBulk(await updateCommissions(c.var.ctx, ids, change)));
+    return c.json(viewBulk([], await updateMatching(c.var.ctx, filter ?? {}, change, { clock: Date.now })));
   })
   .get("/:id", async (c) => c.json(viewCommission(await getCommission(c.var.ctx, c.req.param("id")))))
   .patch("/:id", requireJson, jsonBody(commissionPatch), async (c) => {

@@ -11,7 +11,7 @@ import {
 import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../domain/import-product.ts";
 import type { AppEnv } from "../../env.ts";
 import { AppError, invalidField } from "../../lib/errors.ts";
-import { countRows, judgeFile, type ChooseColumns } from "../import/file.ts";
+import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
 import { query } from "../validate.ts";
 
@@ -59,19 +59,18 @@ export const imports = new Hono<AppEnv>().post("/", requireCsv, query(importQuer
   if (!file.ok) throw invalidField("body", file.message);
   const param = given.param ?? null;
   const order = { ...given, param, provider: given.provider ?? null };
-  const judged = await judgeFile(c.var.ctx, order, file.text, choose);
-  if (!judged.ok) throw invalidField("body", judged.message);
   const dry_run = given.dry_run === "true";
-  if (!dry_run) await judged.carryOut();
+  const imported = await importFile(c.var.ctx, order, file.text, choose, dry_run);
+  if (!imported.ok) throw invalidField("body", imported.message);
   return c.json(
     viewImport({
       kind: given.kind,
       product: given.product,
       dry_run,
       data_param: dataParam(given.product, param),
-      columns: judged.columns,
-      rows: judged.rows,
-      counts: countRows(judged.rows),
+      columns: imported.columns,
+      rows: imported.rows,
+      counts: countRows(imported.rows),
     }),
   );
 });

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { startOnboarding, type Onboarding } from "../../core/onboarding.ts";
 import type { AppEnv } from "../../env.ts";
+import { publicUrl } from "../../lib/public-url.ts";
 import { connectOf } from "../connect.ts";
 import { optionalJson } from "../optional-json.ts";
 
@@ -30,11 +31,11 @@ export const onboarding = new Hono<AppEnv>().post(
   optionalJson(onboardingStart),
   async (c) => {
     const { return_url, refresh_url, country } = c.req.valid("json");
-    const portal = new URL("/portal", c.req.url).href;
+    const portal = () => `${publicUrl(c.env)}/portal`;
     const started = await startOnboarding(
       c.var.ctx,
       c.req.param("id"),
-      { return_url: return_url ?? portal, refresh_url: refresh_url ?? portal, country },
+      { return_url: return_url ?? portal(), refresh_url: refresh_url ?? portal(), country },
       connectOf(c.env),
     );
     return c.json(viewOnboarding(started), started.is_new ? 201 : 200);

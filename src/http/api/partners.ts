@@ -1,9 +1,11 @@
 import { Hono } from "hono";
 import * as z from "zod";
+import { listEntries, readBalance } from "../../core/journal.ts";
 import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../core/partners.ts";
 import { viewPartner, viewStats } from "../../core/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
+import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from "../validate.ts";
@@ -64,7 +66,11 @@ export const partners = new Hono<AppEnv>()
   })
   .get("/:id", async (c) => {
     const { partner, stats, clicks } = await getPartner(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewPartner(partner), stats: viewStats(stats, c.var.ctx.program.currency, clicks) });
+    return c.json({ ...viewPartner(partner), stats: written(viewStats(stats, c.var.ctx.program.currency, clicks)) });
+  })
+  .get("/:id/balance", async (c) => c.json({ data: written(await readBalance(c.var.ctx, c.req.param("id"))) }))
+  .get("/:id/entries", query(pageQuery), async (c) => {
+    return c.json(await listEntries(c.var.ctx, c.req.param("id"), c.req.valid("query")));
   })
   .patch("/:id", requireJson, jsonBody(partnerPatch), async (c) => {
     const partner = await updatePartner(c.var.ctx, c.req.param("id"), c.req.valid("json"));

@@ -7,6 +7,7 @@ import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core
 import { viewCommission, viewPayout } from "../../core/views.ts";
 import { PAYOUT_STATUSES } from "../../domain/payout.ts";
 import type { AppEnv } from "../../env.ts";
+import { written } from "../../lib/exact-json.ts";
 import { connectOf } from "../connect.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
@@ -53,7 +54,7 @@ export const payouts = new Hono<AppEnv>()
       period_end: period_end ?? c.var.now,
       dry_run: dry_run ?? false,
     });
-    return c.json(viewGeneration(generation));
+    return c.json(written(viewGeneration(generation)));
   })
   .get("/export.csv", query(exportQuery), async (c) => {
     const pieces = await exportPayouts(c.var.ctx, c.req.valid("query"));

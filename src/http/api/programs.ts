@@ -33,6 +33,7 @@ export const programPatch = z
     cookie_days: z.int().min(1).max(365),
     attribution: z.enum(ATTRIBUTIONS),
     auto_approve_days: z.int().min(0).max(365).nullable(),
+    live_only: z.boolean(),
     provider_a_webhook_secret: secret.nullable(),
     provider_b_webhook_secret: secret.nullable(),
     provider_a_api_key: secret.nullable(),

@@ -1,9 +1,11 @@
 import type { ProgramCtx } from "../../core/context.ts";
-import { importCustomers, judgeCustomers, type CustomerLine } from "../../core/customer-import.ts";
-import { importPartners, judgePartners, MAX_IMPORT_LINES, type PartnerLine } from "../../core/partner-import.ts";
+import { importCustomers, judgeCustomers } from "../../core/customer-import.ts";
+import type { CustomerLine } from "../../core/customer-lines.ts";
+import { importPartners, judgePartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
+import type { PartnerLine } from "../../core/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
 import {
-  columnKey,
+  columnPlaces,
   matchColumns,
   type ImportField,
   type ImportKind,
@@ -12,6 +14,7 @@ import {
 import { importProduct, type ImportProductId } from "../../domain/import-product.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
+import { inSlices, SliceCounter } from "../../lib/slices.ts";
 import { readCustomerLine } from "./customer-line.ts";
 import { readPartnerLine } from "./partner-line.ts";
 
@@ -40,6 +43,8 @@ export interface ImportRow {
   /** The column that is the reason, as the file calls it. */
   column: string | null;
   message: string | null;
+  /** Which of two things the line tells was taken. */
+  note: { column: string; message: string } | null;
   /** Whom the line is about, and whose: for people to find it again. */
   who: string;
   code: string;
@@ -47,52 +52,53 @@ export interface ImportRow {
 
 /** A line as its reader gives it to core, or why it is not given on. */
 export type ReadLine<T> =
-  | { ok: true; value: T }
-  | { ok: false; outcome: "left_out" | "refused"; field: ImportField | null; message: string };
+  | { ok: true; value: T; note?: LineNote }
+  | { ok: false; outcome: "left_out" | "refused"; field: ImportField | null; message: string; column?: string };
 
-export type JudgedFile =
-  | { ok: false; message: string; columns: MatchedColumn[] }
-  | { ok: true; columns: MatchedColumn[]; rows: ImportRow[]; carryOut: () => Promise<Done> };
-
-/** How many partners or customers were really added and completed. */
-export interface Done {
-  added: number;
-  completed: number;
+/** Which of two things was taken; it is said where the line fills in this detail of its partner. */
+export interface LineNote {
+  of: "payout";
+  column: string;
+  message: string;
 }
 
+export type ImportedFile =
+  | { ok: false; message: string; columns: MatchedColumn[] }
+  | { ok: true; columns: MatchedColumn[]; rows: ImportRow[] };
+
 /**
- * Reads a CSV as `order` says and tells line by line what importing it would do; `carryOut` does it. Good lines are
- * taken whatever the others are.
+ * Imports a CSV as `order` says, or in a dry run tells what importing it would do, line by line; where it is imported,
+ * what really became of each line. Good lines are taken whatever the others are. The work is done in slices.
  */
-export async function judgeFile(
+export async function importFile(
   ctx: ProgramCtx,
   order: ImportOrder,
   csv: string,
   choose: ChooseColumns,
-): Promise<JudgedFile> {
-  const table = readCsvTable(csv);
+  isDryRun: boolean,
+): Promise<ImportedFile> {
+  const table = await inSlices(readCsvTable(csv, MAX_IMPORT_LINES));
   if (!table.ok) return { ok: false, message: table.message, columns: [] };
   const product = importProduct(order.product);
   const { columns, problem } = matchColumns(order.kind, product.columns, table.columns, choose(table.columns));
   if (problem !== null) return { ok: false, message: problem, columns };
-  if (table.lines.length === 0) {
-    return { ok: false, message: "There is no line below the column names.", columns };
-  }
-  if (table.lines.length > MAX_IMPORT_LINES) {
-    const message = `That is ${table.lines.length} lines; at most ${MAX_IMPORT_LINES} at a time.`;
+  if (table.count === 0) return { ok: false, message: "There is no line below the column names.", columns };
+  if (table.count > MAX_IMPORT_LINES) {
+    const message = `That is ${table.count} lines; at most ${MAX_IMPORT_LINES} at a time.`;
     return { ok: false, message, columns };
   }
   const params = order.param === null ? product.params : [order.param, ...product.params];
-  const file = { order, params, statuses: product.statuses ?? {}, columns };
-  return order.kind === "partners"
-    ? judged(file, table.lines, readPartnerLine, {
-        judge: (lines) => judgePartners(ctx, lines),
-        carryOut: (lines) => importPartners(ctx, lines),
-      })
-    : judged(file, table.lines, readCustomerLine, {
-        judge: (lines) => judgeCustomers(ctx, lines),
-        carryOut: async (lines) => ({ ...(await importCustomers(ctx, lines)), completed: 0 }),
-      });
+  const places = columnPlaces(order.kind, product.columns, columns);
+  const file = { order, params, statuses: product.statuses ?? {}, columns, places };
+  const rows =
+    order.kind === "partners"
+      ? await rowsOf(file, table.lines, readPartnerLine, (lines) =>
+          isDryRun ? judgePartners(ctx, lines, order.status) : importPartners(ctx, lines, order.status),
+        )
+      : await rowsOf(file, table.lines, readCustomerLine, (lines) =>
+          isDryRun ? judgeCustomers(ctx, lines) : importCustomers(ctx, lines),
+        );
+  return { ok: true, columns, rows };
 }
 
 /** What reading a line needs to know of its file. */
@@ -101,16 +107,38 @@ export interface ImportFile {
   params: readonly string[];
   statuses: Readonly<Record<string, PartnerStatus>>;
   columns: readonly MatchedColumn[];
+  /** In which columns each field stands. */
+  places: ReadonlyMap<ImportField, readonly number[]>;
 }
 
 /** The cell of a field, empty where no column holds it; of several columns together. */
 export type CellOf = (field: ImportField) => string;
+
+/** The cells of a line. */
+export interface LineCells {
+  line: number;
+  cell: CellOf;
+  /** The cells of a field that may stand in several columns, the preferred first, each with its column's name. */
+  each: (field: ImportField) => { column: string; text: string }[];
+}
+
+function cellsOf({ columns, places }: ImportFile, { line, cells }: CsvLine): LineCells {
+  const each: LineCells["each"] = (field) =>
+    (places.get(field) ?? []).map((i) => ({ column: columns[i]?.column ?? "", text: cells[i] ?? "" }));
+  const cell: CellOf = (field) =>
+    each(field)
+      .map(({ text }) => text)
+      .join(" ")
+      .trim();
+  return { line, cell, each };
+}
 
 interface CoreVerdict {
   line: number;
   verdict: "new" | "completed" | "known" | "kept" | "refused";
   field?: ImportField;
   message?: string;
+  fills?: readonly string[];
 }
 
 const OUTCOMES: Record<CoreVerdict["verdict"], RowOutcome> = {
@@ -121,55 +149,93 @@ const OUTCOMES: Record<CoreVerdict["verdict"], RowOutcome> = {
   refused: "refused",
 };
 
-async function judged<T extends PartnerLine | CustomerLine>(
+async function rowsOf<T extends PartnerLine | CustomerLine>(
   file: ImportFile,
   lines: readonly CsvLine[],
-  read: (file: ImportFile, line: number, cell: CellOf) => ReadLine<T>,
-  core: { judge: (lines: T[]) => Promise<CoreVerdict[]>; carryOut: (lines: T[]) => Promise<Done> },
-): Promise<JudgedFile> {
-  const places = placesOf(file);
-  const readings = lines.map(({ line, cells }) => {
-    const cell: CellOf = (field) =>
-      (places.get(field) ?? [])
-        .map((i) => cells[i] ?? "")
-        .join(" ")
-        .trim();
-    return { line, cell, reading: read(file, line, cell) };
-  });
+  read: (file: ImportFile, cells: LineCells) => ReadLine<T>,
+  core: (lines: T[]) => Promise<CoreVerdict[]>,
+): Promise<ImportRow[]> {
+  const readings = await inSlices(readLines(file, lines, read));
   const good = readings.flatMap(({ reading }) => (reading.ok ? [reading.value] : []));
-  const verdicts = new Map((good.length > 0 ? await core.judge(good) : []).map((each) => [each.line, each]));
-  const rows = readings.map(({ line, cell, reading }): ImportRow => {
-    const verdict = verdicts.get(line);
-    const told = reading.ok ? verdict : reading;
-    return {
-      line,
-      outcome: reading.ok ? OUTCOMES[verdict?.verdict ?? "refused"] : reading.outcome,
-      column: columnOf(file, told?.field ?? null),
-      message: told?.message ?? null,
-      who: cell("email") || cell("customer_email") || cell("customer_id"),
-      code: cell("code") || cell("partner_email"),
-    };
-  });
-  return { ok: true, columns: [...file.columns], rows, carryOut: () => core.carryOut(good) };
+  const verdicts = new Map((good.length > 0 ? await core(good) : []).map((each) => [each.line, each]));
+  return inSlices(reportLines(file, readings, verdicts));
 }
 
-/** In which columns each field stands; codes in the product's order, because the first becomes the slug. */
-function placesOf({ order, columns }: ImportFile): Map<ImportField, number[]> {
-  const own = (importProduct(order.product).columns[order.kind]?.code ?? []).map(columnKey);
-  const rank = (i: number) => own.indexOf(columnKey(columns[i]?.column ?? "")) >>> 0;
-  const places = new Map<ImportField, number[]>();
-  for (const [i, { field }] of columns.entries()) {
-    if (field !== null)
-      places.set(
-        field,
-        [...(places.get(field) ?? []), i].toSorted((a, b) => rank(a) - rank(b)),
-      );
+interface Reading<T> {
+  cells: LineCells;
+  reading: ReadLine<T>;
+}
+
+function* readLines<T>(
+  file: ImportFile,
+  lines: readonly CsvLine[],
+  read: (file: ImportFile, cells: LineCells) => ReadLine<T>,
+): Generator<void, Reading<T>[], void> {
+  const slice = new SliceCounter();
+  const readings: Reading<T>[] = [];
+  for (const line of lines) {
+    const cells = cellsOf(file, line);
+    const { problem } = line;
+    const reading: ReadLine<T> =
+      problem === null ? read(file, cells) : { ok: false, outcome: "refused", field: null, message: problem };
+    readings.push({ cells, reading });
+    if (slice.add(LINE_WORK + line.cells.reduce((sum, text) => sum + text.length, 0))) yield;
   }
-  return places;
+  return readings;
+}
+
+/** Of reading one line, in the measure of `SliceCounter`: its fields are judged by a schema. */
+const LINE_WORK = 500;
+
+function* reportLines(
+  file: ImportFile,
+  readings: readonly Reading<unknown>[],
+  verdicts: ReadonlyMap<number, CoreVerdict>,
+): Generator<void, ImportRow[], void> {
+  const slice = new SliceCounter();
+  const rows: ImportRow[] = [];
+  for (const { cells, reading } of readings) {
+    rows.push(rowOf(file, cells, reading, verdicts.get(cells.line)));
+    if (slice.add(LINE_WORK)) yield;
+  }
+  return rows;
+}
+
+function rowOf(
+  file: ImportFile,
+  { line, cell }: LineCells,
+  reading: ReadLine<unknown>,
+  verdict: CoreVerdict | undefined,
+): ImportRow {
+  const who = shown(cell("email") || cell("customer_email") || cell("customer_id"));
+  const code = shown(cell("code") || cell("partner_email"));
+  if (!reading.ok) {
+    const { outcome, message, column = columnOf(file, reading.field) } = reading;
+    return { line, outcome, column, message, note: null, who, code };
+  }
+  const { note } = reading;
+  return {
+    line,
+    outcome: OUTCOMES[verdict?.verdict ?? "refused"],
+    column: columnOf(file, verdict?.field ?? null),
+    message: verdict?.message ?? null,
+    note: note && verdict?.fills?.includes(note.of) ? { column: note.column, message: note.message } : null,
+    who,
+    code,
+  };
+}
+
+/** No address is longer. */
+const MAX_SHOWN = 320;
+
+/** As much of a cell as people need to find its line again. */
+function shown(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 }
 
 function columnOf(file: ImportFile, field: ImportField | null): string | null {
-  return file.columns.find((column) => field !== null && column.field === field)?.column ?? null;
+  const [first] = field === null ? [] : (file.places.get(field) ?? []);
+  return first === undefined ? null : (file.columns[first]?.column ?? null);
 }
 
 /** How many lines come to each outcome. */

@@ -1,28 +1,30 @@
-import type { PartnerLine } from "../../core/partner-import.ts";
+import type { PartnerLine } from "../../core/partner-lines.ts";
+import { emailKey } from "../../domain/email.ts";
 import { readCodes, readPercentage, readStatus, splitName } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { partnerCreate } from "../api/partners.ts";
 import { judge } from "../pages/forms.ts";
-import type { CellOf, ImportFile, ReadLine } from "./file.ts";
+import type { ImportFile, LineCells, LineNote, ReadLine } from "./file.ts";
 
 const partnerLine = partnerCreate.omit({ slug: true, metadata: true });
 
 /** A line of a file of partners. An address to be paid at without a method means the wallet, which is what takes one. */
-export function readPartnerLine(file: ImportFile, line: number, cell: CellOf): ReadLine<PartnerLine> {
+export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCells): ReadLine<PartnerLine> {
   const named = splitName(cell("name"));
   const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
-  const payout_email = cell("payout_email") || null;
+  const payout = payoutAddress(each("payout_email"));
   const judged = judge(partnerLine, {
     email: cell("email"),
     first_name: hasOwnNames ? cell("first_name") || null : named.first_name,
     last_name: hasOwnNames ? cell("last_name") || null : named.last_name,
     commission_pct: readPercentage(cell("commission_pct")),
-    payout_method: cell("payout_method").toLowerCase() || (payout_email === null ? null : "wallet"),
-    payout_email,
+    payout_method: cell("payout_method").toLowerCase() || (payout ? "wallet" : null),
+    payout_email: payout?.text ?? null,
   });
   if (!judged.ok) {
     const [[field, message] = ["", judged.problems.message]] = Object.entries(judged.problems.fields);
+    if (field === "payout_email" && payout) return { ...refused(field, message), column: payout.column };
     return refused(
       field as ImportField,
       field === "payout_method" ? `This is one of ${PAYOUT_METHODS.join(", ")}.` : message,
@@ -32,9 +34,30 @@ export function readPartnerLine(file: ImportFile, line: number, cell: CellOf): R
   if (!codes.ok) return refused("code", codes.message);
   const status = readStatus(cell("status"), file.statuses, file.order.status);
   if (!status.ok) return refused("status", status.message);
-  return { ok: true, value: { line, input: judged.value, codes: codes.value, status: status.value } };
+  const told = cell("status") === "" ? null : status.value;
+  const value = { line, input: judged.value, codes: codes.value, status: told };
+  return { ok: true, value, ...(payout?.note ? { note: payout.note } : {}) };
 }
 
-function refused(field: ImportField, message: string): ReadLine<PartnerLine> {
-  return { ok: false, outcome: "refused", field, message };
+/**
+ * The address to be paid at: of several columns the first that has one in this line. Where that was a choice, the note
+ * says which was taken.
+ */
+function payoutAddress(columns: readonly { column: string; text: string }[]) {
+  const given = columns.filter(({ text }) => text !== "");
+  const [taken] = given;
+  if (!taken) return null;
+  const { column, text } = taken;
+  const others = given.filter((other) => emailKey(other.text) !== emailKey(text));
+  const note = (message: string): LineNote => ({ of: "payout", column, message });
+  if (others.length > 0) {
+    const left = others.map((other) => other.column).join(", ");
+    return { column, text, note: note(`Payouts go to the address in ${column}, not to that in ${left}.`) };
+  }
+  const isFirst = columns[0]?.column === column;
+  return { column, text, note: isFirst ? null : note(`Payouts go to the address in ${column}.`) };
+}
+
+function refused(field: ImportField, message: string) {
+  return { ok: false, outcome: "refused", field, message } as const;
 }

@@ -18,6 +18,7 @@ interface Imported {
 /** What an import came to, as the API tells it. Customers are not named: whoever is must be forgettable. */
 export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
   const problems = rows.filter(({ message }) => message !== null);
+  const notes = rows.flatMap(({ line, note }) => (note === null ? [] : [{ line, ...note }]));
   return {
     kind,
     product,
@@ -36,5 +37,6 @@ export function viewImport({ kind, product, dry_run, data_param, columns, rows, 
       outcome,
       message: message ?? "",
     })),
+    notes: notes.slice(0, MAX_PROBLEMS),
   };
 }

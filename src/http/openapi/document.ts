@@ -249,7 +249,7 @@ function refusal(codes: ErrorCode[], responses: Record<string, Answer>): { $ref:
   return { $ref: `#/components/responses/${name}` };
 }
 
-const RETRIED = new Set<ErrorCode>(["rate_limited", "storage_unavailable", "provider_unavailable"]);
+const RETRIED = new Set<ErrorCode>(["rate_limited", "storage_unavailable", "not_configured", "provider_unavailable"]);
 const ERROR_ID = (REPLY_EXAMPLES.Error as { error: { request_id: string } }).error.request_id;
 const REQUEST_ID = headerRef("X-Request-Id");
 

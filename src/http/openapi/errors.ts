@@ -21,6 +21,7 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   internal_error: "Something went wrong on the service's side.",
   storage_unavailable:
     "The storage did not answer. Try again after `Retry-After` seconds, a POST under the same `Idempotency-Key`.",
+  not_configured: "The deployment lacks a setting that this needs, such as `PUBLIC_URL`; its operator mends that.",
   provider_unavailable: "The provider did not answer as it should; try again.",
 };
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Generation } from "../../core/payout-generate.ts";
-import type { BulkResult } from "../../core/commissions.ts";
+import type { BulkReport, BulkResult } from "../../core/commission-bulk.ts";
+import type { JournalEntry, PartnerBalance } from "../../core/journal.ts";
 import type { SimulatedPayment, Simulation } from "../../core/simulate.ts";
 import type {
   viewCommission,
@@ -11,10 +12,12 @@ import type {
 } from "../../core/views.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS, type Rate } from "../../domain/commission.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, type FlowTrace } from "../../domain/flow.ts";
+import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import { CANDIDATE_SOURCES } from "../../domain/reference.ts";
 import { cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
 
 const provider = once(() => z.enum(PROVIDER_NAMES));
@@ -71,7 +74,19 @@ const commissionData = once(() =>
   }),
 );
 
-const refused = once(() => z.strictObject({ code: z.enum(["not_found", "invalid_transition"]), message: z.string() }));
+const refused = once(() =>
+  z.strictObject({ code: z.enum(["not_found", "invalid_transition", "flagged"]), message: z.string() }),
+);
+
+const bulkReport = {
+  matched: z.int().min(0).describe("Commissions that were meant."),
+  changed: z.int().min(0),
+  skipped: z
+    .int()
+    .min(0)
+    .describe("Left as they are: flagged, in a payout, or of a status from which there is no such move."),
+  remaining: z.int().min(0).describe("With `filter`: not reached in this call; send it again to go on."),
+} satisfies { [K in keyof BulkReport]: z.ZodType<BulkReport[K]> };
 
 const bulkResult = once(() =>
   z.discriminatedUnion("ok", [
@@ -133,6 +148,15 @@ const paymentWithTrace = once(() =>
       outcome: z.enum(OUTCOMES).nullable(),
       ref: z.string().nullable(),
       ref_source: z.enum(["payment", "subscription", "customer", "email"]).nullable(),
+      candidates: z
+        .array(
+          shows<PaymentWithTrace["trace"]["candidates"][number]>()({
+            ref: z.string(),
+            source: z.enum(CANDIDATE_SOURCES),
+            partner_id: idOf("partner").nullable().describe("Null where the reference leads to nobody."),
+          }),
+        )
+        .describe("The references in the order tried; the first that leads to a partner counts."),
       partner_id: idOf("partner").nullable(),
       partner_slug: z.string().nullable(),
       flows: z.array(flowTrace()).describe("The flows in the order tried, each condition with the value it saw."),
@@ -155,6 +179,12 @@ const payoutFields = once(() => ({
   currency: currencyCode,
   status: z.enum(PAYOUT_STATUSES),
   method: z.enum(PAYOUT_METHODS).nullable(),
+  recipient: z
+    .string()
+    .nullable()
+    .describe(
+      "Where it goes, masked; fixed when it was generated. Null where the partner had no details for its method.",
+    ),
   period_start: timestamp.nullable(),
   period_end: timestamp,
   due_at: timestamp.describe("The end of the period and the payout term."),
@@ -227,12 +257,44 @@ const simulation = once(() =>
   }),
 );
 
+const balance = once(() =>
+  shows<PartnerBalance>()({
+    currency: currencyCode,
+    pending_cents: cents,
+    payable_cents: z
+      .int()
+      .describe("Approved and in no payout; below 0 where more was paid than is earned by now. Smallest units."),
+    in_payout_cents: cents,
+    paid_cents: cents,
+    forgiven_cents: z.int().describe("Clawbacks that the owner rejected: paid, and not asked back. Smallest units."),
+  }),
+);
+
+const entry = once(() =>
+  shows<JournalEntry>()({
+    id: idOf("entry"),
+    partner_id: idOf("partner"),
+    commission_id: idOf("commission"),
+    payout_id: idOf("payout").nullable(),
+    currency: currencyCode,
+    from_account: z.enum(JOURNAL_ACCOUNTS),
+    to_account: z.enum(JOURNAL_ACCOUNTS),
+    amount_cents: z.int().min(1).describe("Smallest units of the currency."),
+    posted_at: timestamp,
+  }),
+);
+
 /** What the routes of commissions, payments and payouts answer with, by the names the document gives them. */
 export const moneyReplies = once(() => ({
   Commission: commission(),
   CommissionData: commissionData(),
   CommissionList: listOf(commission()),
-  BulkResults: z.strictObject({ data: z.array(bulkResult()) }),
+  BalanceList: z.strictObject({ data: z.array(balance()) }),
+  EntryList: listOf(entry()),
+  BulkResults: z.strictObject({
+    data: z.array(bulkResult()).describe("Of `ids`, a result each, in the order given; empty with `filter`."),
+    ...bulkReport,
+  }),
   Payment: payment(),
   PaymentList: listOf(payment()),
   PaymentWithTrace: paymentWithTrace(),

@@ -5,8 +5,9 @@ import type { Recovered } from "../../core/delivery-actions.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../core/delivery-history.ts";
 import type { EventOutcome } from "../../core/inbound.ts";
 import type { ProviderStatus } from "../../core/integrations.ts";
-import type { CurrencyStats } from "../../core/partners.ts";
+import type { CurrencyStats } from "../../core/journal.ts";
 import type { viewEndpoint, viewEvent, viewFlow, viewPartner, viewProgram, viewStats } from "../../core/views.ts";
+import { ACTOR_TYPES } from "../../domain/actor.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
 import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
@@ -17,6 +18,7 @@ import { OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
+import type { viewLate } from "../health.ts";
 import { ROW_OUTCOMES } from "../import/file.ts";
 import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
@@ -53,6 +55,7 @@ const program = once(() =>
     cookie_days: z.int(),
     attribution: z.enum(ATTRIBUTIONS),
     auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
+    live_only: z.boolean().describe("True: the providers' test events make no commission."),
     provider_a_webhook_secret_set: z.boolean(),
     provider_b_webhook_secret_set: z.boolean(),
     provider_a_api_key_set: z.boolean(),
@@ -126,6 +129,18 @@ const event = once(() =>
     program_id: idOf("program"),
     type: z.enum(AUDIT_EVENT_TYPES),
     payload: bag.describe("Its fields depend on the type."),
+    actor: z
+      .strictObject({
+        type: z.enum([...ACTOR_TYPES, "visitor"]),
+        id: z.string().nullable().describe("Of a partner its id, of a member the address, of a vendor's event its id."),
+        name: z.string().nullable(),
+      })
+      .nullable()
+      .describe("Who did it; null for events written before actors were."),
+    changes: z
+      .record(z.string(), z.tuple([z.unknown(), z.unknown()]))
+      .nullable()
+      .describe("Of a change, each field's old and new value; secrets and payout details are masked."),
     created_at: timestamp,
   }),
 );
@@ -208,7 +223,23 @@ const EVENT_OUTCOMES = [
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
 export const replies = once(() => ({
   Error: error(),
-  Health: z.strictObject({ status: z.literal("ok") }),
+  Health: z.strictObject({
+    status: z.literal("ok"),
+    jobs: z
+      .strictObject({
+        behind: z.array(
+          shows<ReturnType<typeof viewLate>>()({
+            job: z.string(),
+            database: z.string().describe("Its binding."),
+            since: timestamp,
+            left: z.int().min(0).describe("How many still have something to be done, at least."),
+            failed: z.int().min(0).describe("How many failed; they are tried again."),
+          }),
+        ),
+      })
+      .optional()
+      .describe("Only where periodic jobs are more than an hour behind."),
+  }),
   Program: program(),
   ProgramList: listOf(program()),
   ProgramWithKey: z.strictObject({
@@ -239,6 +270,14 @@ export const replies = once(() => ({
   }),
   Flow: flow(),
   FlowList: allOf(flow()),
+  ClickTaken: z.strictObject({
+    known: z
+      .boolean()
+      .nullable()
+      .describe(
+        "Whether the reference leads to an active partner and, with `first`, whether the one in `kept` does not. Null where it cannot be told now.",
+      ),
+  }),
   ClickSummary: clickSummary(),
   Event: event(),
   EventList: listOf(event()),
@@ -264,7 +303,7 @@ export const replies = once(() => ({
       .nullable()
       .describe("The script's `data-param` with which old links go on working; null where it needs none."),
     lines: z.int().describe("Lines below the column names; the five counts add up to it."),
-    added: z.int().describe("New partners, or customers bound to a partner."),
+    added: z.int().describe("New partners, or customers bound to a partner; what was really written."),
     completed: z.int().describe("Lines that added something to a partner who is there."),
     unchanged: z.int().describe("Lines that are there already."),
     left_out: z.int().describe("Lines that are nothing to import, such as a customer whom another partner has."),
@@ -280,6 +319,9 @@ export const replies = once(() => ({
         }),
       )
       .describe("The lines left out and refused, and why; the first 500."),
+    notes: z
+      .array(z.strictObject({ line: z.int(), column: z.string(), message: z.string() }))
+      .describe("What was chosen in lines that are taken: of two addresses to be paid at, one. The first 500."),
   }),
   Erased: z.strictObject({
     erased: shows<Erased>()({ payments: z.int(), commissions: z.int(), provider_events: z.int() }),

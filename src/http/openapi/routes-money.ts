@@ -53,10 +53,11 @@ export const MONEY_ROUTES: Route[] = [
     method: "POST",
     path: "/api/v1/commissions/bulk",
     tag: "Commissions",
-    summary: "Change up to 100 commissions",
-    description: "Each for itself: what is refused for one changes nothing for the others.",
+    summary: "Change many commissions",
+    description:
+      "Up to 100 by `ids`, each for itself: what is refused for one changes nothing for the others. Or all that match a `filter`, oldest first, up to 5,000 in a call; while `remaining` is not 0, send it again. Unless `include_flagged` is true, a filter takes no flagged ones, and flagged ones among `ids` are not approved.",
     body: { schema: "CommissionBulk" },
-    replies: ok("BulkResults", "A result per id, in the order given."),
+    replies: ok("BulkResults", "What was changed, and what was not."),
   },
   {
     method: "GET",
@@ -104,7 +105,8 @@ export const MONEY_ROUTES: Route[] = [
     replies: [
       {
         status: 200,
-        description: "One line per payout.",
+        description:
+          "One line per payout; `wallet` holds pending payouts of that method with an address, and nothing else.",
         media_type: "text/csv",
         headers: { "Content-Disposition": "Names the file." },
       },
@@ -152,7 +154,7 @@ export const MONEY_ROUTES: Route[] = [
     method: "POST",
     path: "/api/v1/customers/erase",
     tag: "Customers",
-    summary: "Erase a customer's e-mail address",
+    summary: "Forget a customer by an e-mail address",
     description: "From payments, commissions and stored provider bodies. Sums stay the same.",
     body: { schema: "CustomerErase" },
     replies: ok("Erased", "In how many records it stood."),

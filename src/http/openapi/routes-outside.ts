@@ -43,6 +43,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     description: "For deployments without e-mail.",
     body: { schema: "SignInLinkCreate" },
     replies: created("SignInLink", "The link, good for one use."),
+    errors: ["not_configured"],
   },
   {
     method: "POST",
@@ -63,7 +64,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     query: programId,
     body: { schema: "ProviderAEvent" },
     replies: ok("Received", "Stored for good, and decided."),
-    errors: ["invalid_signature", "provider_not_configured", "not_found"],
+    errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited"],
   },
   {
     method: "POST",
@@ -71,11 +72,11 @@ export const OUTSIDE_ROUTES: Route[] = [
     tag: "Inbound",
     summary: "An event of provider B",
     description:
-      "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else `program_id`, else that of the payment or subscription named. At most 1 MiB.",
+      "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else that of the transaction or subscription named, else `program_id`: the first whose secret verifies. At most 1 MiB.",
     query: programId,
     body: { schema: "ProviderBEvent" },
     replies: ok("Received", "Stored for good, and decided."),
-    errors: ["invalid_signature", "provider_not_configured", "not_found"],
+    errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited"],
   },
   {
     method: "GET",
@@ -96,8 +97,12 @@ export const OUTSIDE_ROUTES: Route[] = [
     summary: "Record a click",
     description:
       "At most 4 KiB. Clicks of bots and of unknown partners are answered alike, and only counted. Any origin, without credentials.",
+    query: z.object({
+      kept: z.string().optional().describe("The reference that the visitor has."),
+      first: z.string().optional().describe("Present with first-click attribution: `kept` stays if it is known."),
+    }),
     body: { schema: "Click", media_types: JSON_OR_TEXT },
-    replies: [{ status: 202, description: "The click is durable." }],
+    replies: [{ status: 202, description: "The click is durable.", schema: "ClickTaken" }],
     errors: ["rate_limited", "internal_error"],
   },
   {
@@ -120,15 +125,15 @@ export const OUTSIDE_ROUTES: Route[] = [
         headers: { Location: "`https://<domain><to>?ref=<slug>&service_click=<id>`" },
       },
     ],
-    errors: ["not_found", "storage_unavailable", "internal_error"],
+    errors: ["not_found", "rate_limited", "storage_unavailable", "internal_error"],
   },
   {
     method: "GET",
     path: "/healthz",
     tag: "Service",
-    summary: "Whether the service and its database answer",
+    summary: "Whether the service is set up, and its database answers",
     replies: ok("Health", "They do."),
-    errors: ["storage_unavailable", "internal_error"],
+    errors: ["storage_unavailable", "not_configured", "internal_error"],
   },
   {
     method: "GET",

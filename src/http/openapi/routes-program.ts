@@ -3,6 +3,7 @@ import { summaryQuery } from "../api/clicks.ts";
 import { eventQuery } from "../api/events.ts";
 import { importQuery } from "../api/imports.ts";
 import { partnerQuery } from "../api/partners.ts";
+import { pageQuery } from "../validate.ts";
 import { created, ok, type Route } from "./route.ts";
 
 /** Settings, partners, flows, events and webhook endpoints. */
@@ -60,6 +61,26 @@ export const PROGRAM_ROUTES: Route[] = [
     errors: ["not_found"],
   },
   {
+    method: "GET",
+    path: "/api/v1/partners/:id/balance",
+    tag: "Partners",
+    summary: "What a partner has earned, by where the money is",
+    description: "One object for each currency; equal to the sums of the partner's entries.",
+    replies: ok("BalanceList", "The balances."),
+    errors: ["not_found"],
+  },
+  {
+    method: "GET",
+    path: "/api/v1/partners/:id/entries",
+    tag: "Partners",
+    summary: "A partner's journal",
+    description:
+      "Every movement of money between two accounts, newest first. Entries are never changed or deleted; a correction is another entry. `expense` is the program's side.",
+    query: pageQuery,
+    replies: ok("EntryList", "A page of entries."),
+    errors: ["not_found"],
+  },
+  {
     method: "PATCH",
     path: "/api/v1/partners/:id",
     tag: "Partners",
@@ -87,7 +108,7 @@ export const PROGRAM_ROUTES: Route[] = [
     description: "Gives a link to the vendor's hosted page; asked again, a new link to the same account.",
     body: { schema: "OnboardingStart", optional: true },
     replies: [...ok("Onboarding", "A link to the account it has."), ...created("Onboarding", "A new account.")],
-    errors: ["not_found", "provider_not_configured", "provider_unavailable"],
+    errors: ["not_found", "provider_not_configured", "provider_unavailable", "not_configured"],
   },
   {
     method: "POST",

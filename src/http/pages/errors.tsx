@@ -12,6 +12,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
   payload_too_large: "Too large",
   internal_error: "Something went wrong",
   storage_unavailable: "Please try again",
+  not_configured: "Not set up yet",
 };
 
 /** Renders any thrown value as a page, under the same codes and with the same reserve as the API (`http/errors.ts`). */

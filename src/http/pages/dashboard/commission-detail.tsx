@@ -19,8 +19,7 @@ export function CommissionDetail({ story }: { story: CommissionStory }) {
       <PageHead
         title={
           <>
-            Commission of <Money cents={commission.amount_cents} currency={commission.currency} />{" "}
-            <Badge state={commission.status} />
+            Commission of <Money of={commission} /> <Badge state={commission.status} />
           </>
         }
         back={{ href: AT, label: "Commissions" }}

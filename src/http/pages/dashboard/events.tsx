@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { listEvents, type AuditEvent } from "../../../core/events.ts";
+import type { Actor, Changes } from "../../../domain/actor.ts";
 import { AUDIT_EVENT_TYPES } from "../../../domain/event.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
@@ -58,12 +59,14 @@ export const events = new Hono<PageEnv>().get("/", async (c) => {
               columns={[
                 { label: "When" },
                 { label: "Type" },
+                { label: "Who" },
                 { label: "What", grow: true },
                 { label: "Open", hidden: true },
               ]}
               rows={page.data.map((event) => [
                 <When at={event.created_at} />,
                 <code>{event.type}</code>,
+                <Who event={event} />,
                 <What event={event} />,
                 <Links event={event} />,
               ])}
@@ -86,17 +89,53 @@ const PLACES: Record<string, string> = {
   endpoint_id: "webhooks",
 };
 
-function What({ event: { payload, id, type } }: { event: AuditEvent }) {
+const ACTORS: Record<Actor["type"], string> = {
+  api_key: "API key",
+  member: "Member",
+  partner: "Partner",
+  provider: "Provider",
+  operator: "Operator",
+  cron: "Scheduled job",
+};
+
+function Who({ event: { type, actor } }: { event: AuditEvent }) {
+  if (type === "click") return <>Visitor</>;
+  if (!actor) return <span class="muted">not recorded</span>;
+  const name = actor.type === "api_key" ? `…${actor.name}` : actor.name;
+  return (
+    <>
+      {ACTORS[actor.type]}
+      {actor.type === "operator" ? null : <span class="muted"> {name}</span>}
+    </>
+  );
+}
+
+function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) {
   return (
     <details>
       <summary>
         {summaryOf(payload) || type}
         <span class="visually-hidden">, details of {id}</span>
       </summary>
+      {changes ? <Changed changes={changes} /> : null}
       <pre class="payload" tabindex={0} role="region" aria-label={`Payload of ${id}`}>
         {JSON.stringify({ id, ...payload }, null, 1)}
       </pre>
     </details>
+  );
+}
+
+function Changed({ changes }: { changes: Changes }) {
+  const told = (value: unknown) =>
+    value === null ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+  return (
+    <ul class="changes">
+      {Object.entries(changes).map(([field, [before, after]]) => (
+        <li>
+          <code>{field}</code>: {told(before)} → {told(after)}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -112,7 +151,7 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
   );
 }
 
-const TELLING = ["slug", "ref", "landing", "name", "url", "event_type", "outcome", "status", "email"];
+const TELLING = ["slug", "ref", "landing", "name", "url", "event_type", "format", "outcome", "status", "email"];
 
 /** The fields that tell the most, as far as the payload has them. */
 function summaryOf(payload: Record<string, unknown>): string {

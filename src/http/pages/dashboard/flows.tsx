@@ -1,15 +1,17 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import type { Program } from "../../../core/context.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type Flow } from "../../../core/flows.ts";
 import { simulateFlow, type Simulation } from "../../../core/simulate.ts";
 import { actionProblem } from "../../../domain/flow.ts";
 import { flowCreate } from "../../api/flows.ts";
+import { amountOf, settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, judge, problemsOf, type Judged, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
-import { Badge, countText, Money, plural, rateText } from "../parts/figures.tsx";
+import { Badge, countText, Money, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText } from "../parts/words.ts";
@@ -74,10 +76,10 @@ export const flows = new Hono<PageEnv>()
               ]}
               rows={list.map((flow) => [
                 <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
-                <Conditions flow={flow} currency={program.currency} />,
+                <Conditions flow={flow} money={settingFormat(program)} />,
                 String(flow.priority),
                 <Badge state={flow.active ? "active" : "off"} />,
-                rateText(flow, program.currency),
+                rateText(flow, settingFormat(program)),
                 <ActionButton
                   action={`${AT}/${flow.id}/switch`}
                   values={{ active: String(!flow.active) }}
@@ -222,12 +224,17 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
   );
 }
 
-function Conditions({ flow, currency }: { flow: Flow; currency: string }) {
+/** Flat amounts and amounts of conditions are set in the program's currency. */
+function settingFormat(program: Program): MoneyFormat {
+  return (amount_cents) => moneyText(settingOf(program, amount_cents));
+}
+
+function Conditions({ flow, money }: { flow: Flow; money: MoneyFormat }) {
   if (flow.conditions.length === 0) return <span class="muted">every payment</span>;
   return (
     <ul class="plain-list">
       {flow.conditions.map((condition) => (
-        <li>{conditionText(condition, currency)}</li>
+        <li>{conditionText(condition, money)}</li>
       ))}
     </ul>
   );
@@ -264,8 +271,8 @@ function SimulationResult({ simulation }: { simulation: Simulation }) {
             ]}
             rows={simulation.sums.map((sum) => [
               plural(sum.payments, "payment"),
-              <Money cents={sum.old_amount_cents} currency={sum.currency} />,
-              <Money cents={sum.new_amount_cents} currency={sum.currency} />,
+              <Money of={amountOf(sum, sum.old_amount_cents)} />,
+              <Money of={amountOf(sum, sum.new_amount_cents)} />,
             ])}
           />
           <h3 class="table-title">Payments that would have earned a different amount</h3>
@@ -281,9 +288,9 @@ function SimulationResult({ simulation }: { simulation: Simulation }) {
               <a href={`/dashboard/payments/${row.payment_id}`}>
                 <code>{row.payment_id.slice(-8)}</code>
               </a>,
-              <Money cents={row.txn_amount_cents - row.adjusted_cents} currency={row.currency} />,
-              <Money cents={row.old_amount_cents} currency={row.currency} />,
-              <Money cents={row.new_amount_cents} currency={row.currency} />,
+              <Money of={amountOf(row, row.txn_amount_cents - row.adjusted_cents)} />,
+              <Money of={amountOf(row, row.old_amount_cents)} />,
+              <Money of={amountOf(row, row.new_amount_cents)} />,
             ])}
           />
           {changed.length > SHOWN ? (

@@ -171,7 +171,7 @@ export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRo
           { label: kind === "partners" ? "E-mail" : "Customer" },
           { label: kind === "partners" ? "Code" : "Partner" },
         ]}
-        rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, who, code }) => [
+        rows={sorted.slice(0, SHOWN).map(({ line, outcome, column, message, note, who, code }) => [
           String(line),
           <span>
             <Badge {...OUTCOMES[kind][outcome]} />
@@ -181,6 +181,7 @@ export function Rows({ kind, rows }: { kind: ImportKind; rows: readonly ImportRo
                 {message}
               </span>
             )}
+            {note === null ? null : <span class="second">{note.message}</span>}
           </span>,
           who || "–",
           code ? <code>{code}</code> : "–",

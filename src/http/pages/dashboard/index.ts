@@ -1,5 +1,7 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
+import { commissionsChosen, commissionsMatching } from "./commission-bulk.tsx";
+import { commissionNew } from "./commission-new.tsx";
 import { commissions } from "./commissions.tsx";
 import { events } from "./events.tsx";
 import { flows } from "./flows.tsx";
@@ -21,6 +23,9 @@ export const dashboard = new Hono<PageEnv>()
   .route("/partners/import", partnerImport)
   .route("/partners", partners)
   .route("/flows", flows)
+  .route("/commissions/bulk", commissionsChosen)
+  .route("/commissions/matching", commissionsMatching)
+  .route("/commissions/new", commissionNew)
   .route("/commissions", commissions)
   .route("/payments", payments)
   .route("/payouts/new", payoutNew)

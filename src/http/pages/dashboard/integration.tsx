@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -25,7 +26,7 @@ const EXAMPLE_SLUG = "ada";
 /** `/dashboard/integration`: everything to copy, filled with the program's own values. */
 export const integration = new Hono<PageEnv>().get("/", (c) => {
   const { program } = c.var.session;
-  const { origin } = new URL(c.req.url);
+  const origin = publicUrl(c.env);
   const product = IMPORT_PRODUCT_IDS.find((id) => id === c.req.query("links"));
   const param = product === undefined ? null : dataParam(product);
   return framed(

@@ -1,10 +1,12 @@
 import { Hono } from "hono";
-import { readOverview, type Daily, type Overview, type Standing } from "../../../core/overview.ts";
+import type { Program } from "../../../core/context.ts";
+import { readOverview, type Overview, type Standing } from "../../../core/overview.ts";
+import { sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
-import { Count, countText, Money, moneyText, plural, Stat } from "../parts/figures.tsx";
-import { DailyPlot, ShareBar } from "../parts/plot.tsx";
+import { Count, countText, Money, plural, Stat, Sums } from "../parts/figures.tsx";
+import { DailyPlot, MoneyPlots, ShareBar, totalOf } from "../parts/plot.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { Setup } from "./setup.tsx";
@@ -23,11 +25,9 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     <>
       <PageHead title="Overview" actions={<Spans days={days} />} />
       <Setup program={program} seen={seen.seen} />
-      <Owed overview={seen} currency={program.currency} />
-      <div class="grid three">
-        <Plots overview={seen} currency={program.currency} />
-      </div>
-      <Top overview={seen} currency={program.currency} days={days} />
+      <Owed overview={seen} program={program} />
+      <Plots overview={seen} />
+      <Top overview={seen} days={days} />
     </>,
   );
 });
@@ -44,12 +44,12 @@ function Spans({ days }: { days: number }) {
   );
 }
 
-function Owed({ overview, currency }: { overview: Overview; currency: string }) {
+function Owed({ overview, program }: { overview: Overview; program: Program }) {
   const at = (station: Standing["station"]) => overview.standing.filter((row) => row.station === station);
-  const pending = at("pending");
-  const count = pending.reduce((sum, row) => sum + row.count, 0);
+  const counted = (rows: Standing[]) => rows.reduce((sum, row) => sum + row.count, 0);
+  const [pending, approved, payouts] = [at("pending"), at("approved"), at("payouts")];
+  const count = counted(pending);
   const flagged = pending.reduce((sum, row) => sum + row.flagged, 0);
-  const payouts = at("payouts").reduce((sum, row) => sum + row.count, 0);
   return (
     <dl class="stats">
       <Stat
@@ -57,20 +57,18 @@ function Owed({ overview, currency }: { overview: Overview; currency: string }) 
         value={<Count of={count} />}
         note={count === 0 ? "Nothing waits" : <ReviewLink flagged={flagged} />}
       />
-      <Stat
-        label="Pending"
-        value={<OwnMoney rows={pending} currency={currency} />}
-        note={otherMoney(pending, currency)}
-      />
+      <Stat label="Pending" value={<Sums of={sumUp(pending, program)} />} />
       <Stat
         label="Approved, not yet in a payout"
-        value={<OwnMoney rows={at("approved")} currency={currency} />}
-        note={otherMoney(at("approved"), currency) || <a href="/dashboard/payouts/new">Prepare payouts</a>}
+        value={<Sums of={sumUp(approved, program)} />}
+        note={approved.length === 0 ? "Nothing waits" : <a href="/dashboard/payouts/new">Prepare payouts</a>}
       />
       <Stat
         label="In open payouts"
-        value={<OwnMoney rows={at("payouts")} currency={currency} />}
-        note={payouts === 0 ? "None open" : <a href="/dashboard/payouts">{plural(payouts, "payout")}</a>}
+        value={<Sums of={sumUp(payouts, program)} />}
+        note={
+          payouts.length === 0 ? "None open" : <a href="/dashboard/payouts">{plural(counted(payouts), "payout")}</a>
+        }
       />
     </dl>
   );
@@ -84,19 +82,9 @@ function ReviewLink({ flagged }: { flagged: number }) {
   );
 }
 
-function OwnMoney({ rows, currency }: { rows: Standing[]; currency: string }) {
-  return <Money cents={rows.find((row) => row.currency === currency)?.amount_cents ?? 0} currency={currency} />;
-}
-
-/** Other currencies cannot be added up: they stand beside. */
-function otherMoney(rows: Standing[], currency: string): string {
-  const others = rows.filter((row) => row.currency !== currency);
-  return others.map((row) => `+ ${moneyText(row.amount_cents, row.currency)}`).join(" ");
-}
-
-function Plots({ overview, currency }: { overview: Overview; currency: string }) {
-  const money = (cents: number) => moneyText(cents, currency);
-  return (
+/** One row of three where there is one currency; else the amounts have a row of their own. */
+function Plots({ overview }: { overview: Overview }) {
+  const counts = (
     <>
       <section class="card">
         <DailyPlot
@@ -116,57 +104,63 @@ function Plots({ overview, currency }: { overview: Overview; currency: string })
           total={countText(totalOf(overview.payments))}
         />
       </section>
-      <section class="card">
-        <DailyPlot
-          title="Commissions"
-          tone="three"
-          points={overview.commissions}
-          format={money}
-          total={money(totalOf(overview.commissions))}
-        />
-        {overview.other_currencies.map((row) => (
-          <p class="muted small">
-            and {plural(row.commissions, "commission")} in {row.currency}: {moneyText(row.amount_cents, row.currency)}
-          </p>
-        ))}
-      </section>
+    </>
+  );
+  const amounts = <MoneyPlots title="Commissions" tone="three" amounts={overview.commissions} />;
+  return overview.commissions.length === 1 ? (
+    <div class="grid three">
+      {counts}
+      {amounts}
+    </div>
+  ) : (
+    <>
+      <div class="grid">{counts}</div>
+      <div class="grid pairs">{amounts}</div>
     </>
   );
 }
 
-function Top({ overview, currency, days }: { overview: Overview; currency: string; days: number }) {
-  const most = Math.max(...overview.top.map((row) => row.amount_cents), 0);
-  return (
-    <section class="card flush">
-      <h2>Top partners</h2>
-      {overview.top.length === 0 ? (
+function Top({ overview, days }: { overview: Overview; days: number }) {
+  const currencies = Map.groupBy(overview.top, ({ currency }) => currency);
+  if (currencies.size === 0) {
+    return (
+      <section class="card flush">
+        <h2>Top partners</h2>
         <Empty title={`No commissions in ${days} days`}>
           They appear here with the first payment that names a partner.
         </Empty>
-      ) : (
-        <Table
-          label={`Top partners of ${days} days by commission`}
-          columns={[
-            { label: "Partner" },
-            { label: "Clicks", align: "end" },
-            { label: "Sales", align: "end" },
-            { label: "Earned", align: "end" },
-          ]}
-          rows={overview.top.map((row) => [
-            <PartnerLink partner={{ ...row, id: row.partner_id, status: "active" }} />,
-            <Count of={row.clicks} />,
-            <Count of={row.commissions} />,
-            <>
-              <Money cents={row.amount_cents} currency={currency} />
-              <ShareBar value={row.amount_cents} of={most} />
-            </>,
-          ])}
-        />
-      )}
-    </section>
+      </section>
+    );
+  }
+  return (
+    <div class="grid pairs">
+      {[...currencies].map(([currency, rows]) => {
+        const title = currencies.size === 1 ? "Top partners" : `Top partners in ${currency}`;
+        const most = Math.max(...rows.map((row) => Number(row.amount_cents)), 0);
+        return (
+          <section class="card flush">
+            <h2>{title}</h2>
+            <Table
+              label={`${title} of ${days} days by commission`}
+              columns={[
+                { label: "Partner" },
+                { label: "Clicks", align: "end" },
+                { label: "Sales", align: "end" },
+                { label: "Earned", align: "end" },
+              ]}
+              rows={rows.map((row) => [
+                <PartnerLink partner={{ ...row, id: row.partner_id, status: "active" }} />,
+                <Count of={row.clicks} />,
+                <Count of={row.commissions} />,
+                <>
+                  <Money of={row} />
+                  <ShareBar value={Number(row.amount_cents)} of={most} />
+                </>,
+              ])}
+            />
+          </section>
+        );
+      })}
+    </div>
   );
-}
-
-function totalOf(points: Daily): number {
-  return points.reduce((sum, { value }) => sum + value, 0);
 }

@@ -1,13 +1,17 @@
 import type { Program } from "../../../core/context.ts";
 import type { PartnerOverview } from "../../../core/overview.ts";
-import type { CurrencyStats, Partner } from "../../../core/partners.ts";
+import type { CurrencyStats } from "../../../core/journal.ts";
+import type { Partner } from "../../../core/partners.ts";
+import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { Badge, Count, countText, Money, moneyText, Stat, When } from "../parts/figures.tsx";
+import { ActionButton } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../parts/figures.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { DailyPlot } from "../parts/plot.tsx";
+import { DailyPlot, MoneyPlots, totalOf } from "../parts/plot.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
-import { Facts, Table } from "../parts/table.tsx";
+import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 
 interface PartnerDetailProps {
@@ -19,11 +23,23 @@ interface PartnerDetailProps {
   origin: string;
 }
 
+const STATUS_TEXTS = {
+  invited:
+    "Invited: payments that name this partner wait, and earn their commissions as soon as the partner is active: by signing in, or when you make them active.",
+  deactivated:
+    "Deactivated: payments that name this partner earn nothing, and the partner cannot sign in. Make them active again at any time.",
+};
+
+type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
+
 /** One partner: what they have brought, how they are reached and paid. */
 export function PartnerDetail({ partner, stats, clicks, overview, program, origin }: PartnerDetailProps) {
-  const own = stats.find(({ currency }) => currency === program.currency);
-  const others = stats.filter(({ currency }) => currency !== program.currency);
-  const money = (cents: number) => moneyText(cents, program.currency);
+  const sum = (...fields: SummedField[]) =>
+    sumUp(
+      stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
+      program,
+    );
+  const approved = sum("approved_cents");
   return (
     <>
       <PageHead
@@ -38,6 +54,17 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
             <a class="button" href={`/dashboard/partners/${partner.id}/edit`}>
               Edit
             </a>
+            {partner.status === "active" ? (
+              <a class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
+                Add commission
+              </a>
+            ) : (
+              <ActionButton
+                action={`/dashboard/partners/${partner.id}/activate`}
+                label={partner.status === "deactivated" ? "Make active again" : "Make active"}
+                kind="primary"
+              />
+            )}
             {partner.status === "deactivated" ? null : (
               <a class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
                 Deactivate
@@ -46,36 +73,28 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           </>
         }
       />
+      {partner.status === "active" ? null : (
+        <Notice tone="warn">
+          <p>{STATUS_TEXTS[partner.status]}</p>
+        </Notice>
+      )}
       <dl class="stats">
-        <Stat label="Clicks" value={<Count of={clicks} />} />
-        <Stat label="Commissions" value={<Count of={own?.total_commissions ?? 0} />} />
-        <Stat label="Earned" value={<Money cents={own?.total_earned_cents ?? 0} currency={program.currency} />} />
+        <Stat
+          label="Clicks"
+          value={<Count of={clicks} />}
+          note={plural(
+            stats.reduce((total, row) => total + row.total_commissions, 0),
+            "commission",
+          )}
+        />
+        <Stat label="Earned" value={<Sums of={sum("total_earned_cents")} />} />
         <Stat
           label="To be paid"
-          value={<Money cents={(own?.pending_cents ?? 0) + (own?.approved_cents ?? 0)} currency={program.currency} />}
-          note={`${money(own?.approved_cents ?? 0)} of it approved`}
+          value={<Sums of={sum("pending_cents", "approved_cents")} />}
+          note={`${sumsText(approved)} of it approved`}
         />
+        <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} />
       </dl>
-      {others.length > 0 ? (
-        <section class="card flush">
-          <h2>Other currencies</h2>
-          <Table
-            label="Earned in other currencies"
-            columns={[
-              { label: "Currency" },
-              { label: "Commissions", align: "end" },
-              { label: "Earned", align: "end" },
-              { label: "Paid", align: "end" },
-            ]}
-            rows={others.map((row) => [
-              row.currency,
-              <Count of={row.total_commissions} />,
-              <Money cents={row.total_earned_cents} currency={row.currency} />,
-              <Money cents={row.paid_cents} currency={row.currency} />,
-            ])}
-          />
-        </section>
-      ) : null}
       <div class="grid">
         <section class="card">
           <h2>Details</h2>
@@ -113,24 +132,18 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           <p class="muted small">Through us, where no script runs (e-mails, printed codes):</p>
           <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
         </section>
+      </div>
+      <div class="grid pairs">
         <section class="card">
           <DailyPlot
             title="Clicks, 30 days"
             tone="one"
             points={overview.clicks}
             format={countText}
-            total={countText(overview.clicks.reduce((sum, { value }) => sum + value, 0))}
+            total={countText(totalOf(overview.clicks))}
           />
         </section>
-        <section class="card">
-          <DailyPlot
-            title="Commissions, 30 days"
-            tone="three"
-            points={overview.commissions}
-            format={money}
-            total={money(overview.commissions.reduce((sum, { value }) => sum + value, 0))}
-          />
-        </section>
+        <MoneyPlots title="Commissions, 30 days" tone="three" amounts={overview.commissions} />
       </div>
     </>
   );

@@ -1,9 +1,18 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { decodeCsv } from "../../../domain/csv-encoding.ts";
+import { emailKey } from "../../../domain/email.ts";
 import { importFields, IMPORT_KINDS, type ImportField } from "../../../domain/import-columns.ts";
 import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../../domain/import-product.ts";
-import { countRows, judgeFile, type ChooseColumns, type ImportOrder, type JudgedFile } from "../../import/file.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
+import {
+  countRows,
+  importFile,
+  type ChooseColumns,
+  type ImportedFile,
+  type ImportOrder,
+  type ImportRow,
+} from "../../import/file.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -24,6 +33,8 @@ interface Sent {
   order: ImportOrder;
   csv: string;
   choose: ChooseColumns;
+  /** Whether to import what the preview showed. */
+  isConfirmed: boolean;
   problems: Problems | null;
 }
 
@@ -36,12 +47,9 @@ export const partnerImport = new Hono<PageEnv>()
   .post("/", async (c) => {
     const sent = await readForm(new FormFields(await c.req.formData()));
     if (sent.problems) return uploadPage(c, sent, sent.problems);
-    const judged = await judgeFile(c.var.ctx, sent.order, sent.csv, sent.choose);
-    if (!judged.ok && judged.columns.length === 0) return uploadPage(c, sent, about("csv", judged.message));
-    const confirmed = new FormFields(await c.req.formData()).has("confirmed");
-    if (!judged.ok || !confirmed) return previewPage(c, sent, judged);
-    const done = await judged.carryOut();
-    return donePage(c, sent, judged.rows, done);
+    const imported = await importFile(c.var.ctx, sent.order, sent.csv, sent.choose, !sent.isConfirmed);
+    if (!imported.ok && imported.columns.length === 0) return uploadPage(c, sent, about("csv", imported.message));
+    return imported.ok && sent.isConfirmed ? donePage(c, sent, imported.rows) : previewPage(c, sent, imported);
   });
 
 async function readForm(fields: FormFields): Promise<Sent> {
@@ -56,7 +64,7 @@ async function readForm(fields: FormFields): Promise<Sent> {
       : order.param !== null && !LINK_PARAM_PATTERN.test(order.param)
         ? about("param", "A query parameter is 1 to 32 letters, digits, - or _.")
         : null;
-  return { order, csv, choose, problems };
+  return { order, csv, choose, isConfirmed: fields.has("confirmed"), problems };
 }
 
 function about(field: string, message: string): Problems {
@@ -117,7 +125,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
   );
 }
 
-function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: JudgedFile) {
+function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: ImportedFile) {
   const counts = countRows(judged.ok ? judged.rows : []);
   const changes = counts.added + counts.completed;
   return framed(
@@ -177,15 +185,11 @@ function summary({ kind }: ImportOrder, counts: ReturnType<typeof countRows>): s
   return `${lines.join(", ")}.`;
 }
 
-function donePage(
-  c: Context<PageEnv>,
-  { order }: Sent,
-  rows: Parameters<typeof countRows>[0],
-  done: { added: number; completed: number },
-) {
-  const problems = rows.filter(({ message }) => message !== null);
+function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow[]) {
+  const remarkable = rows.filter(({ message, note }) => message !== null || note !== null);
+  const done = countRows(rows);
   const param = dataParam(order.product, order.param);
-  const { origin } = new URL(c.req.url);
+  const origin = publicUrl(c.env);
   return framed(
     c,
     { title: "Import: done", at: AT },
@@ -194,7 +198,7 @@ function donePage(
       <Notice tone="good">
         <p>
           {order.kind === "partners"
-            ? `${plural(done.added, "partner")} added, ${done.completed} completed. Those who are invited turn active when they first sign in.`
+            ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed. Those who are invited turn active when they first sign in.`
             : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's; what they paid before earns nothing.`}
         </p>
       </Notice>
@@ -214,12 +218,20 @@ function donePage(
           </p>
         </section>
       ) : null}
-      {problems.length > 0 ? (
+      {remarkable.length > 0 ? (
         <section class="card flush">
-          <h2>Left out</h2>
-          <Rows kind={order.kind} rows={problems} />
+          <h2>Lines to look at</h2>
+          <Rows kind={order.kind} rows={remarkable} />
         </section>
       ) : null}
     </>,
   );
+}
+
+/** Partners, not lines: one of several lines may complete whom another added. */
+function completedPartners(rows: readonly ImportRow[]): number {
+  const of = (outcome: ImportRow["outcome"]) =>
+    rows.flatMap((row) => (row.outcome === outcome ? [emailKey(row.who)] : []));
+  const added = new Set(of("added"));
+  return new Set(of("completed").filter((address) => !added.has(address))).size;
 }

@@ -13,6 +13,7 @@ import {
 } from "../../../core/partners.ts";
 import type { PartnerView } from "../../../core/views.ts";
 import { PARTNER_STATUSES } from "../../../domain/partner.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
 import { pageQuery } from "../../validate.ts";
@@ -40,8 +41,19 @@ const DONE = {
   added: "The partner was added. Send them their link, or ask them to sign in: that turns them active.",
   saved: "Saved.",
   deactivated: "The partner is deactivated and signed out.",
-  reactivated: "The partner is active again.",
+  activated: "The partner is active. Payments that waited for them have earned their commissions.",
 };
+
+/** What a reactivation does not undo by itself, and where it is undone. */
+function ReactivatedText({ id }: { id: string }) {
+  return (
+    <>
+      The partner is active again. Payments that were refused meanwhile earned nothing:{" "}
+      <a href={`/dashboard/payments?outcome=partner_deactivated&partner_id=${id}`}>open those that should have</a>, and
+      work each out again.
+    </>
+  );
+}
 
 /** `/dashboard/partners` (contract §11: list, search, add, edit). */
 export const partners = new Hono<PageEnv>()
@@ -148,10 +160,10 @@ export const partners = new Hono<PageEnv>()
       <>
         <Done
           code={done}
-          texts={DONE}
+          texts={{ ...DONE, reactivated: <ReactivatedText id={id} /> }}
           undo={
             done === "deactivated" && partner.status === "deactivated" ? (
-              <ActionButton action={`${AT}/${id}/reactivate`} label="Undo: make active again" />
+              <ActionButton action={`${AT}/${id}/activate`} label="Undo: make active again" />
             ) : null
           }
         />
@@ -161,7 +173,7 @@ export const partners = new Hono<PageEnv>()
           clicks={clicks}
           overview={overview}
           program={ctx.program}
-          origin={new URL(c.req.url).origin}
+          origin={publicUrl(c.env)}
         />
       </>,
     );
@@ -196,7 +208,8 @@ export const partners = new Hono<PageEnv>()
         <Form class="card stack form-narrow">
           <p>
             The partner is signed out at once and cannot sign in, and payments that name them from now on earn no
-            commission. What they have earned stays and can still be paid out. You can make them active again.
+            commission. What they have earned stays and can still be paid out. You can make them active again from their
+            page; payments refused meanwhile can then be worked out again, one by one.
           </p>
           <div class="actions">
             <button type="submit" class="danger">
@@ -212,9 +225,11 @@ export const partners = new Hono<PageEnv>()
     const partner = await deletePartner(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${partner.id}?done=deactivated`, 303);
   })
-  .post("/:id/reactivate", async (c) => {
-    const partner = await updatePartner(c.var.ctx, c.req.param("id"), { status: "active" });
-    return c.redirect(`${AT}/${partner.id}?done=reactivated`, 303);
+  .post("/:id/activate", async (c) => {
+    const id = c.req.param("id");
+    const { partner: before } = await getPartner(c.var.ctx, id);
+    await updatePartner(c.var.ctx, id, { status: "active" });
+    return c.redirect(`${AT}/${id}?done=${before.status === "deactivated" ? "reactivated" : "activated"}`, 303);
   });
 
 const EMPTY: PartnerValues = {

@@ -5,6 +5,7 @@ import { parsePage } from "../../../core/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
+import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
@@ -108,7 +109,7 @@ export const payments = new Hono<PageEnv>()
                   ) : (
                     <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
                   ),
-                  <Money cents={payment.txn_amount_cents} currency={payment.currency} />,
+                  <Money of={amountOf(payment, payment.txn_amount_cents)} />,
                 ])}
               />
               <Pager page={page} path={AT} query={filter.texts} />
@@ -130,7 +131,7 @@ export const payments = new Hono<PageEnv>()
         <PageHead
           title={
             <>
-              Payment of <Money cents={payment.txn_amount_cents} currency={payment.currency} />
+              Payment of <Money of={amountOf(payment, payment.txn_amount_cents)} />
             </>
           }
           back={{ href: AT, label: "Payments" }}

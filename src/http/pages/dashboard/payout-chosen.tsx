@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { readPartnerNames } from "../../../core/names.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import { getPayout, markPayoutPaid } from "../../../core/payouts.ts";
+import { sumUp } from "../../../domain/amount.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
@@ -11,10 +12,10 @@ import { FormFields, judge } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
-import { Badge, Money, moneyText, plural } from "../parts/figures.tsx";
+import { Badge, Money, plural, sumsText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
-import { isOffered } from "../parts/payout-move.ts";
+import { isOffered, obstacleTo } from "../parts/payout-move.ts";
 import { Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/payouts";
@@ -34,12 +35,13 @@ export const payoutChosen = new Hono<PageEnv>()
       c.var.ctx,
       found.map(({ partner_id }) => partner_id),
     );
-    const possible = found.filter((payout) => isOffered(payout, move));
+    const possible = found.filter((payout) => isOffered(move, payout, c.var.session.program));
     if (possible.length === 0)
       return problemPage(
         c,
         move === "pay"
-          ? "None of the chosen payouts is to be paid through provider A."
+          ? (found.map((payout) => obstacleTo(move, payout, c.var.session.program)).find((text) => text !== null) ??
+              "None of the chosen payouts is to be paid through provider A.")
           : "None of the chosen payouts is still to be paid by hand.",
       );
     const left = found.length - possible.length;
@@ -74,7 +76,7 @@ export const payoutChosen = new Hono<PageEnv>()
               rows={possible.map((payout) => [
                 <PartnerLink partner={names.get(payout.partner_id)} />,
                 <Badge state={payout.status} />,
-                <Money cents={payout.amount_cents} currency={payout.currency} />,
+                <Money of={payout} />,
               ])}
             />
           </div>
@@ -85,7 +87,7 @@ export const payoutChosen = new Hono<PageEnv>()
           ) : null}
           <div class="actions">
             <button type="submit" class="primary">
-              {move === "pay" ? "Send" : "Mark as paid:"} {totalsOf(possible)}
+              {move === "pay" ? "Send" : "Mark as paid:"} {sumsText(sumUp(possible, c.var.session.program))}
             </button>
             <a href={AT}>Back</a>
           </div>
@@ -146,13 +148,6 @@ function chosenIn(fields: FormFields): { move: Move; ids: string[] } | null {
   const ids = [...new Set(fields.all("ids"))];
   if ((move !== "pay" && move !== "mark_paid") || ids.length === 0 || ids.length > MAX_CHOSEN) return null;
   return { move, ids };
-}
-
-/** "120.00 USD and 5,000 JPY": currencies cannot be added up. */
-function totalsOf(payouts: { amount_cents: number; currency: string }[]): string {
-  const sums = new Map<string, number>();
-  for (const { amount_cents, currency } of payouts) sums.set(currency, (sums.get(currency) ?? 0) + amount_cents);
-  return [...sums].map(([currency, cents]) => moneyText(cents, currency)).join(" and ");
 }
 
 function problemPage(c: Context<PageEnv>, message: string) {

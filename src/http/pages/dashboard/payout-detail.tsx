@@ -1,13 +1,15 @@
+import type { Program } from "../../../core/context.ts";
 import type { Commission } from "../../../core/ledger.ts";
 import type { PartnerName } from "../../../core/names.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
+import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { isOffered } from "../parts/payout-move.ts";
+import { isOffered, missingForProviderA } from "../parts/payout-move.ts";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions pages through all. */
@@ -17,19 +19,22 @@ interface PayoutDetailProps {
   payout: Payout;
   commissions: readonly Commission[];
   partner: PartnerName | undefined;
+  program: Program;
 }
 
-export function PayoutDetail({ payout, commissions, partner }: PayoutDetailProps) {
+export function PayoutDetail({ payout, commissions, partner, program }: PayoutDetailProps) {
+  const missing = payout.method === "provider_a" ? missingForProviderA(payout, program) : null;
+  const isOpen = canMove(payout.status, "pay");
   return (
     <>
       <PageHead
         title={
           <>
-            Payout of <Money cents={payout.amount_cents} currency={payout.currency} /> <Badge state={payout.status} />
+            Payout of <Money of={payout} /> <Badge state={payout.status} />
           </>
         }
         back={{ href: AT, label: "Payouts" }}
-        actions={<Actions payout={payout} />}
+        actions={<Actions payout={payout} program={program} />}
       />
       {payout.failure_code === null ? null : (
         <Notice tone={payout.status === "failed" ? "bad" : "warn"}>
@@ -38,12 +43,20 @@ export function PayoutDetail({ payout, commissions, partner }: PayoutDetailProps
           </p>
         </Notice>
       )}
+      {missing !== null && isOpen && payout.recipient !== null ? (
+        <Notice tone="warn">
+          <p>
+            {missing} <a href="/dashboard/settings#provider_a">Open the settings</a>
+          </p>
+        </Notice>
+      ) : null}
       <section class="card">
         <h2>Details</h2>
         <Facts
           rows={[
             ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
             ["Paid by", payoutMethodText(payout.method)],
+            ["Goes to", <Recipient payout={payout} />],
             [
               "Period",
               <>
@@ -74,7 +87,7 @@ export function PayoutDetail({ payout, commissions, partner }: PayoutDetailProps
                   <When at={row.created_at} />
                 </a>,
                 row.kind === "sale" ? providerText(row.provider) : row.kind,
-                <Money cents={row.amount_cents} currency={row.currency} />,
+                <Money of={row} />,
               ])}
             />
             {payout.commission_count > SHOWN ? (
@@ -90,9 +103,22 @@ export function PayoutDetail({ payout, commissions, partner }: PayoutDetailProps
   );
 }
 
-function Actions({ payout }: { payout: Payout }) {
+/** Where the money goes was fixed when the payout was prepared. */
+function Recipient({ payout: { method, recipient, status } }: { payout: Payout }) {
+  if (recipient !== null) return <>{recipient}</>;
+  const isOpen = status === "pending" || status === "failed";
+  if (!isOpen || (method !== "wallet" && method !== "provider_a")) return <>–</>;
+  return (
+    <>
+      nobody: the partner had no {method === "wallet" ? "wallet address" : "connected account"} when it was prepared.
+      Cancel it and prepare it anew once there is one.
+    </>
+  );
+}
+
+function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "program">) {
   const { id, status } = payout;
-  const byProvider = isOffered(payout, "pay");
+  const byProvider = isOffered("pay", payout, program);
   return (
     <>
       {byProvider ? (
@@ -100,12 +126,12 @@ function Actions({ payout }: { payout: Payout }) {
           {status === "failed" ? "Try again through provider A" : "Pay through provider A"}
         </a>
       ) : null}
-      {isOffered(payout, "mark_paid") ? (
+      {isOffered("mark_paid", payout, program) ? (
         <a class={byProvider ? "button" : "button primary"} href={`${AT}/${id}/mark-paid`}>
           Mark as paid
         </a>
       ) : null}
-      {isOffered(payout, "cancel") ? (
+      {isOffered("cancel", payout, program) ? (
         <a class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel
         </a>

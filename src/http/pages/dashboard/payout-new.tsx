@@ -1,7 +1,9 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import type { Program } from "../../../core/context.ts";
 import { readPartnerNames } from "../../../core/names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payout-generate.ts";
+import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { SkipReason } from "../../../domain/payout.ts";
 import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
@@ -11,7 +13,7 @@ import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
-import { countText, Money, moneyText, plural, When } from "../parts/figures.tsx";
+import { countText, Money, moneyText, plural, Sums, sumsText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
@@ -22,8 +24,10 @@ const AT = "/dashboard/payouts";
 const SHOWN = 50;
 
 const SKIP_TEXTS: Record<SkipReason, string> = {
+  disputed: "a dispute is open",
   partner_invited: "the partner has not signed in yet",
   not_positive: "corrections are as much as the earnings or more",
+  too_large: "more than a payout can hold",
   below_minimum: "below the minimum payout",
 };
 
@@ -85,7 +89,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
       ) : null}
       <section class="card flush">
         <div class="card-head">
-          <h2>{count === 0 ? "Nothing to pay out" : `${plural(count, "payout")}: ${totalText(plan)}`}</h2>
+          <h2>{count === 0 ? "Nothing to pay out" : `${plural(count, "payout")}: ${totalText(plan, program)}`}</h2>
           {count > 0 ? (
             <Form action={`${AT}/new`} class="inline">
               <input type="hidden" name="period_end" value={iso(period_end)} />
@@ -109,14 +113,12 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
                 { label: "Commissions", align: "end" },
                 { label: "Amount", align: "end" },
               ]}
-              rows={plan.payouts
-                .slice(0, SHOWN)
-                .map((row) => [
-                  <PartnerLink partner={names.get(row.partner_id)} />,
-                  payoutMethodText(row.method),
-                  countText(row.commission_count),
-                  <Money cents={row.amount_cents} currency={row.currency} />,
-                ])}
+              rows={[...Map.groupBy(plan.payouts.slice(0, SHOWN), (row) => row.partner_id)].map(([id, rows]) => [
+                <PartnerLink partner={names.get(id)} />,
+                payoutMethodText(rows[0]?.method ?? null),
+                countText(rows.reduce((sum, row) => sum + row.commission_count, 0)),
+                <Sums of={sumUp(rows, program)} />,
+              ])}
             />
             <p class="table-note">
               {count > SHOWN ? `The first ${SHOWN} of ${countText(count)}. ` : ""}Due{" "}
@@ -131,7 +133,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
           <Skipped
             rows={plan.skipped.slice(0, SHOWN)}
             names={names}
-            minimum={moneyText(program.min_payout_cents, program.currency)}
+            minimum={(row) => moneyText(amountOf(row, program.min_payout_cents))}
           />
         </section>
       ) : null}
@@ -142,7 +144,8 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
 function Skipped(props: {
   rows: readonly SkippedSum[];
   names: Awaited<ReturnType<typeof readPartnerNames>>;
-  minimum: string;
+  /** The minimum is the same number of smallest units in every currency. */
+  minimum: (row: SkippedSum) => string;
 }) {
   return (
     <Table
@@ -150,18 +153,15 @@ function Skipped(props: {
       columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
       rows={props.rows.map((row) => [
         <PartnerLink partner={props.names.get(row.partner_id)} />,
-        row.reason === "below_minimum" ? `${SKIP_TEXTS[row.reason]} of ${props.minimum}` : SKIP_TEXTS[row.reason],
-        <Money cents={row.amount_cents} currency={row.currency} />,
+        row.reason === "below_minimum" ? `${SKIP_TEXTS[row.reason]} of ${props.minimum(row)}` : SKIP_TEXTS[row.reason],
+        <Money of={row} />,
       ])}
     />
   );
 }
 
-function totalText({ totals }: Generation): string {
-  return totals
-    .filter(({ payouts }) => payouts > 0)
-    .map(({ amount_cents, currency }) => moneyText(amount_cents, currency))
-    .join(" and ");
+function totalText({ totals }: Generation, program: Program): string {
+  return sumsText(sumUp(totals, program));
 }
 
 function donePage(c: Context<PageEnv>, made: Generation) {
@@ -172,12 +172,17 @@ function donePage(c: Context<PageEnv>, made: Generation) {
     <>
       <PageHead title="Payouts prepared" back={{ href: AT, label: "Payouts" }} />
       <Notice tone="good">
-        <p>{count === 0 ? "There was nothing left to prepare." : `${plural(count, "payout")}: ${totalText(made)}.`}</p>
+        <p>
+          {count === 0
+            ? "There was nothing left to prepare."
+            : `${plural(count, "payout")}: ${totalText(made, c.var.session.program)}.`}
+        </p>
       </Notice>
       <section class="card prose">
         <h2>What next</h2>
         <p>
-          Pay them through provider A or by hand from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
+          Pay them {c.var.session.program.provider_a_api_key === null ? "" : "through provider A or "}by hand from{" "}
+          <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
           <a href={`${AT}/export.csv?status=pending&format=generic`}>export them</a> for your bank. Due{" "}
           <When at={made.due_at} only="day" />.
         </p>

@@ -22,8 +22,8 @@ import { Badge, Money, moneyText, plural, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
-import { payoutMethodText } from "../parts/payout-method.ts";
-import { isOffered, isPayable, type OwnersMove } from "../parts/payout-move.ts";
+import { payoutMethodText, recipientText } from "../parts/payout-method.ts";
+import { isOffered, isPayable, obstacleTo, type OwnersMove } from "../parts/payout-move.ts";
 import { PayoutDetail } from "./payout-detail.tsx";
 
 const AT = "/dashboard/payouts";
@@ -56,6 +56,7 @@ export const payouts = new Hono<PageEnv>()
     const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);
     const isFiltered = Object.keys(filter.texts).length > 0;
     const only = partner_id === undefined ? undefined : names.get(partner_id);
+    const { program } = c.var.session;
     return framed(
       c,
       { title: "Payouts", at: AT },
@@ -102,12 +103,12 @@ export const payouts = new Hono<PageEnv>()
                     { label: "Amount", align: "end" },
                   ]}
                   rows={page.data.map((row) => [
-                    isPayable(row) ? (
+                    isPayable(row, program) ? (
                       <input
                         type="checkbox"
                         name="ids"
                         value={row.id}
-                        aria-label={`Choose the payout of ${moneyText(row.amount_cents, row.currency)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
+                        aria-label={`Choose the payout of ${moneyText(row)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
                       />
                     ) : null,
                     <span>
@@ -117,13 +118,18 @@ export const payouts = new Hono<PageEnv>()
                       <span class="second">{plural(row.commission_count, "commission")}</span>
                     </span>,
                     <PartnerLink partner={names.get(row.partner_id)} />,
-                    payoutMethodText(row.method),
+                    <span>
+                      {payoutMethodText(row.method)}
+                      {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
+                    </span>,
                     <Badge state={row.status} />,
                     <When at={row.due_at} only="day" />,
-                    <Money cents={row.amount_cents} currency={row.currency} />,
+                    <Money of={row} />,
                   ])}
                 />
-                {page.data.some(isPayable) ? <ChosenActions /> : null}
+                {page.data.some((row) => isPayable(row, program)) ? (
+                  <ChosenActions canPay={page.data.some((row) => isOffered("pay", row, program))} />
+                ) : null}
               </Form>
               <Pager page={page} path={AT} query={filter.texts} />
             </>
@@ -147,7 +153,12 @@ export const payouts = new Hono<PageEnv>()
       { title: "Payout", at: AT },
       <>
         <Done code={c.req.query("done")} texts={DONE} />
-        <PayoutDetail payout={payout} commissions={commissions} partner={names.get(payout.partner_id)} />
+        <PayoutDetail
+          payout={payout}
+          commissions={commissions}
+          partner={names.get(payout.partner_id)}
+          program={c.var.session.program}
+        />
       </>,
     );
   })
@@ -196,7 +207,8 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
   const names = await readPartnerNames(c.var.ctx, [payout.partner_id]);
   const partner = names.get(payout.partner_id);
   const { title, text, button, kind, path } = MOVES[move];
-  const isPossible = isOffered(payout, move);
+  const obstacle = obstacleTo(move, payout, c.var.session.program);
+  const isPossible = obstacle === null;
   return framed(
     c,
     { title, at: AT, status: problems ? 422 : 200 },
@@ -205,20 +217,12 @@ async function confirmPage(c: Context<PageEnv>, id: string, move: OwnersMove, pr
       <Form action={`${AT}/${id}/${path}`} class="card stack form-narrow" problems={problems}>
         <p>
           <strong>
-            <Money cents={payout.amount_cents} currency={payout.currency} />
+            <Money of={payout} />
           </strong>{" "}
-          to <strong>{partner ? partnerText(partner) : payout.partner_id}</strong>,{" "}
+          to <strong>{partner ? partnerText(partner) : payout.partner_id}</strong> ({recipientText(payout)}),{" "}
           {plural(payout.commission_count, "commission")}.
         </p>
-        {isPossible ? (
-          <p>{text}</p>
-        ) : (
-          <p>
-            {move === "pay" && payout.method !== "provider_a" && payout.method !== null
-              ? `It is to be paid by ${payoutMethodText(payout.method).toLowerCase()}, not through provider A.`
-              : `A payout that is ${payout.status} cannot be changed that way.`}
-          </p>
-        )}
+        <p>{obstacle ?? text}</p>
         {move === "mark_paid" && isPossible ? (
           <Field
             name="reference"
@@ -254,7 +258,7 @@ async function act(c: Context<PageEnv>, id: string, move: OwnersMove, verb: () =
   }
 }
 
-function ChosenActions() {
+function ChosenActions({ canPay }: { canPay: boolean }) {
   return (
     <div class="bulk">
       <span class="check" hidden>
@@ -264,9 +268,11 @@ function ChosenActions() {
       <button type="submit" name="move" value="mark_paid">
         Mark chosen as paid…
       </button>
-      <button type="submit" name="move" value="pay">
-        Pay chosen through provider A…
-      </button>
+      {canPay ? (
+        <button type="submit" name="move" value="pay">
+          Pay chosen through provider A…
+        </button>
+      ) : null}
     </div>
   );
 }
@@ -281,7 +287,7 @@ function ExportMenu({ status }: { status: string | undefined }) {
           <a href={href("generic")}>CSV with everything{status ? `, ${status} only` : ""}</a>
         </li>
         <li>
-          <a href={href("wallet")}>CSV for wallet mass payments{status ? `, ${status} only` : ""}</a>
+          <a href={`${AT}/export.csv?format=wallet`}>CSV for wallet mass payments, pending only</a>
         </li>
       </ul>
     </details>

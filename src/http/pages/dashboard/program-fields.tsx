@@ -1,4 +1,5 @@
 import type { Program } from "../../../core/context.ts";
+import { isLiveOnly } from "../../../domain/program.ts";
 import { FormFields, moneyValue, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 
@@ -12,6 +13,7 @@ const FIELDS = [
   "cookie_days",
   "attribution",
   "auto_approve_days",
+  "live_only",
 ] as const;
 
 /** The settings as their form shows them: the minimum payout with the currency's decimals. */
@@ -20,6 +22,7 @@ export type ProgramValues = Record<(typeof FIELDS)[number], string>;
 export function programValues(of: FormFields | Program): ProgramValues {
   const text = (name: (typeof FIELDS)[number]) => {
     if (of instanceof FormFields) return of.text(name);
+    if (name === "live_only") return String(isLiveOnly(of));
     return name === "min_payout_cents" ? moneyValue(of.min_payout_cents, of.currency) : String(of[name] ?? "");
   };
   return Object.fromEntries(FIELDS.map((name) => [name, text(name)])) as ProgramValues;
@@ -38,7 +41,14 @@ export function programInput(fields: FormFields, currency: string) {
     cookie_days: fields.number("cookie_days"),
     attribution: fields.text("attribution"),
     auto_approve_days: fields.numberOrNull("auto_approve_days"),
+    live_only: truthOf(fields.text("live_only")),
   };
+}
+
+/** What was chosen; nothing where the form lacks it, and what is no choice as it is, to be refused. */
+function truthOf(text: string): boolean | string | undefined {
+  if (text === "") return undefined;
+  return text === "true" || (text === "false" ? false : text);
 }
 
 interface ProgramFieldsProps {
@@ -127,6 +137,17 @@ export function ProgramFields({ values, problems, currency }: ProgramFieldsProps
             { value: "first", label: "the first one earns" },
           ]}
           hint="Changes the script tag below: copy it again."
+        />
+        <SelectField
+          name="live_only"
+          label="The providers' test payments"
+          value={values.live_only}
+          problems={problems}
+          options={[
+            { value: "true", label: "earn nothing" },
+            { value: "false", label: "earn as real ones do" },
+          ]}
+          hint="For trying things out; commissions on test payments can be paid out like any others."
         />
       </div>
     </>

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { regenerateApiKey, updateProgram } from "../../../core/programs.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSession, type PageEnv } from "../../session.ts";
 import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
@@ -125,7 +126,7 @@ interface SettingsState {
 
 function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }: SettingsState = {}) {
   const { program } = c.var.session;
-  const { origin } = new URL(c.req.url);
+  const origin = publicUrl(c.env);
   const isWrong = problems !== undefined || secretProblems !== undefined;
   return framed(
     c,

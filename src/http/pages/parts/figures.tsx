@@ -1,32 +1,59 @@
 import type { Child } from "hono/jsx";
+import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { formatMoney } from "../../../domain/currency.ts";
+import type { Sum } from "../../../domain/money.ts";
 import type { Rate } from "../../../domain/commission.ts";
 
-/** An amount in the currency's own form; the minus is a real one. */
-export function Money({ cents, currency }: { cents: number; currency: string }) {
-  return <span class={cents < 0 ? "money negative" : "money"}>{moneyText(cents, currency)}</span>;
+/** An amount in its currency's own form; the minus is a real one. */
+export function Money({ of }: { of: Amount }) {
+  return <span class={of.amount_cents < 0 ? "money negative" : "money"}>{moneyText(of)}</span>;
 }
 
-export function moneyText(cents: number, currency: string): string {
-  return formatMoney(cents, currency).replace("-", "\u2212").replace(" ", "\u00a0");
+export function moneyText({ amount_cents, currency }: Amount): string {
+  return formatMoney(amount_cents, currency).replace("-", "\u2212").replace(" ", "\u00a0");
+}
+
+/** Every currency of a sum, each on a line of its own. */
+export function Sums({ of }: { of: Amounts }) {
+  return (
+    <span class={of.length > 1 ? "sums several" : "sums"}>
+      {of.map((amount) => (
+        <Money of={amount} />
+      ))}
+    </span>
+  );
+}
+
+/** "120.00 USD and 5,000 JPY": every currency of a sum in a sentence. */
+export function sumsText(of: Amounts): string {
+  const texts = of.map(moneyText);
+  const last = texts.pop() ?? "";
+  return texts.length === 0 ? last : `${texts.join(", ")} and ${last}`;
 }
 
 /** An instant: UTC in the page and on hover; the script turns the text into the visitor's zone. */
 export function When({ at, only }: { at: string | null; only?: "day" }) {
   if (at === null) return <span class="muted">–</span>;
-  const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  const day = dayText(at.slice(0, 10));
   return (
-    <time datetime={at} title={utc} data-only={only}>
-      {only === "day" ? at.slice(0, 10) : utc}
+    <time datetime={at} title={`${at.slice(0, 10)} ${at.slice(11, 16)} UTC`} data-only={only}>
+      {only === "day" ? day : `${day}, ${at.slice(11, 16)} UTC`}
     </time>
   );
 }
 
-export function Count({ of }: { of: number }) {
+/** A day as every page writes it, "2 Mar 2026"; the script writes times in the same form. */
+export function dayText(day: string): string {
+  return DAY_FORMAT.format(new Date(`${day}T00:00:00Z`));
+}
+
+const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+
+export function Count({ of }: { of: Sum }) {
   return <span class="number">{countText(of)}</span>;
 }
 
-export function countText(count: number): string {
+export function countText(count: Sum): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
@@ -58,11 +85,24 @@ export function Badge({ state, label }: { state: string; label?: string }) {
   return <span class={`badge ${TONES[state] ?? "calm"}`}>{label ?? stateText(state)}</span>;
 }
 
+/** A warning: what it stands beside waits for someone who looks at it. Stronger than any state. */
+export function Flag({ label }: { label: string }) {
+  return (
+    <span class="badge flag">
+      <svg viewBox="0 0 12 12" aria-hidden="true">
+        <path d="M6 .8 11.6 11H.4Z" fill="currentColor" />
+        <path d="M6 4.4v3.1M6 8.9v.6" class="flag-mark" />
+      </svg>
+      {label}
+    </span>
+  );
+}
+
 function stateText(state: string): string {
   return state.replaceAll("_", " ");
 }
 
-/** A figure with its name, for the head of a page. */
+/** A figure with its name, for the head of a page. Money is `Sums`. */
 export function Stat({ label, value, note }: { label: Child; value: Child; note?: Child }) {
   return (
     <div class="stat">
@@ -75,11 +115,12 @@ export function Stat({ label, value, note }: { label: Child; value: Child; note?
   );
 }
 
+/** How a number of smallest units is written, in the currency that it is of. */
+export type MoneyFormat = (amount_cents: number) => string;
+
 /** A rate as people say it: "20 %", "5.00 USD flat". A flat amount is of the payment's currency. */
-export function rateText(rate: Pick<Rate, "action_type" | "action_value">, currency: string): string {
-  return rate.action_type === "percentage"
-    ? `${rate.action_value}\u00a0%`
-    : `${moneyText(rate.action_value, currency)} flat`;
+export function rateText(rate: Pick<Rate, "action_type" | "action_value">, money: MoneyFormat): string {
+  return rate.action_type === "percentage" ? `${rate.action_value}\u00a0%` : `${money(rate.action_value)} flat`;
 }
 
 const PROVIDERS: Record<string, string> = { provider_a: "Provider A", provider_b: "Provider B" };

@@ -1,15 +1,22 @@
 import { PAYOUT_METHODS } from "../../../domain/partner.ts";
 import type { Option } from "./form.tsx";
 
-const METHOD_TEXTS: Record<(typeof PAYOUT_METHODS)[number], string> = {
+type Method = (typeof PAYOUT_METHODS)[number];
+
+const METHOD_TEXTS: Record<Method, string> = {
   wallet: "Wallet",
   provider_a: "Provider A account",
   bank_transfer: "Bank transfer",
   crypto: "Crypto",
 };
 
-export function payoutMethodText(method: (typeof PAYOUT_METHODS)[number] | null): string {
+export function payoutMethodText(method: Method | null): string {
   return method === null ? "Not set" : METHOD_TEXTS[method];
+}
+
+/** How and where to a payout goes, as it was fixed: "Wallet: w****@example.com". */
+export function recipientText({ method, recipient }: { method: Method | null; recipient: string | null }): string {
+  return recipient === null ? payoutMethodText(method) : `${payoutMethodText(method)}: ${recipient}`;
 }
 
 export const PAYOUT_METHOD_OPTIONS: Option[] = [

@@ -1,18 +1,36 @@
+import type { Program } from "../../../core/context.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
 import { canMove } from "../../../domain/payout.ts";
+import { recipientText } from "./payout-method.ts";
 
 /** What the owner can do to a payout from its page. */
 export type OwnersMove = "pay" | "mark_paid" | "cancel";
 
-/**
- * True where the owner can make this move now. Provider A pays only those that are to be paid through it; one without a
- * method follows what its partner has chosen since.
- */
-export function isOffered(payout: Pick<Payout, "status" | "method">, move: OwnersMove): boolean {
-  return canMove(payout.status, move) && (move !== "pay" || payout.method === "provider_a" || payout.method === null);
+type Movable = Pick<Payout, "status" | "method" | "recipient">;
+type Payer = Pick<Program, "provider_a_api_key">;
+
+/** What keeps the owner from this move now, in words; null where nothing does. Nothing else is offered on any page. */
+export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
+  if (!canMove(payout.status, move)) return `A payout that is ${payout.status} cannot be changed that way.`;
+  return move === "pay" ? missingForProviderA(payout, payer) : null;
 }
 
-/** True where the payout is still to be paid one way or the other. */
-export function isPayable(payout: Pick<Payout, "status" | "method">): boolean {
-  return isOffered(payout, "pay") || isOffered(payout, "mark_paid");
+/** What is missing for a payment through provider A. Method and recipient were fixed when the payout was generated. */
+export function missingForProviderA(payout: Omit<Movable, "status">, payer: Payer): string | null {
+  if (payout.method !== "provider_a") return `It is not to be paid through provider A (${recipientText(payout)}).`;
+  if (payout.recipient === null) {
+    return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it anew once there is one.";
+  }
+  return payer.provider_a_api_key === null
+    ? "The program has no API key of provider A yet. Paste it in the settings, then pay."
+    : null;
+}
+
+export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): boolean {
+  return obstacleTo(move, payout, payer) === null;
+}
+
+/** True where the payout can still be paid one way or the other. */
+export function isPayable(payout: Movable, payer: Payer): boolean {
+  return isOffered("pay", payout, payer) || isOffered("mark_paid", payout, payer);
 }

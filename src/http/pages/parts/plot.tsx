@@ -1,10 +1,14 @@
 import type { Child } from "hono/jsx";
+import type { DailyAmounts } from "../../../core/overview.ts";
+import { amountOf } from "../../../domain/amount.ts";
+import { addUp, type Sum } from "../../../domain/money.ts";
+import { dayText, moneyText } from "./figures.tsx";
 import { Table } from "./table.tsx";
 
 export interface PlotPoint {
   /** UTC day. */
   day: string;
-  value: number;
+  value: Sum;
 }
 
 interface PlotProps {
@@ -13,7 +17,7 @@ interface PlotProps {
   total: Child;
   points: readonly PlotPoint[];
   /** A value as people read it. */
-  format: (value: number) => string;
+  format: (value: Sum) => string;
   tone: "one" | "two" | "three";
 }
 
@@ -24,8 +28,10 @@ const GAP = 0.28;
 /** Bars by day with the same numbers as a table behind them. Every bar tells its day and value on hover. */
 export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
   const values = points.map(({ value }) => value);
-  const top = Math.max(...values, 0);
-  const bottom = Math.min(...values, 0);
+  const most = values.reduce((largest, value) => (value > largest ? value : largest), 0);
+  // Where a bar ends is not exact, what it says is.
+  const top = Number(most);
+  const bottom = Math.min(...values.map(Number), 0);
   const scale = top - bottom === 0 ? 0 : HEIGHT / (top - bottom);
   const step = WIDTH / Math.max(points.length, 1);
   const zero = top * scale;
@@ -38,21 +44,21 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
       </figcaption>
       <div class="plot-area">
         <span class="plot-top" aria-hidden="true">
-          {top > 0 ? format(top) : ""}
+          {top > 0 ? format(most) : ""}
         </span>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title} by day, ${first} to ${last}; at most ${format(top)} on a day`}
+          aria-label={`${title} by day, ${dayText(first)} to ${dayText(last)}; at most ${format(most)} on a day`}
           class={`plot-bars tone-${tone}`}
         >
           {points.map(({ day, value }, i) => {
-            const height = Math.abs(value) * scale;
+            const height = Math.abs(Number(value)) * scale;
             const x = round(i * step);
             return (
               <g>
-                <title>{`${day}: ${format(value)}`}</title>
+                <title>{`${dayText(day)}: ${format(value)}`}</title>
                 <rect class="plot-hit" x={x} y={0} width={round(step)} height={HEIGHT} />
                 {value === 0 ? null : (
                   <rect
@@ -76,20 +82,48 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
         </svg>
         {values.every((value) => value === 0) ? <p class="plot-none">None in these days</p> : null}
         <p class="plot-ends" aria-hidden="true">
-          <span>{first}</span>
-          <span>{last}</span>
+          <span>{dayText(first)}</span>
+          <span>{dayText(last)}</span>
         </p>
       </div>
       <details>
         <summary>As a table</summary>
-        <Table
-          label={`${title} by day`}
-          columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
-          rows={points.toReversed().map(({ day, value }) => [day, format(value)])}
-        />
+        <div class="plot-table" role="region" aria-label={`${title} by day`} tabindex={0}>
+          <Table
+            label={`${title} by day`}
+            columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
+            rows={points.toReversed().map(({ day, value }) => [dayText(day), format(value)])}
+          />
+        </div>
       </details>
     </figure>
   );
+}
+
+/** A card with a plot for each currency: amounts of two cannot be in one plot. */
+export function MoneyPlots({ title, amounts, tone }: Pick<PlotProps, "title" | "tone"> & { amounts: DailyAmounts[] }) {
+  return (
+    <>
+      {amounts.map(({ currency, days }) => {
+        const format = (value: Sum) => moneyText(amountOf({ currency }, value));
+        return (
+          <section class="card">
+            <DailyPlot
+              title={amounts.length === 1 ? title : `${title} in ${currency}`}
+              tone={tone}
+              points={days}
+              format={format}
+              total={format(totalOf(days))}
+            />
+          </section>
+        );
+      })}
+    </>
+  );
+}
+
+export function totalOf(points: readonly PlotPoint[]): Sum {
+  return addUp(points.map(({ value }) => value));
 }
 
 /** Shares of one whole by name, the largest first, as bars that are the table's own cells. */

@@ -55,6 +55,7 @@ export const WANTED_EVENTS: Record<"provider_a" | "provider_b", { needed: Wanted
       { type: "checkout.session.async_payment_succeeded", purpose: "payments that arrive later, such as bank debits" },
       { type: "charge.refunded", purpose: "refunds lower the commission" },
       { type: "refund.failed", purpose: "a refund that did not happen raises it again" },
+      { type: "charge.dispute.created", purpose: "open disputes hold the commission back" },
       { type: "charge.dispute.closed", purpose: "lost disputes count as refunds" },
       { type: "charge.dispute.funds_reinstated", purpose: "and money that came back does not" },
       { type: "customer.subscription.deleted", purpose: "flags the commissions of canceled subscriptions" },
@@ -72,6 +73,8 @@ export const WANTED_EVENTS: Record<"provider_a" | "provider_b", { needed: Wanted
     better: [
       { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
       { type: "subscription.created", purpose: "remembers the partner for renewals" },
+      { type: "customer.created", purpose: "tells the customer's address, for conditions and self-referrals" },
+      { type: "customer.updated", purpose: "the same, when it changes" },
     ],
   },
 };

@@ -1,11 +1,13 @@
 import type { Child } from "hono/jsx";
 import type { Commission, Payment } from "../../../core/ledger.ts";
-import type { Rate } from "../../../domain/commission.ts";
+import { amountOf } from "../../../domain/amount.ts";
+import { heldReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import type { PaymentDecision } from "../../../domain/payment.ts";
-import { Badge, Money, moneyText, providerText, rateText, When } from "./figures.tsx";
+import type { Candidate } from "../../../domain/reference.ts";
+import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
 import { Table } from "./table.tsx";
-import { conditionText, conditionValueText, OUTCOME_TEXTS, REVIEW_TEXTS } from "./words.ts";
+import { CANDIDATE_TEXTS, conditionText, conditionValueText, OUTCOME_TEXTS, REVIEW_TEXTS } from "./words.ts";
 
 interface TraceProps {
   payment: Payment;
@@ -46,18 +48,23 @@ export function Trace({ payment, rows, partner, current }: TraceProps) {
 
 /** One sentence for whoever asks "why was this commission 18.50?". */
 export function whyText(commission: Commission, payment: Payment | null): string {
-  const { rate, currency, amount_cents, kind } = commission;
-  const amount = moneyText(amount_cents, currency);
+  const { rate, kind } = commission;
+  const amount = moneyText(commission);
   if (kind === "manual") return `${amount}, entered by hand.`;
   if (kind === "clawback") {
     return `${amount} carries what changed after the commission was already paid or in a payout, mostly a refund.`;
   }
   const of = BY[rate.source];
   if (!payment) return `${amount}, by ${of}.`;
-  const net = moneyText(payment.txn_amount_cents, currency);
-  const refunded = payment.adjusted_cents > 0 ? ` less ${moneyText(payment.adjusted_cents, currency)} refunded` : "";
+  const money = moneyOf(payment);
+  const net = money(payment.txn_amount_cents);
+  const refunded = payment.adjusted_cents > 0 ? ` less ${money(payment.adjusted_cents)} refunded` : "";
   if (rate.action_type === "flat") return `${amount}, the flat amount of ${of}, for a payment of ${net}${refunded}.`;
   return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
+}
+
+function moneyOf(payment: Payment): MoneyFormat {
+  return (amount_cents) => moneyText(amountOf(payment, amount_cents));
 }
 
 const BY: Record<Rate["source"], string> = {
@@ -74,13 +81,12 @@ interface Step {
 }
 
 function paidStep(payment: Payment): Step {
-  const { currency } = payment;
   const isPaid = payment.outcome !== "unpaid" && payment.outcome !== "zero_amount";
   return {
     tone: isPaid ? "yes" : "no",
     title: isPaid ? (
       <>
-        The customer paid <Money cents={payment.txn_amount_cents} currency={currency} /> net of tax
+        The customer paid <Money of={amountOf(payment, payment.txn_amount_cents)} /> net of tax
       </>
     ) : (
       OUTCOME_TEXTS[payment.outcome ?? "unpaid"].why
@@ -92,7 +98,7 @@ function paidStep(payment: Payment): Step {
         {payment.customer_email === null ? "" : `, ${payment.customer_email}`}
         {payment.gross_cents === payment.txn_amount_cents
           ? ""
-          : `. With tax it was ${moneyText(payment.gross_cents, currency)}`}
+          : `. With tax it was ${moneyOf(payment)(payment.gross_cents)}`}
       </p>
     ),
   };
@@ -100,10 +106,24 @@ function paidStep(payment: Payment): Step {
 
 const REF_SOURCES = {
   payment: "The reference came with the payment itself.",
-  subscription: "The payment carried none; this one was remembered for its subscription.",
-  customer: "The payment carried none; this one was remembered for the customer.",
-  email: "The payment carried none; this one was imported for the customer's e-mail address.",
+  subscription: "The payment carried no partner's reference; this one was remembered for its subscription.",
+  customer: "The payment carried no partner's reference; this one was remembered for the customer.",
+  email: "The payment carried no partner's reference; this one was imported for the customer's e-mail address.",
 };
+
+/** Every reference that was tried; one that leads to nobody is no fault of the payment. */
+function Candidates({ candidates }: { candidates: readonly Candidate[] }) {
+  return (
+    <ul class="flows-tried">
+      {candidates.map(({ ref, source, partner_id }) => (
+        <li>
+          <Mark yes={partner_id !== null} /> <code>{ref}</code>, {CANDIDATE_TEXTS[source]}
+          {partner_id === null ? ": no partner's" : ""}
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 function partnerStep(payment: Payment, decision: PaymentDecision | null, partner: TraceProps["partner"]): Step {
   const { outcome } = payment;
@@ -125,6 +145,7 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
     body: (
       <>
         {source ? <p class="muted">{REF_SOURCES[source]}</p> : null}
+        {decision?.candidates?.length ? <Candidates candidates={decision.candidates} /> : null}
         {earns || outcome === null || outcome === "unpaid" || outcome === "zero_amount" ? null : (
           <p>{OUTCOME_TEXTS[outcome].why}</p>
         )}
@@ -134,11 +155,12 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
 }
 
 function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
+  const money = moneyOf(payment);
   const matched = decision.flows.find((flow) => flow.matched);
   const title =
     rate.source === "flow"
-      ? `The flow “${matched?.name ?? decision.flow_id ?? ""}” applies: ${rateText(rate, payment.currency)}`
-      : `${rate.source === "partner" ? "The partner's own rate" : "The program's rate"} applies: ${rateText(rate, payment.currency)}`;
+      ? `The flow “${matched?.name ?? decision.flow_id ?? ""}” applies: ${rateText(rate, money)}`
+      : `${rate.source === "partner" ? "The partner's own rate" : "The program's rate"} applies: ${rateText(rate, money)}`;
   return {
     tone: "yes",
     title,
@@ -148,14 +170,14 @@ function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step
       ) : (
         <ul class="flows-tried">
           {decision.flows.map((flow) => (
-            <FlowTried flow={flow} currency={payment.currency} />
+            <FlowTried flow={flow} money={money} />
           ))}
         </ul>
       ),
   };
 }
 
-function FlowTried({ flow, currency }: { flow: FlowTrace; currency: string }) {
+function FlowTried({ flow, money }: { flow: FlowTrace; money: MoneyFormat }) {
   return (
     <li>
       <Mark yes={flow.matched} /> Flow “{flow.name}”{flow.matched ? " matched" : " did not match"}
@@ -164,8 +186,8 @@ function FlowTried({ flow, currency }: { flow: FlowTrace; currency: string }) {
         <ul>
           {flow.conditions.map((condition) => (
             <li>
-              <Mark yes={condition.held} /> {conditionText(condition, currency)}
-              {condition.held ? "" : `; it was ${conditionValueText(condition.field, condition.saw, currency)}`}
+              <Mark yes={condition.held} /> {conditionText(condition, money)}
+              {condition.held ? "" : `; it was ${conditionValueText(condition.field, condition.saw, money)}`}
             </li>
           ))}
         </ul>
@@ -184,10 +206,11 @@ function Mark({ yes }: { yes: boolean }) {
 }
 
 function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
-  const { currency, adjusted_cents } = payment;
-  const base = moneyText(payment.txn_amount_cents, currency);
-  const rest = adjusted_cents > 0 ? `(${base} \u2212 ${moneyText(adjusted_cents, currency)} refunded)` : base;
-  const amount = moneyText(decision.amount_cents ?? 0, currency);
+  const { adjusted_cents } = payment;
+  const money = moneyOf(payment);
+  const base = money(payment.txn_amount_cents);
+  const rest = adjusted_cents > 0 ? `(${base} \u2212 ${money(adjusted_cents)} refunded)` : base;
+  const amount = money(decision.amount_cents ?? 0);
   return {
     tone: "yes",
     title: `So the commission is ${amount}`,
@@ -195,7 +218,7 @@ function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step 
       <p class="sum">
         {rate.action_type === "percentage"
           ? `${rate.action_value}\u00a0% of ${rest} = ${amount}`
-          : `${moneyText(rate.action_value, currency)} flat${adjusted_cents > 0 ? `, of ${rest}` : ""} = ${amount}`}
+          : `${money(rate.action_value)} flat${adjusted_cents > 0 ? `, of ${rest}` : ""} = ${amount}`}
       </p>
     ),
   };
@@ -216,15 +239,20 @@ function Rows({ rows, current }: { rows: readonly Commission[]; current: string 
           ),
           <When at={row.created_at} only="day" />,
           <Badge state={row.status} />,
-          <Money cents={row.amount_cents} currency={row.currency} />,
+          <Money of={row} />,
         ])}
       />
     </div>
   );
 }
 
-/** Why a commission waits for a person, if it does. */
-export function reviewText(commission: Pick<Commission, "flagged" | "review_reason">): string | null {
-  if (!commission.flagged) return null;
-  return REVIEW_TEXTS[commission.review_reason ?? "manual"] ?? "Flagged for review.";
+/** Why a commission waits for a person, if it does: of a row of a list the gravest reason, of one's own page all. */
+export function reviewText({
+  flagged,
+  review_reason,
+  review_reasons = "",
+}: Pick<Commission, "flagged" | "review_reason"> & { review_reasons?: string }): string | null {
+  if (!flagged) return null;
+  const texts = heldReasons({ review_reason, review_reasons }).flatMap((reason) => REVIEW_TEXTS[reason] ?? []);
+  return texts.length > 0 ? texts.join(" ") : "Flagged for review.";
 }

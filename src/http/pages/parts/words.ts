@@ -1,17 +1,18 @@
 import type { Condition } from "../../../domain/flow.ts";
 import type { Outcome } from "../../../domain/payment.ts";
-import { moneyText, providerText } from "./figures.tsx";
+import type { CandidateSource } from "../../../domain/reference.ts";
+import { providerText, type MoneyFormat } from "./figures.tsx";
 
 /** What became of a payment, in a few words and in a sentence. */
 export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   commission: { short: "commission", why: "It earned a commission." },
   no_ref: {
     short: "no partner named",
-    why: "Neither the payment nor its subscription or customer carried a partner's reference. If a partner brought this customer, the checkout did not pass the reference on.",
+    why: "Neither the payment nor its subscription or customer carried a reference. If a partner brought this customer, the checkout did not pass the reference on.",
   },
   unknown_ref: {
     short: "unknown partner",
-    why: "The payment carried a reference that no partner has. Give that slug to the right partner, then work this payment out again.",
+    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then work this payment out again.",
   },
   partner_not_active: {
     short: "partner invited",
@@ -19,12 +20,16 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   partner_deactivated: {
     short: "partner deactivated",
-    why: "The partner was deactivated when the payment came. Such a payment never earns a commission.",
+    why: "The partner was deactivated when the payment came. If that was a mistake, make the partner active again, then work this payment out again.",
   },
   zero_amount: { short: "nothing paid", why: "The customer paid nothing, so there is nothing to share." },
   unpaid: {
     short: "not paid yet",
     why: "The customer has not paid yet. The commission is made when the money arrives.",
+  },
+  test_mode: {
+    short: "test mode",
+    why: "It is a test payment of the provider, and the settings say that those earn nothing.",
   },
   merged: {
     short: "part of another",
@@ -32,8 +37,23 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
 };
 
+/** Where a reference came from. */
+export const CANDIDATE_TEXTS: Record<CandidateSource, string> = {
+  client_reference_id: "the checkout's client_reference_id",
+  metadata: "the payment's own metadata or custom data",
+  subscription_metadata: "the subscription's metadata",
+  line_metadata: "the metadata of an invoice line",
+  invoice_metadata: "the invoice's metadata",
+  customer_metadata: "the customer's metadata",
+  payment: "the payment itself",
+  remembered_subscription: "remembered for the subscription",
+  remembered_customer: "remembered for the customer",
+  remembered_email: "imported for the customer's e-mail address",
+};
+
 /** Why a commission waits for a person. */
 export const REVIEW_TEXTS: Record<string, string> = {
+  disputed: "The customer disputes the payment. The commission enters no payout until that is decided.",
   self_referral: "The customer's e-mail address is the partner's own.",
   mostly_refunded: "More than half of the payment was refunded.",
   subscription_canceled: "The customer canceled the subscription.",
@@ -56,12 +76,16 @@ export const OP_TEXTS: Record<Condition["op"], string> = {
 };
 
 /** A value of a condition as people read it. Amounts are of the payment's currency. */
-export function conditionValueText(field: Condition["field"], value: number | string | null, currency: string): string {
+export function conditionValueText(
+  field: Condition["field"],
+  value: number | string | null,
+  money: MoneyFormat,
+): string {
   if (value === null) return "nothing";
-  if (field === "txn_amount_cents" && typeof value === "number") return moneyText(value, currency);
+  if (field === "txn_amount_cents" && typeof value === "number") return money(value);
   return field === "provider" ? providerText(String(value)) : `“${value}”`;
 }
 
-export function conditionText({ field, op, value }: Condition, currency: string): string {
-  return `${FIELD_TEXTS[field]} ${OP_TEXTS[op]} ${conditionValueText(field, value, currency)}`;
+export function conditionText({ field, op, value }: Condition, money: MoneyFormat): string {
+  return `${FIELD_TEXTS[field]} ${OP_TEXTS[op]} ${conditionValueText(field, value, money)}`;
 }

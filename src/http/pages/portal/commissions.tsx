@@ -4,6 +4,7 @@ import { parsePage } from "../../../core/list-page.ts";
 import { listCommissions } from "../../../core/commissions.ts";
 import type { CommissionView } from "../../../core/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
+import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
@@ -81,7 +82,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
                   {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
                   {row.rejected_reason === null ? null : <span class="second">{row.rejected_reason}</span>}
                 </span>,
-                <Money cents={row.amount_cents} currency={row.currency} />,
+                <Money of={row} />,
               ])}
             />
             <Pager page={page} path={AT} query={filter.texts} />
@@ -94,10 +95,11 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
 
-function workedOut({ kind, rate, txn_amount_cents, currency, note }: CommissionView): string {
+function workedOut(row: CommissionView): string {
+  const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";
   if (kind === "clawback") return "Correction of an earlier commission, after a refund";
-  const of = moneyText(txn_amount_cents, currency);
+  const of = moneyText(amountOf(row, row.txn_amount_cents));
   return rate.action_type === "percentage"
     ? `${rate.action_value}\u00a0% of ${of}, ${RATES[rate.source]}`
     : `Flat amount for a payment of ${of}, ${RATES[rate.source]}`;

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { startOnboarding } from "../../../core/onboarding.ts";
 import { updatePartner } from "../../../core/partners.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
 import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
@@ -50,7 +51,7 @@ export const details = new Hono<PageEnv>()
   })
   .post("/provider-a-account", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const { origin } = new URL(c.req.url);
+    const origin = publicUrl(c.env);
     const country = fields.text("country").toUpperCase();
     const judged = judge(onboardingStart, country === "" ? {} : { country });
     if (!judged.ok) return detailsPage(c, { accountProblems: judged.problems });

@@ -1,12 +1,16 @@
 import { Hono } from "hono";
+import type { Program } from "../../../core/context.ts";
 import { readPartnerOverview, type PartnerOverview } from "../../../core/overview.ts";
+import { amountOf, sumUp } from "../../../domain/amount.ts";
+import type { Sum } from "../../../domain/money.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { Count, countText, Money, moneyText, Stat } from "../parts/figures.tsx";
+import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { DailyPlot } from "../parts/plot.tsx";
+import { DailyPlot, MoneyPlots, totalOf } from "../parts/plot.tsx";
 import { redirectLink, referralLink } from "../parts/snippets.ts";
 import { selfOf } from "./self.ts";
 
@@ -16,10 +20,9 @@ const DAYS = 30;
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
   const { program } = c.var.session;
-  const { origin } = new URL(c.req.url);
+  const origin = publicUrl(c.env);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
-  const money = (cents: number) => moneyText(cents, program.currency);
-  const clicks = total(seen.clicks);
+  const clicks = totalOf(seen.clicks);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
@@ -51,8 +54,8 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
           </>
         )}
       </section>
-      <Sums overview={seen} currency={program.currency} clicks={clicks} />
-      <div class="grid">
+      <Standing overview={seen} program={program} clicks={clicks} />
+      <div class="grid pairs">
         <section class="card">
           <DailyPlot
             title={`Clicks, ${DAYS} days`}
@@ -62,50 +65,24 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
             total={countText(clicks)}
           />
         </section>
-        <section class="card">
-          <DailyPlot
-            title={`Commissions, ${DAYS} days`}
-            tone="three"
-            points={seen.commissions}
-            format={money}
-            total={money(total(seen.commissions))}
-          />
-        </section>
+        <MoneyPlots title={`Commissions, ${DAYS} days`} tone="three" amounts={seen.commissions} />
       </div>
     </>,
   );
 });
 
-function Sums({ overview, currency, clicks }: { overview: PartnerOverview; currency: string; clicks: number }) {
-  const own = overview.sums.find((row) => row.currency === currency);
-  const others = overview.sums.filter((row) => row.currency !== currency);
-  const beside = (pick: "pending_cents" | "approved_cents" | "paid_cents", else_: string) =>
-    others
-      .filter((row) => row[pick] !== 0)
-      .map((row) => `+ ${moneyText(row[pick], row.currency)}`)
-      .join(" ") || else_;
+function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: Program; clicks: Sum }) {
+  const sum = (field: "pending_cents" | "approved_cents" | "paid_cents") =>
+    sumUp(
+      overview.sums.map((row) => amountOf(row, row[field])),
+      program,
+    );
   return (
     <dl class="stats">
       <Stat label={`Clicks, ${DAYS} days`} value={<Count of={clicks} />} />
-      <Stat
-        label="Pending"
-        value={<Money cents={own?.pending_cents ?? 0} currency={currency} />}
-        note={beside("pending_cents", "being checked")}
-      />
-      <Stat
-        label="Approved"
-        value={<Money cents={own?.approved_cents ?? 0} currency={currency} />}
-        note={beside("approved_cents", "with the next payout")}
-      />
-      <Stat
-        label="Paid"
-        value={<Money cents={own?.paid_cents ?? 0} currency={currency} />}
-        note={beside("paid_cents", "so far")}
-      />
+      <Stat label="Pending" value={<Sums of={sum("pending_cents")} />} note="being checked" />
+      <Stat label="Approved" value={<Sums of={sum("approved_cents")} />} note="with the next payout" />
+      <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} note="so far" />
     </dl>
   );
-}
-
-function total(points: { value: number }[]): number {
-  return points.reduce((sum, { value }) => sum + value, 0);
 }

@@ -54,7 +54,10 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
                 ) : (
                   <a href={`/portal/commissions?payout_id=${row.id}`}>{plural(row.commission_count, "commission")}</a>
                 ),
-                payoutMethodText(row.method),
+                <span>
+                  {payoutMethodText(row.method)}
+                  {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
+                </span>,
                 <span>
                   {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
                   <span class="second">
@@ -69,7 +72,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
                     )}
                   </span>
                 </span>,
-                <Money cents={row.amount_cents} currency={row.currency} />,
+                <Money of={row} />,
               ])}
             />
             <Pager page={page} path={AT} query={filter.texts} />

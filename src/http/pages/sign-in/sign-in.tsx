@@ -13,8 +13,8 @@ import { switchSession } from "../../../core/sessions.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { sendMail } from "../../../lib/mail.ts";
-import { addressOf } from "../../context.ts";
-import { isOverLimit } from "../../rate-limit.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
+import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "../../rate-limit.ts";
 import {
   currentSession,
   dropSession,
@@ -30,8 +30,6 @@ import { Mark, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { signInMail } from "./mail.tsx";
-
-const RETRY_AFTER_SECONDS = 60;
 
 /** Signing in and out (contract §11). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
@@ -50,9 +48,10 @@ export const signIn = new Hono<PageEnv>()
       const problems = { message: "Please check the address.", fields: { email: judged.problems.fields[""] ?? "" } };
       return requestPage(c, fields.text("email"), problems);
     }
+    const base = publicUrl(c.env);
     const requested = await requestLink(c.var.base, judged.value);
     if (requested) {
-      const url = `${new URL(c.req.url).origin}/sign-in?token=${requested.link.token}`;
+      const url = `${base}/sign-in?token=${requested.link.token}`;
       const send = async () =>
         sendMail(c.env, await signInMail(judged.value, url, requested.identities), c.var.request_id);
       // After the reply: how long the sending takes must not tell that there is something to send.
@@ -108,8 +107,8 @@ export const signIn = new Hono<PageEnv>()
   });
 
 async function limitByAddress(c: Context<PageEnv>): Promise<void> {
-  const address = addressOf(c);
-  if (address === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, address))) return;
+  const key = addressKey(c.req.raw.headers);
+  if (key === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });

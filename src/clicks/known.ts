@@ -1,0 +1,142 @@
+import { findActiveRefs, type RefKey } from "../core/clicks.ts";
+import { isBound, type DatabaseBindings } from "../core/database.ts";
+import { slugKey } from "../domain/partner.ts";
+import { shardOfProgram } from "../domain/shard.ts";
+import { EXPIRED, startDeadline } from "../lib/deadline.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
+import { MINUTE, SECOND } from "../lib/time.ts";
+
+/** What is needed of the request that asks. */
+export interface Asker {
+  bindings: DatabaseBindings;
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/**
+ * Whether a reference leads to an active partner: from memory, or from the database within `PATIENCE` ms. Null where that
+ * is not to be had now. Never throws.
+ */
+export async function leadsToPartner(program_id: string, ref: string, asker: Asker): Promise<boolean | null> {
+  const shard = shardOfProgram(program_id);
+  if (!isBound(asker.bindings, shard)) return false;
+  let refs = shards.get(shard);
+  if (!refs) {
+    refs = new KnownRefs((keys, { bindings }) => findActiveRefs(bindings, shard, keys));
+    shards.set(shard, refs);
+  }
+  return refs.leads({ program_id, slug_key: slugKey(ref) }, asker);
+}
+
+const shards = new Map<number, KnownRefs>();
+
+/** How long an answer is remembered: a partner counts for so long after being deactivated, or added. */
+export const REMEMBERED = { known: MINUTE, unknown: 10 * SECOND };
+/** How many are remembered, those that strangers make up apart from the others. */
+export const MAX_REMEMBERED = { known: 10_000, unknown: 2_000 };
+/** How many references one query asks for, and how many wait at most for the next one. */
+export const MAX_ASKED = 100;
+export const MAX_WAITING = 500;
+/** So long a click waits for the answer. */
+export const PATIENCE = 300;
+/** Between the starts of two queries, and after one that failed. */
+const GAP = 20;
+const PAUSE = 5 * SECOND;
+/** A query that takes longer has failed; so has one whose request is gone. */
+const QUERY_MS = 3 * SECOND;
+/** So long one request asks for all; the next click goes on. */
+const LEAD_MS = SECOND;
+
+/** The positions of those references that lead to an active partner. */
+export type FindActive = (refs: readonly RefKey[], asker: Asker) => Promise<number[]>;
+
+type Wake = (known: boolean | null) => void;
+
+/**
+ * The references of one database, as an isolate knows them. At most one query is on its way, which asks for all that
+ * gathered during the last one: neither a visitor who invents references nor a crowd makes it one query for each click.
+ * After a query that failed nobody waits until one has succeeded; one is tried every `PAUSE` ms.
+ *
+ * As in `accept`, the query belongs to one of the requests that wait, and each waits with a timer of its own.
+ */
+export class KnownRefs {
+  readonly #find: FindActive;
+  readonly #until = { known: new Map<string, number>(), unknown: new Map<string, number>() };
+  readonly #waiting = new Map<string, { ref: RefKey; wakes: Wake[] }>();
+  #askedAt: number | null = null;
+  #failedAt: number | null = null;
+
+  constructor(find: FindActive) {
+    this.#find = find;
+  }
+
+  async leads(ref: RefKey, asker: Asker): Promise<boolean | null> {
+    const key = `${ref.program_id}/${ref.slug_key}`;
+    const now = Date.now();
+    if ((this.#until.known.get(key) ?? 0) > now) return true;
+    if ((this.#until.unknown.get(key) ?? 0) > now) return false;
+    const isFailing = this.#failedAt !== null;
+    if (this.#failedAt !== null && now - this.#failedAt < PAUSE) return null;
+    let waiting = this.#waiting.get(key);
+    if (!waiting) {
+      if (this.#waiting.size >= MAX_WAITING) return null;
+      this.#waiting.set(key, (waiting = { ref, wakes: [] }));
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean | null>();
+    if (!isFailing) waiting.wakes.push(resolve);
+    if (this.#askedAt === null || now - this.#askedAt > 2 * QUERY_MS) asker.waitUntil(this.#ask(asker));
+    if (isFailing) return null;
+    const timer = setTimeout(resolve, PATIENCE, null);
+    const known = await promise;
+    clearTimeout(timer);
+    return known;
+  }
+
+  async #ask(asker: Asker): Promise<void> {
+    const began = Date.now();
+    while (this.#waiting.size > 0 && Date.now() - began < LEAD_MS) {
+      this.#askedAt = Date.now();
+      const asked = [...this.#waiting].slice(0, MAX_ASKED);
+      const found = await this.#answer(
+        asked.map(([, { ref }]) => ref),
+        asker,
+      );
+      asked.forEach(([key, { wakes }], position) => {
+        const known = found && found.has(position);
+        if (known !== null) this.#remember(key, known);
+        this.#waiting.delete(key);
+        for (const wake of wakes) wake(known);
+      });
+      if (!found) this.#giveUp();
+      else if (this.#waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, GAP));
+    }
+    this.#askedAt = null;
+  }
+
+  async #answer(refs: readonly RefKey[], asker: Asker): Promise<Set<number> | null> {
+    const deadline = startDeadline(QUERY_MS);
+    try {
+      const found = await deadline.race(this.#find(refs, asker));
+      if (found === EXPIRED) throw new Error("the database took too long");
+      this.#failedAt = null;
+      return new Set(found);
+    } catch (error) {
+      logLine("error", { what: "references not looked up", reason: reasonOf(error) });
+      this.#failedAt = Date.now();
+      return null;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #giveUp(): void {
+    for (const { wakes } of this.#waiting.values()) for (const wake of wakes) wake(null);
+    this.#waiting.clear();
+  }
+
+  #remember(key: string, known: boolean): void {
+    const kind = known ? "known" : "unknown";
+    const until = this.#until[kind];
+    if (until.size >= MAX_REMEMBERED[kind]) until.clear();
+    until.set(key, Date.now() + REMEMBERED[kind]);
+  }
+}

@@ -1,0 +1,165 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
+import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
+import type { JournalAccount } from "../domain/journal.ts";
+import { addUp, type Sum } from "../domain/money.ts";
+import { notFound } from "../lib/errors.ts";
+import type { Ctx, ProgramCtx } from "./context.ts";
+import type { Work } from "./job.ts";
+import { comparableSum, exactSum, readSum } from "./sums.ts";
+
+/** One currency of what a partner has earned, by where the money is; smallest units. */
+export interface PartnerBalance {
+  currency: string;
+  pending_cents: Sum;
+  /** Approved and in no payout. Below 0 where more was paid than is earned by now: the next payout is less by that. */
+  payable_cents: Sum;
+  in_payout_cents: Sum;
+  paid_cents: Sum;
+  /** Clawbacks that the owner forgave: paid, not earned, and not asked back. */
+  forgiven_cents: Sum;
+}
+
+/** A movement of money between two accounts of a partner. */
+export interface JournalEntry {
+  id: string;
+  partner_id: string;
+  commission_id: string;
+  payout_id: string | null;
+  currency: string;
+  from_account: JournalAccount;
+  to_account: JournalAccount;
+  /** Smallest units, above 0. */
+  amount_cents: number;
+  posted_at: string;
+}
+
+/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (contract §4). */
+export interface CurrencyStats {
+  currency: string;
+  total_commissions: number;
+  total_earned_cents: Sum;
+  pending_cents: Sum;
+  approved_cents: Sum;
+  paid_cents: Sum;
+}
+
+/** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it. */
+const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'
+  when 'approved' then iif(payout_id is null, 'payable', 'in_payout')
+  else iif(kind = 'clawback' and amount_cents < 0, 'forgiven', 'expense') end`);
+
+/**
+ * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions of before the journal
+ * that are not in it yet. As many rows are read as there are currencies and accounts.
+ */
+function accountSums(ctx: ProgramCtx, partner_id: string): SQL {
+  // A kept balance beyond 2^63 is no whole number any more.
+  const amount = sql`cast(amount_cents as integer)`;
+  return sql`select currency, account, ${exactSum(amount)} as amount_cents, sum(commissions) as commissions from (
+      select currency, account, amount_cents, commissions from balances
+      where program_id = ${ctx.programId} and partner_id = ${partner_id}
+      union all
+      select currency, ${ACCOUNT}, amount_cents, 1 from commissions
+      where partner_id = ${partner_id} and program_id = ${ctx.programId} and journaled = 0)
+    where account <> 'expense' group by currency, account having sum(commissions) > 0 or ${comparableSum(amount)} <> 0`;
+}
+
+interface AccountSum {
+  currency: string;
+  account: Exclude<JournalAccount, "expense">;
+  /** For `readSum`. */
+  amount_cents: string;
+  commissions: number;
+}
+
+/** The statement whose rows `statsOf` reads. */
+export function partnerSums(ctx: ProgramCtx, partner_id: string) {
+  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id));
+}
+
+export function statsOf(sums: readonly AccountSum[]): CurrencyStats[] {
+  const earned = sums.filter(({ account }) => account !== "forgiven");
+  return [...Map.groupBy(earned, ({ currency }) => currency)].map(([currency, own]) => {
+    const at = (...accounts: JournalAccount[]) =>
+      addUp(own.filter((row) => accounts.includes(row.account)).map((row) => readSum(row.amount_cents)));
+    return {
+      currency,
+      total_commissions: own.reduce((sum, row) => sum + row.commissions, 0),
+      total_earned_cents: at("pending", "payable", "in_payout", "paid"),
+      pending_cents: at("pending"),
+      approved_cents: at("payable", "in_payout"),
+      paid_cents: at("paid"),
+    };
+  });
+}
+
+/** What a partner's journal comes to, by currency. @throws `not_found` for a partner of another program. */
+export async function readBalance(ctx: ProgramCtx, partner_id: string): Promise<PartnerBalance[]> {
+  const [[partner], sums] = await ctx.read(knownPartner(ctx, partner_id), partnerSums(ctx, partner_id));
+  if (!partner) throw notFound("partner");
+  const byCurrency = [...Map.groupBy(sums, ({ currency }) => currency)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return byCurrency.map(([currency, own]) => {
+    const at = (account: JournalAccount) => readSum(own.find((row) => row.account === account)?.amount_cents ?? null);
+    const forgiven = at("forgiven");
+    return {
+      currency,
+      pending_cents: at("pending"),
+      payable_cents: at("payable"),
+      in_payout_cents: at("in_payout"),
+      paid_cents: at("paid"),
+      // Kept with the sign of the clawbacks, which are below 0.
+      forgiven_cents: forgiven < 0 ? -forgiven : forgiven,
+    };
+  });
+}
+
+/** A partner's journal, newest first. @throws `not_found` for a partner of another program. */
+export async function listEntries(
+  ctx: ProgramCtx,
+  partner_id: string,
+  request: PageRequest,
+): Promise<Page<JournalEntry>> {
+  const after = cursorId(request);
+  const { limit, offset } = window(request);
+  const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
+  const [[partner], [counted], rows] = await ctx.read(
+    knownPartner(ctx, partner_id),
+    ctx.db.all<{ total: number }>(sql`select count(*) as total from entries where ${own}`),
+    ctx.db.all<JournalEntry>(sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
+        amount_cents, posted_at
+      from entries where ${own} ${after === null ? sql`` : sql`and id < ${after}`}
+      order by id desc limit ${literal(limit)} offset ${offset}`),
+  );
+  if (!partner) throw notFound("partner");
+  return pageOf(request, rows, counted?.total ?? 0, (row) => row);
+}
+
+function knownPartner(ctx: ProgramCtx, partner_id: string) {
+  return ctx.db.all<{ id: string }>(sql`select id from partners where id = ${partner_id}
+    and program_id = ${ctx.programId}`);
+}
+
+/** What one statement takes; each posts up to four entries. */
+const COMMISSIONS_AT_ONCE = 500;
+
+/**
+ * Posts what commissions of before the journal are worth, from what their rows say: earned, approved, taken into a
+ * payout, paid, each at its time. A trigger posts in the statement that marks the row, and a row is marked once.
+ */
+export function journalOldCommissions(ctx: Pick<Ctx, "db">): Work {
+  const waiting = sql`select rowid from commissions where journaled = 0 limit`;
+  return {
+    cost: 1,
+    async due(after) {
+      if (after !== "") return [];
+      const rows = await ctx.db.all(sql`${waiting} 1`);
+      return rows.length > 0 ? [{ key: "commissions" }] : [];
+    },
+    async serve() {
+      const marked = await ctx.db.all(sql`update commissions set journaled = 1
+        where rowid in (${waiting} ${literal(COMMISSIONS_AT_ONCE)}) returning 1 as one`);
+      return marked.length === COMMISSIONS_AT_ONCE;
+    },
+  };
+}

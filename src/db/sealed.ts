@@ -1,0 +1,52 @@
+import type { Table } from "drizzle-orm";
+import type { Sealed } from "../lib/seal.ts";
+import type * as schema from "./schema.ts";
+
+type Tables = {
+  [
+    K in keyof typeof schema as (typeof schema)[K] extends Table ? (typeof schema)[K]["_"]["name"] : never
+  ]: (typeof schema)[K];
+};
+
+/** The columns of a table that hold sealed values: by the type that the schema gives them. */
+type SealedColumn<Row> = { [C in keyof Row & string]: NonNullable<Row[C]> extends Sealed ? C : never }[keyof Row &
+  string];
+
+type ByTable = { [N in keyof Tables]: SealedColumn<Tables[N]["$inferSelect"]> };
+
+/** A value of the database that is sealed (`lib/seal.ts`); `row` is as `rowOf` makes it. */
+export type SealedPlace = {
+  [N in keyof ByTable]: [ByTable[N]] extends [never] ? never : { table: N; column: ByTable[N]; row: string };
+}[keyof ByTable];
+
+/** `<table>.<column>` */
+export type SealedField = { [N in keyof ByTable]: `${N}.${ByTable[N]}` }[keyof ByTable];
+
+/** The columns that name a row: its program's, and its own. */
+interface RowKey {
+  program: string;
+  own: string;
+  /** Rows of two programs may have the same own key. */
+  isWithinProgram?: true;
+}
+
+const PROGRAM: RowKey = { program: "id", own: "id" };
+const OWNED: RowKey = { program: "program_id", own: "id" };
+
+/** Every column whose values are sealed. It compiles only while it names exactly the schema's columns of that type. */
+export const SEALED: Readonly<Record<SealedField, RowKey>> = {
+  "programs.provider_a_webhook_secret": PROGRAM,
+  "programs.provider_a_webhook_secret_previous": PROGRAM,
+  "programs.provider_b_webhook_secret": PROGRAM,
+  "programs.provider_b_webhook_secret_previous": PROGRAM,
+  "programs.provider_a_api_key": PROGRAM,
+  "payouts.recipient_sealed": OWNED,
+  "webhook_endpoints.secret": OWNED,
+  "webhook_endpoints.secret_previous": OWNED,
+  "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
+};
+
+/** The id of a row for its `SealedPlace`. */
+export function rowOf({ isWithinProgram }: RowKey, program_id: string, own: string): string {
+  return isWithinProgram ? `${program_id} ${own}` : own;
+}

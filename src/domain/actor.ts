@@ -1,0 +1,51 @@
+/** Who does something (contract-2 §8): `actor: {type: api_key|member|partner|provider|operator|cron, id, name}`. */
+export const ACTOR_TYPES = ["api_key", "member", "partner", "provider", "operator", "cron"] as const;
+
+export interface Actor {
+  type: (typeof ACTOR_TYPES)[number];
+  id: string | null;
+  name: string | null;
+}
+
+/** Characters of the key's hash that make its id: two keys never share them, and they do not lead to the key. */
+const KEY_ID_CHARACTERS = 16;
+
+/** Each way into the service makes its actor here. */
+export const actors = {
+  /** An API key: an id made from its hash, and its last four characters. */
+  apiKey: ({ api_key_hash, api_key_last4 }: { api_key_hash: string; api_key_last4: string }): Actor => ({
+    type: "api_key",
+    id: `key_${api_key_hash.slice(0, KEY_ID_CHARACTERS)}`,
+    name: api_key_last4,
+  }),
+  /** A person who signed in to the dashboard, by the address that was proven. */
+  member: (email: string): Actor => ({ type: "member", id: email.toLowerCase(), name: email }),
+  partner: ({ id, email, first_name, last_name }: PartnerNames): Actor => ({
+    type: "partner",
+    id,
+    name: [first_name, last_name].filter(Boolean).join(" ") || email,
+  }),
+  /** A payment provider, with the vendor's id of the event that is taken in, once it is known. */
+  provider: (name: string, event_id: string | null = null): Actor => ({ type: "provider", id: event_id, name }),
+  /** The bearer of ADMIN_TOKEN. */
+  operator: (): Actor => ({ type: "operator", id: null, name: "operator" }),
+  /** A periodic job, by its name in `JOBS`. */
+  cron: (job: string): Actor => ({ type: "cron", id: null, name: job }),
+};
+
+interface PartnerNames {
+  id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+}
+
+/** As the API shows it. Clicks keep no actor: a click is always a visitor's, about whom nothing is known. */
+export interface ShownActor extends Omit<Actor, "type"> {
+  type: Actor["type"] | "visitor";
+}
+
+export const VISITOR: ShownActor = { type: "visitor", id: null, name: null };
+
+/** `{field: [old, new]}` (contract-2 §8). */
+export type Changes = Record<string, [before: unknown, after: unknown]>;

@@ -1,0 +1,40 @@
+import { maskAccount, maskAddress } from "./mask.ts";
+import type { PayoutMethod } from "./partner.ts";
+
+/**
+ * To whom a payout goes, as it was when the payout was generated (contract-2 §7: "method, details and name are copied,
+ * sealed, onto it"). Its method stands beside it.
+ */
+export interface Recipient {
+  name: string;
+  /** Where a wallet is paid. */
+  payout_email: string | null;
+  /** The connected account that provider A pays. */
+  provider_a_account_id: string | null;
+}
+
+/** What of a partner is copied. */
+export interface RecipientSource {
+  first_name: string | null;
+  last_name: string | null;
+  payout_email: string | null;
+  provider_a_account_id: string | null;
+}
+
+export function recipientOf(partner: RecipientSource): Recipient {
+  const { first_name, last_name, payout_email, provider_a_account_id } = partner;
+  return { name: [first_name, last_name].filter(Boolean).join(" "), payout_email, provider_a_account_id };
+}
+
+/** The detail by which a payout of this method is paid; null where there is none. */
+export function detailOf(method: PayoutMethod | null, recipient: Recipient): string | null {
+  if (method === "wallet") return recipient.payout_email;
+  return method === "provider_a" ? recipient.provider_a_account_id : null;
+}
+
+/** The same, masked, for whoever does not pay by it. */
+export function shownRecipient(method: PayoutMethod | null, recipient: Recipient): string | null {
+  const detail = detailOf(method, recipient);
+  if (detail === null) return null;
+  return method === "wallet" ? maskAddress(detail) : maskAccount(detail);
+}

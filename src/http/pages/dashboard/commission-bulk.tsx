@@ -1,0 +1,289 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import {
+  previewMatching,
+  updateCommissions,
+  updateMatching,
+  type BulkGroup,
+  type BulkReport,
+} from "../../../core/commission-bulk.ts";
+import { readPartnerNames } from "../../../core/names.ts";
+import { sumUp } from "../../../domain/amount.ts";
+import { iso } from "../../../lib/time.ts";
+import { commissionBulk } from "../../api/commissions.ts";
+import type { PageEnv } from "../../session.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
+import { Checkbox, Field, Form } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Empty, Facts } from "../parts/table.tsx";
+import {
+  commissionListQuery,
+  COMMISSIONS as AT,
+  filterFacts,
+  type CommissionListFilter,
+} from "./commission-filter.tsx";
+
+const MOVES = {
+  approve: { status: "approved", verb: "Approve", kind: "primary" },
+  reject: { status: "rejected", verb: "Reject", kind: "danger" },
+} as const;
+type Move = keyof typeof MOVES;
+
+/** `/dashboard/commissions/bulk`: the ticked ones of a page. */
+export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
+  const fields = new FormFields(await c.req.formData());
+  const status = fields.text("status");
+  const reason = status === "rejected" ? fields.textOrNull("reason") : null;
+  const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
+  const judged = judge(commissionBulk, {
+    ids: fields.all("ids"),
+    status,
+    ...(reason === null ? {} : { reason }),
+    include_flagged: fields.has("include_flagged"),
+  });
+  if (!judged.ok) {
+    const problem = fields.all("ids").length === 0 ? "Tick at least one commission first." : judged.problems.message;
+    return problemPage(c, back, [problem]);
+  }
+  const { ids = [], ...change } = judged.value;
+  const results = await updateCommissions(c.var.ctx, ids, change);
+  const refused = results.flatMap((result) => (result.ok ? [] : [result]));
+  const flagged = refused.filter(({ error }) => error.code === "flagged").map(({ id }) => id);
+  const done = results.length - refused.length;
+  if (refused.length > flagged.length) {
+    const lines = refused.map(({ id, error }) => `${id}: ${error.message}`);
+    return problemPage(c, back, [`${plural(done, "commission")} ${status}; not these:`, ...lines]);
+  }
+  if (flagged.length === 0) return c.redirect(`${back}&bulk=${change.status}&count=${done}`, 303);
+  return leftOutPage(c, { back, done, status, reason, flagged });
+});
+
+interface LeftOut {
+  back: string;
+  done: number;
+  status: string;
+  reason: string | null;
+  /** Their ids. */
+  flagged: string[];
+}
+
+/** The flagged ones of those that were ticked: what they are, and the way to change them all the same. */
+function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged }: LeftOut) {
+  const verb = status === MOVES.reject.status ? "Reject" : "Approve";
+  return framed(
+    c,
+    { title: "Commissions", at: AT },
+    <>
+      <PageHead
+        title={done === 0 ? "Nothing was changed" : `${plural(done, "commission")} ${status}`}
+        back={{ href: back, label: "Back to the commissions" }}
+      />
+      <section class="card stack form-narrow">
+        <p>
+          <Flag label={`${countText(flagged.length)} flagged`} /> {flagged.length === 1 ? "It was" : "They were"} left
+          out: flagged commissions wait for someone who looks at them.
+        </p>
+        <ul class="plain-list">
+          {flagged.map((id) => (
+            <li>
+              <a href={`${AT}/${id}`}>
+                <code>{id}</code>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <Form action={`${AT}/bulk`} class="actions">
+          <input type="hidden" name="back" value={back.slice(back.indexOf("?") + 1)} />
+          <input type="hidden" name="status" value={status} />
+          {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+          <input type="hidden" name="include_flagged" value="yes" />
+          {flagged.map((id) => (
+            <input type="hidden" name="ids" value={id} />
+          ))}
+          <button type="submit" class="danger">
+            {verb} the flagged {flagged.length === 1 ? "one" : "ones"} too
+          </button>
+          <a href={back}>Leave {flagged.length === 1 ? "it" : "them"}</a>
+        </Form>
+      </section>
+    </>,
+  );
+}
+
+const confirmed = z.object({ seen_at: z.iso.datetime(), done: z.coerce.number().int().min(0).catch(0) });
+
+/** `/dashboard/commissions/matching`: all that a filter matches, never without showing first how many and how much. */
+export const commissionsMatching = new Hono<PageEnv>()
+  .get("/", (c) => confirmPage(c, moveOf(c)))
+  .post("/", async (c) => {
+    const move = moveOf(c);
+    const fields = new FormFields(await c.req.formData());
+    const filter = filterOf(c, commissionListQuery);
+    const status = MOVES[move].status;
+    const reason = move === "reject" ? fields.textOrNull("reason") : null;
+    const include_flagged = fields.has("include_flagged");
+    const given = confirmed.safeParse({ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 });
+    const judged = judge(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
+    if (!given.success) return confirmPage(c, move, "Please look at the numbers once more.");
+    if (!judged.ok) return confirmPage(c, move, Object.values(judged.problems.fields).join(" "));
+    const report = await updateMatching(
+      c.var.ctx,
+      filter.value,
+      { status, reason: judged.value.reason, include_flagged },
+      { clock: Date.now, unchanged_since: given.data.seen_at },
+    );
+    const done = given.data.done + report.changed;
+    if (report.remaining > 0) {
+      return goOnPage(c, { move, filter, report, done, reason, include_flagged, seen_at: given.data.seen_at });
+    }
+    const query = new URLSearchParams({ ...filter.texts, bulk: status, count: String(done) });
+    return c.redirect(`${AT}?${query.toString()}`, 303);
+  });
+
+function moveOf(c: Context<PageEnv>): Move {
+  return c.req.query("move") === "reject" ? "reject" : "approve";
+}
+
+function matchingUrl(move: Move, filter: CommissionListFilter): string {
+  return `${AT}/matching?${new URLSearchParams({ move, ...filter.texts }).toString()}`;
+}
+
+function flaggedUrl(filter: CommissionListFilter): string {
+  return `${AT}?${new URLSearchParams({ ...filter.texts, flagged: "true" }).toString()}`;
+}
+
+function backUrl(filter: CommissionListFilter): string {
+  return `${AT}?${new URLSearchParams(filter.texts).toString()}`;
+}
+
+async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
+  const filter = filterOf(c, commissionListQuery);
+  const { verb, kind, status } = MOVES[move];
+  const { matched, groups } = await previewMatching(c.var.ctx, filter.value, { status });
+  const names = await readPartnerNames(c.var.ctx, [filter.value.partner_id ?? null]);
+  const { program } = c.var.session;
+  const counted = (rows: readonly BulkGroup[]) => rows.reduce((sum, { count }) => sum + count, 0);
+  const [plain, flagged] = [groups.filter((row) => !row.flagged), groups.filter((row) => row.flagged)];
+  const [count, held] = [counted(plain), counted(flagged)];
+  const facts = filterFacts(filter, names);
+  const title = `${verb} all that match`;
+  return framed(
+    c,
+    { title, at: AT, status: problem === undefined ? 200 : 422 },
+    <>
+      <PageHead title={title} back={{ href: backUrl(filter), label: "Commissions" }} />
+      {problem === undefined ? null : (
+        <Notice tone="bad">
+          <p>{problem}</p>
+        </Notice>
+      )}
+      <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
+        {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
+        {count + held === 0 ? (
+          <Empty title={`None of the ${plural(matched, "commission")} that match can be ${status}`} />
+        ) : (
+          <>
+            <Facts
+              rows={[
+                ["Match", plural(matched, "commission")],
+                [`To ${verb.toLowerCase()}`, plural(count || held, "commission")],
+                ["Together", <Sums of={sumUp(count === 0 ? flagged : plain, program)} />],
+                held === 0
+                  ? null
+                  : [
+                      <Flag label="flagged" />,
+                      count === 0 ? (
+                        <>
+                          all of them. <a href={flaggedUrl(filter)}>Look at them first</a>
+                        </>
+                      ) : (
+                        `${plural(held, "commission")}, left out`
+                      ),
+                    ],
+              ]}
+            />
+            {held === 0 ? null : count === 0 ? (
+              <input type="hidden" name="include_flagged" value="yes" />
+            ) : (
+              <Checkbox
+                name="include_flagged"
+                label={`${verb} the flagged ones too: ${plural(held, "commission")}, ${sumsText(sumUp(flagged, program))}`}
+                hint={<a href={flaggedUrl(filter)}>Look at them first</a>}
+              />
+            )}
+            {move === "reject" ? (
+              <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
+            ) : null}
+            <input type="hidden" name="seen_at" value={iso(c.var.now)} />
+            <p class="muted small">What changes from now on, before you press the button, is left as it is.</p>
+            <div class="actions">
+              <button type="submit" class={count === 0 ? "danger" : kind}>
+                {count === 0
+                  ? `${verb} ${plural(held, "flagged commission")}`
+                  : `${verb} ${plural(count, "commission")}`}
+              </button>
+              <a href={backUrl(filter)}>Back</a>
+            </div>
+          </>
+        )}
+      </Form>
+    </>,
+  );
+}
+
+interface Unfinished {
+  move: Move;
+  filter: CommissionListFilter;
+  report: BulkReport;
+  /** Changed so far, in all. */
+  done: number;
+  reason: string | null;
+  include_flagged: boolean;
+  seen_at: string;
+}
+
+/** More than one request does: what is done stays, and the next step goes on with the rest. */
+function goOnPage(c: Context<PageEnv>, given: Unfinished) {
+  const { move, filter, report, done, reason, include_flagged, seen_at } = given;
+  const { verb, status, kind } = MOVES[move];
+  return framed(
+    c,
+    { title: `${verb} all that match`, at: AT },
+    <>
+      <PageHead
+        title={`${plural(done, "commission")} ${status}, ${countText(report.remaining)} left`}
+        back={{ href: backUrl(filter), label: "Commissions" }}
+        lede="What is done stays. Go on with the rest, now or later."
+      />
+      <Form action={matchingUrl(move, filter)} class="actions">
+        <input type="hidden" name="seen_at" value={seen_at} />
+        <input type="hidden" name="done" value={String(done)} />
+        {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+        {include_flagged ? <input type="hidden" name="include_flagged" value="yes" /> : null}
+        <button type="submit" class={kind}>
+          Go on
+        </button>
+      </Form>
+    </>,
+  );
+}
+
+function problemPage(c: Context<PageEnv>, back: string, lines: string[]) {
+  return framed(
+    c,
+    { title: "Commissions", at: AT, status: 422 },
+    <>
+      <PageHead title="Not all could be changed" back={{ href: back, label: "Back to the commissions" }} />
+      <Notice tone="bad">
+        {lines.map((line) => (
+          <p>{line}</p>
+        ))}
+      </Notice>
+    </>,
+  );
+}

@@ -1,0 +1,172 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import { createManualCommission } from "../../../core/commissions.ts";
+import { parsePage } from "../../../core/list-page.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/names.ts";
+import { listPartners } from "../../../core/partners.ts";
+import { commissionCreate } from "../../api/commissions.ts";
+import type { PageEnv } from "../../session.ts";
+import { pageQuery } from "../../validate.ts";
+import { filterOf } from "../filters.ts";
+import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Badge } from "../parts/figures.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+import { COMMISSIONS } from "./commission-filter.tsx";
+
+const AT = `${COMMISSIONS}/new`;
+/** Partners that a search shows; who is not among them is found by a longer one. */
+const SHOWN = 10;
+
+const searchQuery = z.object({ search: z.string().trim().max(200).optional() });
+
+interface NewValues {
+  partner_id: string;
+  amount: string;
+  note: string;
+}
+
+/** `/dashboard/commissions/new`: one made by hand, for a partner who is looked for by name, e-mail address or slug. */
+export const commissionNew = new Hono<PageEnv>()
+  .get("/", async (c) => {
+    const partner_id = c.req.query("partner_id") ?? "";
+    return newPage(c, { partner_id, amount: "", note: "" });
+  })
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const { currency } = c.var.session.program;
+    const values = { partner_id: fields.text("partner_id"), amount: fields.text("amount"), note: fields.text("note") };
+    const judged = judge(commissionCreate, {
+      partner_id: values.partner_id,
+      amount_cents: fields.money("amount", currency),
+      note: values.note,
+    });
+    if (!judged.ok) return newPage(c, values, judged.problems);
+    try {
+      const commission = await createManualCommission(c.var.ctx, judged.value);
+      return c.redirect(`${COMMISSIONS}/${commission.id}?done=added`, 303);
+    } catch (error) {
+      return newPage(c, values, problemsOf(error));
+    }
+  });
+
+async function newPage(c: Context<PageEnv>, values: NewValues, problems?: Problems) {
+  const names = await readPartnerNames(c.var.ctx, [values.partner_id || null]);
+  const partner = names.get(values.partner_id);
+  return framed(
+    c,
+    { title: "Add a commission", at: COMMISSIONS, status: problems ? 422 : 200 },
+    <>
+      <PageHead
+        title="Add a commission by hand"
+        back={{ href: COMMISSIONS, label: "Commissions" }}
+        lede="A bonus, or with a minus a correction that lowers the partner's next payout."
+      />
+      {partner ? <AmountForm c={c} partner={partner} values={values} problems={problems} /> : await choosePartner(c)}
+    </>,
+  );
+}
+
+interface AmountFormProps {
+  c: Context<PageEnv>;
+  partner: PartnerName;
+  values: NewValues;
+  problems: Problems | undefined;
+}
+
+function AmountForm({ c, partner, values, problems }: AmountFormProps) {
+  const problem = problems?.fields["partner_id"];
+  return (
+    <Form action={AT} class="card stack form-narrow" problems={problems}>
+      <input type="hidden" name="partner_id" value={partner.id} />
+      <div class="field">
+        <p class="as-label">Partner</p>
+        <p>
+          <strong>{partnerText(partner)}</strong> <code>{partner.slug}</code> <Badge state={partner.status} />{" "}
+          <a href={AT}>Choose another</a>
+        </p>
+        {problem === undefined ? null : <p class="problem">{problem}</p>}
+      </div>
+      <Field
+        name="amount"
+        label="Amount"
+        value={values.amount}
+        problems={withField(problems, "amount_cents", "amount")}
+        required={true}
+        inputmode="decimal"
+        unit={c.var.session.program.currency}
+      />
+      <Field
+        name="note"
+        label="What it is for"
+        value={values.note}
+        problems={problems}
+        required={true}
+        maxlength={500}
+      />
+      <div class="actions">
+        <button type="submit" class="primary">
+          Add
+        </button>
+        <a href={COMMISSIONS}>Cancel</a>
+      </div>
+    </Form>
+  );
+}
+
+/** The newest active partners, or those that a search finds: each is a link that goes on with them. */
+async function choosePartner(c: Context<PageEnv>) {
+  const { search } = filterOf(c, searchQuery).value;
+  const request = pageQuery.parse({ per_page: String(SHOWN) });
+  const found = parsePage(await listPartners(c.var.ctx, { ...request, search, status: "active" }));
+  return (
+    <>
+      <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
+        <Field name="search" label="For whom? Name, e-mail or slug" type="search" value={search} class="grow" />
+        <button type="submit">Search</button>
+      </form>
+      <section class="card flush">
+        {found.total === 0 ? (
+          <Empty title={search ? `No active partner matches “${search}”` : "There is no active partner yet"}>
+            Only active partners get commissions. <a href="/dashboard/partners">See all partners</a>
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="Active partners"
+              columns={[
+                { label: "Partner" },
+                { label: "E-mail" },
+                { label: "Slug" },
+                { label: "Choose", hidden: true },
+              ]}
+              rows={found.data.map((partner) => [
+                <strong>{partnerText(partner)}</strong>,
+                partner.email,
+                <code>{partner.slug}</code>,
+                <a class="button" href={`${AT}?partner_id=${partner.id}`}>
+                  Choose<span class="visually-hidden"> {partnerText(partner)}</span>
+                </a>,
+              ])}
+            />
+            {found.total > SHOWN ? (
+              <p class="table-note">
+                The newest {SHOWN} of {found.total}. Search for the others.
+              </p>
+            ) : null}
+          </>
+        )}
+      </section>
+    </>
+  );
+}
+
+/** The problem of a field of the API under the name that the form has for it. */
+function withField(problems: Problems | undefined, from: string, to: string): Problems | undefined {
+  const message = problems?.fields[from];
+  return problems && message !== undefined ? { ...problems, fields: { ...problems.fields, [to]: message } } : problems;
+}

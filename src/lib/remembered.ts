@@ -1,0 +1,27 @@
+/** What an isolate remembers for a while: entries end at their time, and where there are too many the oldest goes. */
+export interface Remembered<Key, Value> {
+  /** Undefined where nothing is remembered, or no longer at `now` (ms). */
+  get(key: Key, now: number): Value | undefined;
+  set(key: Key, value: Value, until: number): void;
+}
+
+export function remember<Key, Value>(most: number): Remembered<Key, Value> {
+  const entries = new Map<Key, { value: Value; until: number }>();
+  return {
+    get(key, now) {
+      const entry = entries.get(key);
+      if (entry === undefined || entry.until > now) return entry?.value;
+      entries.delete(key);
+      return undefined;
+    },
+    set(key, value, until) {
+      // A map keeps the order in which its keys came.
+      entries.delete(key);
+      for (const oldest of entries.keys()) {
+        if (entries.size < most) break;
+        entries.delete(oldest);
+      }
+      entries.set(key, { value, until });
+    },
+  };
+}

@@ -1,0 +1,300 @@
+/** Contract-2 §10: "An unknown reference never displaces a known one." Noah is a partner, Product Hunt is none. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { scriptTag, SERVICE, SHOP, startTrackerWorld, type TrackerWorld, type Visitor } from "./tracker-world.ts";
+
+let world: TrackerWorld;
+let visitor: Visitor;
+
+before(async () => {
+  world = await startTrackerWorld();
+});
+after(() => world.close());
+
+/** Every test ends with the same question: did the page see anything thrown? */
+afterEach(async () => {
+  await visitor.context.close();
+  assert.deepEqual(visitor.thrown, []);
+  world.reset();
+});
+
+async function begin(attributes = ""): Promise<void> {
+  world.partners = ["noah", "joe", "jane"];
+  world.html = () => scriptTag(attributes);
+  visitor = await world.visitor();
+}
+
+const visit = (path: string) => visitor.page.goto(SHOP + path);
+
+async function kept(): Promise<{ ref: string | null; cookie: string | undefined }> {
+  const { service_ref } = await visitor.cookies();
+  return { ref: await visitor.getRef(), cookie: service_ref?.value };
+}
+
+/** Until the script holds the reference, in the page and in the cookie. */
+async function becomes(ref: string): Promise<void> {
+  for (let i = 0; i < 300 && (await kept()).cookie !== ref; i++) await sleep(50);
+  assert.deepEqual(await kept(), { ref, cookie: ref });
+}
+
+/** Until no click waits for an answer. */
+async function settled(): Promise<void> {
+  const pending = async () => (await visitor.cookies())["service_hit"]?.value.includes("service_click") ?? false;
+  for (let i = 0; i < 300 && (await pending()); i++) await sleep(50);
+  assert.equal(await pending(), false);
+}
+
+async function stays(ref: string): Promise<void> {
+  assert.deepEqual(await kept(), { ref, cookie: ref });
+}
+
+const sent = () => world.clicks.map(({ ref }) => ref);
+
+describe("U1: ?ref=noah, then ?ref=producthunt", () => {
+  it("noah stays once the answer says that the other leads to nobody; both clicks are reported once", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    await visit("/?ref=producthunt");
+    await stays("noah");
+    await settled();
+    await stays("noah");
+    await visit("/next");
+    await sleep(300);
+    await stays("noah");
+    assert.deepEqual(sent(), ["noah", "producthunt"]);
+  });
+
+  it("noah stays while the click endpoint is slow, and when the answer comes", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.delay = () => 2_000;
+    await visit("/?ref=producthunt");
+    await stays("noah");
+    await settled();
+    await stays("noah");
+  });
+
+  it("noah stays although no answer to either click came before the page was left", async () => {
+    await begin();
+    world.delay = () => 1_000;
+    await visit("/?ref=noah");
+    await visit("/?ref=producthunt");
+    await stays("noah");
+    await visit("/next");
+    await settled();
+    await stays("noah");
+    assert.deepEqual(new Set(sent()), new Set(["noah", "producthunt"]));
+  });
+
+  for (const status of [0, 403, 404, 422, 429, 500, 503]) {
+    it(`noah stays while the click endpoint fails: ${status || "no connection"}`, async () => {
+      await begin();
+      await visit("/?ref=noah");
+      await settled();
+      world.answers = Array.from({ length: 9 }, () => status);
+      await visit("/?ref=producthunt");
+      await stays("noah");
+      await visit("/next");
+      await stays("noah");
+    });
+  }
+
+  it("noah stays where the click endpoint is blocked, as by an extension, from the first visit on", async () => {
+    await begin();
+    await visitor.context.route(`${SERVICE}/click*`, (route) => route.abort("blockedbyclient"));
+    for (const path of ["/?ref=noah", "/?ref=producthunt", "/next"]) {
+      await visit(path);
+      await stays("noah");
+    }
+  });
+
+  it("noah stays where the page's own policy forbids the report", async () => {
+    await begin();
+    world.headers = { "content-security-policy": `default-src 'self'; script-src ${SERVICE}; connect-src 'self'` };
+    for (const path of ["/?ref=noah", "/?ref=producthunt", "/next"]) {
+      await visit(path);
+      await stays("noah");
+    }
+  });
+
+  it("noah stays where the service does not know for the moment", async () => {
+    await begin();
+    world.isTold = false;
+    await visit("/?ref=noah");
+    await visit("/?ref=producthunt");
+    await sleep(500);
+    await stays("noah");
+  });
+
+  it("noah stays in a single-page application", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=producthunt"));
+    await stays("noah");
+    await settled();
+    await stays("noah");
+  });
+
+  it("noah stays where cookies are refused, as far as the page goes", async () => {
+    await begin();
+    await visitor.page.addInitScript(() => {
+      Object.defineProperty(document, "cookie", { get: () => "", set: () => {} });
+    });
+    await visit("/?ref=noah");
+    await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=producthunt"));
+    await sleep(500);
+    assert.equal(await visitor.getRef(), "noah");
+    await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=joe"));
+    for (let i = 0; i < 100 && (await visitor.getRef()) !== "joe"; i++) await sleep(50);
+    assert.equal(await visitor.getRef(), "joe");
+    assert.deepEqual(sent(), ["noah", "producthunt", "joe"]);
+  });
+
+  it("noah is on the payment link that is followed before the answer comes", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.delay = () => 2_000;
+    world.html = () => `${scriptTag()}<a id="pay" href="https://buy.stripe.com/abc">pay</a>`;
+    await visit("/?ref=producthunt");
+    const href = await visitor.page.evaluate(() => {
+      addEventListener("click", (event) => event.preventDefault());
+      const link = document.querySelector<HTMLAnchorElement>("#pay");
+      link?.click();
+      return link?.href;
+    });
+    assert.equal(href, "https://buy.stripe.com/abc?client_reference_id=noah");
+  });
+});
+
+describe("a reference that leads to a partner", () => {
+  it("takes the place of another one with the answer, not before", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.delay = () => 1_000;
+    await visit("/?ref=joe");
+    await stays("noah");
+    await becomes("joe");
+    assert.deepEqual(sent(), ["noah", "joe"]);
+  });
+
+  it("takes the place of one that leads to nobody", async () => {
+    await begin();
+    await visit("/?ref=producthunt");
+    await stays("producthunt");
+    await settled();
+    await stays("producthunt");
+    await visit("/?ref=noah");
+    await becomes("noah");
+  });
+
+  it("is asked for again on a later page under the same id, where no answer came", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.answers = [503];
+    await visit("/?ref=joe");
+    await visit("/next");
+    await becomes("joe");
+    await settled();
+    const tries = world.clicks.filter(({ ref }) => ref === "joe");
+    assert.equal(tries.length, 2);
+    assert.equal(new Set(tries.map(({ id }) => id)).size, 1);
+    await visit("/next");
+    await sleep(300);
+    assert.equal(world.clicks.length, 3, "answered, so it is not sent again");
+  });
+
+  it("is asked for again on the same page where the service does not know for the moment", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.isTold = false;
+    await visit("/?ref=joe");
+    while (world.clicks.length < 2) await sleep(20);
+    world.isTold = true;
+    await becomes("joe");
+  });
+
+  it("is not lost to one that leads to nobody, though its own answer was still on the way", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.delay = ({ ref }) => (ref === "joe" ? 1_500 : 0);
+    await visit("/?ref=joe");
+    await visit("/?ref=producthunt");
+    await becomes("joe");
+  });
+
+  it("gives way to a later one, though the answer to the later click was the first to come", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.delay = ({ ref }) => (ref === "joe" ? 1_500 : 0);
+    await visit("/?ref=joe");
+    await visit("/?ref=jane");
+    await becomes("jane");
+    await sleep(2_500);
+    await stays("jane");
+  });
+
+  it("is asked for half an hour and no longer", async () => {
+    await begin();
+    await visit("/?ref=noah");
+    await settled();
+    world.answers = [503];
+    await visit("/?ref=joe");
+    const { service_hit } = await visitor.cookies();
+    assert.match(service_hit?.value ?? "", /^joe&.*service_click=/);
+    assert.ok(Math.abs((service_hit?.expires ?? 0) - Date.now() / 1000 - 1800) < 60);
+  });
+});
+
+describe('U1 with data-attribution="first"', () => {
+  it("the first that leads to a partner stays, whatever comes, and every click is reported", async () => {
+    await begin('data-attribution="first"');
+    await visit("/?ref=noah");
+    await settled();
+    for (const ref of ["producthunt", "joe"]) {
+      await visit(`/?ref=${ref}`);
+      await settled();
+      await stays("noah");
+    }
+    assert.deepEqual(sent(), ["noah", "producthunt", "joe"]);
+  });
+
+  it("one that leads to nobody does not keep out the first that leads to a partner", async () => {
+    await begin('data-attribution="first"');
+    await visit("/?ref=producthunt");
+    await settled();
+    await visit("/?ref=noah");
+    await becomes("noah");
+    await visit("/?ref=joe");
+    await settled();
+    await stays("noah");
+  });
+
+  it("does so too when no answer came before the page was left", async () => {
+    await begin('data-attribution="first"');
+    world.delay = () => 700;
+    for (const ref of ["producthunt", "noah"]) await visit(`/?ref=${ref}`);
+    await becomes("noah");
+    await visit("/?ref=joe");
+    await settled();
+    await stays("noah");
+  });
+
+  it("asks about the new one together with the one that is kept", async () => {
+    await begin('data-attribution="first"');
+    await visit("/?ref=noah");
+    await settled();
+    await visit("/?ref=joe");
+    await settled();
+    assert.deepEqual(world.queries, ["?kept=noah&first", "?kept=noah&first"]);
+  });
+});

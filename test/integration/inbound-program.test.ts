@@ -1,0 +1,196 @@
+/**
+ * "Which program: candidates are the program that provider B's event claims, the one that already stores the payment or
+ * subscription it names, then the URL's; the first whose secret verifies takes it. No verified event is refused because
+ * the buyer's data named another program, and no refund is filed elsewhere than its payment." (contract-2 §5)
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import * as b from "../support/provider-b.ts";
+import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+
+const NONE = { payments: [], commissions: [] };
+const OTHER = "pdl_ntfset_of_another_account";
+
+const amounts = async (program: TestProgram) =>
+  (await ledgerSeen(program)).commissions.map(({ amount_cents }) => amount_cents);
+
+/** Two programs of one account, and one of another, each with the partner jane. */
+async function threePrograms() {
+  const programs = [await makeProgram(), await makeProgram(), await makeProgram({ provider_b_webhook_secret: OTHER })];
+  for (const program of programs) await makePartner(program, { slug: "jane" });
+  return programs as [TestProgram, TestProgram, TestProgram];
+}
+
+describe("S8: what the buyer's data claims", () => {
+  it("never makes an event unrecordable: where the claimed secret does not verify, the URL's program takes it", async () => {
+    const [mine, , theirs] = await threePrograms();
+    const claims = [theirs.id, "prog_00000000000000000000000000", "prog_x", "", 17, null, ["a"], { id: mine.id }];
+    for (const service_program of claims) {
+      const event = b.transactionCompleted({ custom_data: { service_ref: "jane", service_program } });
+      const reply = await sendTo(mine, event);
+      expect([service_program, reply.status, reply.body.outcome]).toEqual([service_program, 200, "commission"]);
+    }
+    expect(await amounts(mine)).toHaveLength(claims.length);
+    expect(await ledgerSeen(theirs)).toEqual(NONE);
+  });
+
+  it("decides among programs whose secrets verify, before what is stored and before the URL", async () => {
+    const [mine, claimed] = await threePrograms();
+    const event = b.transactionCompleted({ ref: "jane", program: claimed.id });
+    expect((await sendTo(mine, event)).body.outcome).toBe("commission");
+    expect([await amounts(mine), await amounts(claimed)]).toEqual([[], [2_000]]);
+  });
+
+  it("lets nobody file events for another program: the claim chooses only among secrets that verify", async () => {
+    const [mine, , theirs] = await threePrograms();
+    await sendTo(theirs, b.transactionCompleted({ id: "txn_theirs", ref: "jane" }), { secret: OTHER });
+    const refund = b.adjustmentUpdated({ transaction: "txn_theirs", amount: 10_000 });
+    expect((await sendTo(mine, refund)).body.outcome).toBe("waiting");
+    const again = b.transactionCompleted({ id: "txn_theirs", ref: "jane", program: theirs.id });
+    expect((await sendTo(mine, again)).status).toBe(200);
+    expect(await amounts(theirs)).toEqual([2_000]);
+    expect((await sendTo(theirs, refund)).status, "by another's secret").toBe(401);
+  });
+
+  it("without a program in the URL: the claimed one, else one that stores what the event names, whichever verifies", async () => {
+    const [mine, , theirs] = await threePrograms();
+    const first = b.transactionCompleted({ ref: "jane", program: mine.id, subscription: "sub_s8" });
+    expect((await sendTo(null, first)).body.outcome).toBe("commission");
+    const renewal = b.transactionCompleted({ program: theirs.id, subscription: "sub_s8" });
+    expect((await sendTo(null, renewal)).status).toBe(200);
+    expect([await amounts(mine), await amounts(theirs)]).toEqual([[2_000, 2_000], []]);
+    const nobodys = b.transactionCompleted({ program: theirs.id });
+    expect((await sendTo(null, nobodys)).status).toBe(401);
+    expect((await sendTo(null, b.transactionCompleted({ program: "prog_00000000000000000000000000" }))).status).toBe(
+      404,
+    );
+    const bare = await makeProgram({ provider_b_webhook_secret: null });
+    expect((await sendTo(null, b.transactionCompleted({ program: bare.id }))).status).toBe(409);
+  });
+});
+
+describe("D5: two programs on one vendor account with one URL", () => {
+  it("the refund of a payment goes to the program of the payment, whichever the URL names", async () => {
+    const [q, p] = await threePrograms();
+    await sendTo(q, b.transactionCompleted({ id: "txn_d5", ref: "jane", program: p.id, amount: 10_000 }));
+    expect((await sendTo(q, b.adjustmentUpdated({ transaction: "txn_d5", amount: 10_000 }))).body.outcome).toBe(
+      "adjusted",
+    );
+    expect([await amounts(q), await amounts(p)]).toEqual([[], [0]]);
+  });
+
+  it("one that comes before its payment waits, and is counted when the payment comes", async () => {
+    const [q, p, other] = await threePrograms();
+    const refund = b.adjustmentUpdated({ transaction: "txn_early", amount: 10_000 });
+    expect((await sendTo(q, refund)).body.outcome).toBe("waiting");
+    await sendTo(other, b.adjustmentUpdated({ transaction: "txn_early", amount: 5_000 }), { secret: OTHER });
+    await sendTo(p, b.transactionCompleted({ id: "txn_early", ref: "jane", amount: 10_000 }));
+    expect(await amounts(p)).toEqual([0]);
+    const log = await p.api<{ data: { payload: { event_id: string; outcome: string } }[] }>(
+      "GET",
+      "/api/v1/events?type=webhook.provider_b",
+    );
+    expect(log.body.data.map(({ payload }) => payload)).toContainEqual(
+      expect.objectContaining({ event_id: refund.event_id, outcome: "adjusted" }),
+    );
+    expect((await sendTo(q, refund)).body.outcome, "sent again").toBe("adjusted");
+    expect(await ledgerSeen(other)).toEqual(NONE);
+  });
+
+  it("a renewal without a claim goes where its subscription is claimed, other payments without one to the URL's", async () => {
+    const [q, p, other] = await threePrograms();
+    const ids = { subscription: "sub_d5", customer: "ctm_d5" };
+    await sendTo(q, b.transactionCompleted({ ref: "jane", program: p.id, ...ids }));
+    await sendTo(q, b.transactionCompleted({ ...ids, amount: 3_000 }));
+    expect([await amounts(q), (await amounts(p)).toSorted()]).toEqual([[], [2_000, 600]]);
+    await sendTo(q, b.transactionCompleted({ ref: "jane", customer: "ctm_d5", amount: 4_000 }));
+    expect(await amounts(q)).toEqual([800]);
+    await sendTo(other, b.transactionCompleted({ ref: "jane", ...ids, amount: 5_000 }), { secret: OTHER });
+    expect(await amounts(other), "of another account").toEqual([1_000]);
+  });
+
+  it("the address of a customer is known to every program that the customer paid", async () => {
+    const [q, p] = await threePrograms();
+    const partner = await makePartner(p, { slug: "self", email: "self@partners.example" });
+    const named = (customer: string) =>
+      b.eventB("customer.updated", { id: customer, email: partner.email, custom_data: null, status: "active" });
+    const pay = (customer: string) => b.transactionCompleted({ ref: "self", program: p.id, customer });
+    await sendTo(q, named("ctm_before"));
+    await sendTo(q, pay("ctm_before"));
+    await sendTo(q, pay("ctm_after"));
+    await sendTo(q, named("ctm_after"));
+    const { commissions } = await ledgerSeen(p);
+    expect(commissions.map(({ review_reason }) => review_reason)).toEqual(["self_referral", "self_referral"]);
+  });
+
+  it("what waited before there was a note of it is noted by the migration", async () => {
+    const [q, p] = await threePrograms();
+    await sendTo(q, b.adjustmentUpdated({ transaction: "txn_upgraded", amount: 10_000 }));
+    await env.DB.prepare("delete from waiting_events where program_id = ?").bind(q.id).run();
+    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("programs_of_events"))!;
+    const upgrade = queries.filter((query) => query.includes("INSERT"));
+    expect(upgrade).toHaveLength(1);
+    for (let run = 0; run < 2; run++) await env.DB.prepare(upgrade[0]!).run();
+    const { results } = await env.DB.prepare("select provider, subject from waiting_events where program_id = ?")
+      .bind(q.id)
+      .all();
+    expect(results).toEqual([{ provider: "provider_b", subject: "txn_upgraded" }]);
+    await sendTo(p, b.transactionCompleted({ id: "txn_upgraded", ref: "jane" }));
+    expect(await amounts(p)).toEqual([0]);
+  });
+
+  const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 2);
+  it(
+    "in any order, at either URL or none, and however often, ends in the ledger of the order in which it happened",
+    {
+      timeout: 60_000 + RUNS * 4_000,
+    },
+    async () => {
+      const STORY = 6;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.nat(2 * STORY - 1), fc.constantFrom("p", "q", "none")), { minLength: 0, maxLength: 8 }),
+          fc.shuffledSubarray([...Array(STORY).keys()], { minLength: STORY }),
+          fc.array(fc.constantFrom("p" as const, "q" as const, "none" as const), {
+            minLength: STORY,
+            maxLength: STORY,
+          }),
+          fc.boolean(),
+          async (extra, order, places, together) => {
+            const [q, p] = await threePrograms();
+            const lone = await makeProgram({ provider_b_webhook_secret: OTHER });
+            await makePartner(lone, { slug: "jane" });
+            const story = storyOf(p, "jane");
+            const at = { p, q, none: null };
+            let sends = [
+              ...order.map((i, n) => [story[i]!, at[places[n]!]] as const),
+              ...extra.map(([i, place]) => [story[i % STORY]!, at[place]] as const),
+            ];
+            if (together) {
+              const replies = await Promise.all(sends.map(([event, to]) => sendTo(to, event)));
+              sends = sends.filter((_, i) => replies[i]!.status !== 200);
+            }
+            // The vendor sends again what was not taken.
+            for (let tries = 0; sends.length > 0 && tries < STORY; tries++) {
+              const left: typeof sends = [];
+              for (const send of sends) if ((await sendTo(send[1], send[0])).status !== 200) left.push(send);
+              sends = left;
+            }
+            expect(sends).toEqual([]);
+            for (const event of story) {
+              const { custom_data: _, ...data } = event.data;
+              const ref = event.data["custom_data"] === null ? null : { service_ref: "jane" };
+              const own = { ...event, data: "custom_data" in event.data ? { ...data, custom_data: ref } : data };
+              await sendTo(lone, own, { secret: OTHER });
+            }
+            expect(await ledgerSeen(q)).toEqual(NONE);
+            expect(await ledgerSeen(p)).toEqual(await ledgerSeen(lone));
+          },
+        ),
+        { numRuns: RUNS },
+      );
+    },
+  );
+});

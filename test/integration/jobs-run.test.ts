@@ -1,0 +1,267 @@
+/** How periodic jobs are run (`core/job.ts`), tried with jobs that do nothing but keep a list. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { runJobs, type Job, type Owner, type Work } from "../../src/core/job.ts";
+import { lateJobs, readRuns, type Rhythm } from "../../src/core/job-runs.ts";
+import { everyShard } from "../../src/core/shards.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { testContext } from "../support/program.ts";
+
+const START = Date.parse("2027-03-10T12:00:00.000Z");
+
+let now = START;
+let logged: Record<string, unknown>[];
+
+beforeEach(async () => {
+  now = START;
+  logged = [];
+  vi.spyOn(console, "error").mockImplementation(
+    (line) => void logged.push(JSON.parse(String(line)) as Record<string, unknown>),
+  );
+  for (const { db } of databases()) await db.run("delete from job_runs");
+});
+afterEach(() => vi.restoreAllMocks());
+
+const databases = (count = 32) => everyShard(testContext()).slice(0, count);
+const key = (i: number) => `owner_${String(i).padStart(4, "0")}`;
+
+interface Played {
+  job: Job<number>;
+  /** How much each owner of each database still has to be done; those of a round that is over are gone. */
+  left: Map<number, Map<string, number>>;
+  /** Who was served, in order. */
+  served: string[];
+}
+
+/** A job for so many owners of each database, each with `amount` of work; a call does 1 of it and costs `cost`. */
+function play(
+  name: string,
+  options: { every?: Rhythm; owners: number[]; amount?: number; cost?: number; serve?: (key: string) => unknown },
+): Played {
+  const { every = "minute", owners, amount = 1, cost = 10 } = options;
+  const left = new Map(
+    owners.map((count, shard) => [shard, new Map(Array.from({ length: count }, (_, i) => [key(i), amount]))]),
+  );
+  const served: string[] = [];
+  const workOn = (shard: number, onCall: (calls: number) => void): Work => ({
+    cost,
+    async due(after) {
+      onCall(1);
+      const names = [...(left.get(shard) ?? new Map<string, number>()).keys()];
+      return names
+        .filter((one) => one > after)
+        .slice(0, 7)
+        .map((one): Owner => ({ key: one }));
+    },
+    async serve(owner) {
+      onCall(cost);
+      served.push(`${shard}:${owner.key}`);
+      await options.serve?.(owner.key);
+      const rest = left.get(shard)!.get(owner.key)! - 1;
+      if (rest > 0) left.get(shard)!.set(owner.key, rest);
+      else left.get(shard)!.delete(owner.key);
+      return rest > 0;
+    },
+  });
+  const calls = new Map<number, (calls: number) => void>();
+  const job: Job<number> = { name, every, work: (shard) => workOn(shard, (n) => calls.get(shard)?.(n)) };
+  return { job: Object.assign(job, { calls }), left, served };
+}
+
+/** Gives how many calls the run made in all. */
+async function run(jobs: Played[], on = 1, begins: Rhythm = "minute"): Promise<number> {
+  let sum = 0;
+  const bound = databases(on).map((ctx) => ({
+    ctx,
+    bind(name: string, _: unknown, onCall: (calls: number) => void) {
+      const played = jobs.find(({ job }) => job.name === name)!.job as Job<number> & {
+        calls: Map<number, (calls: number) => void>;
+      };
+      played.calls.set(ctx.shard, (calls) => {
+        sum += calls;
+        onCall(calls);
+      });
+      return ctx.shard;
+    },
+  }));
+  await runJobs(
+    jobs.map(({ job }) => job),
+    bound,
+    { begins, now: () => now },
+  );
+  now += MINUTE;
+  return sum;
+}
+
+const runOf = async (name: string, shard = 0) => (await readRuns(databases()[shard]!.db)).get(name);
+
+describe("a run of a job", () => {
+  it("goes on where the last one ended, within its limit of statements", async () => {
+    const played = play("a", { owners: [200], cost: 10 });
+    const calls = [await run([played]), await run([played])];
+    expect(played.served).toEqual(Array.from({ length: played.served.length }, (_, i) => `0:${key(i)}`));
+    for (const sum of calls) expect(sum).toBeGreaterThan(800);
+    for (const sum of calls) expect(sum).toBeLessThanOrEqual(1_000);
+    expect(await runOf("a")).toMatchObject({ position: played.served.at(-1)!.slice(2), finished_at: null });
+    await run([played]);
+    expect(played.served).toHaveLength(200);
+    expect(await runOf("a")).toMatchObject({ position: "", more: 0, failed: 0, finished_at: iso(now - MINUTE) });
+  });
+
+  it("serves everybody once before anybody again, however much one has", async () => {
+    const played = play("a", { owners: [300], cost: 10 });
+    played.left.get(0)!.set(key(3), 10_000);
+    for (let i = 0; i < 4; i++) await run([played]);
+    expect(new Set(played.served).size).toBe(300);
+    // And what is left of the budget goes to the one that has more.
+    expect(played.served.filter((one) => one === `0:${key(3)}`).length).toBeGreaterThan(20);
+  });
+
+  it("passes over who fails, says so, and tries again later and later", async () => {
+    const played = play("a", {
+      every: "day",
+      owners: [20],
+      serve: (one) => {
+        if (one === key(2)) throw new Error("always");
+      },
+    });
+    await run([played], 1, "day");
+    expect([...played.left.get(0)!.keys()]).toEqual([key(2)]);
+    expect(logged).toEqual([
+      expect.objectContaining({ what: "job failed", job: "a", shard: 0, owner: key(2), reason: "always" }),
+    ]);
+    expect(await runOf("a")).toMatchObject({ failed: 1, finished_at: null });
+    let tries = 0;
+    for (; now < START + DAY; now += 9 * MINUTE) {
+      const before = played.served.length;
+      await run([played]);
+      tries += played.served.length - before;
+    }
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(40);
+    expect(await lateJobs(databases()[0]!.db, now)).toEqual([{ job: "a", since: iso(START), left: 1, failed: 1 }]);
+  });
+
+  it("does not begin again with whom it died", async () => {
+    const played = play("a", { owners: [30], serve: (one) => (one === key(4) ? new Promise(() => {}) : undefined) });
+    // Each process is gone; the next one knows what is written down.
+    for (const served of [5, 6, 32]) {
+      void run([played]);
+      await expect.poll(() => played.served.length).toBe(served);
+    }
+    expect(played.served).toContain(`0:${key(29)}`);
+  });
+
+  it("ends where the storage is away, and where a job finds no end", async () => {
+    const played = play("a", { owners: [3] });
+    const broken: Played = {
+      ...played,
+      job: {
+        ...played.job,
+        name: "b",
+        work: () => ({ cost: 1, due: async () => [{ key: "same" }], serve: async () => false }),
+      },
+    };
+    await run([played, broken]);
+    expect(played.served).toHaveLength(3);
+    expect(logged).toMatchObject([
+      { what: "job failed", job: "b", reason: expect.stringContaining("behind its place") },
+    ]);
+  });
+
+  it("forgets jobs that there are no longer", async () => {
+    await run([play("old", { owners: [1] })]);
+    await run([play("new", { owners: [1] })]);
+    expect([await runOf("old"), await runOf("new")]).toEqual([undefined, expect.objectContaining({ job: "new" })]);
+  });
+});
+
+describe("the budget of an invocation", () => {
+  it("D9: goes to where the work is, of one job as of many, on one database as on 32", async () => {
+    const idle = Array.from({ length: 32 }, (_, shard) => (shard === 17 ? 70 : 0));
+    const alone = play("a", { owners: idle });
+    expect(await run([alone], 32)).toBeLessThanOrEqual(1_000);
+    expect(alone.served.length).toBeGreaterThanOrEqual(65);
+    const jobs = ["b", "c", "d"].map((name) => play(name, { owners: name === "c" ? [70] : [] }));
+    await run(jobs);
+    expect(jobs[1]!.served).toHaveLength(70);
+  });
+
+  it("is shared where all are busy, and everybody is served in turns", async () => {
+    const jobs = ["a", "b", "c", "d"].map((name) =>
+      play(name, { owners: Array.from({ length: 32 }, () => 2), amount: 50, cost: 40 }),
+    );
+    for (let i = 0; i < 10; i++) expect(await run(jobs, 32)).toBeLessThanOrEqual(1_000);
+    for (const { served } of jobs) expect(new Set(served.map((one) => one.split(":")[0])).size).toBe(32);
+    for (let i = 0; i < 10; i++) await run(jobs, 32);
+    for (const { served } of jobs) expect(new Set(served).size).toBe(64);
+  });
+
+  it("is not held up by a database that does not answer", async () => {
+    const hung = Promise.withResolvers<void>();
+    const job = play("a", { owners: [40, 40] });
+    const { work } = job.job;
+    job.job.work = (shard) =>
+      shard === 1 ? { cost: 10, due: async () => hung.promise.then(() => []), serve: async () => false } : work(shard);
+    const running = run([job], 2);
+    await expect.poll(() => job.served.length).toBe(40);
+    hung.resolve();
+    await running;
+  });
+});
+
+describe("a round", () => {
+  it("of a daily job begins with its trigger, and every minute goes on until nothing is left", async () => {
+    const played = play("a", { every: "day", owners: [300], cost: 10 });
+    await run([played], 1, "day");
+    expect(played.served.length).toBeLessThan(100);
+    for (let i = 0; i < 4; i++) await run([played]);
+    expect(played.served).toHaveLength(300);
+    played.left.get(0)!.set(key(1), 1);
+    for (let i = 0; i < 20; i++) await run([played]);
+    expect(played.served, "the next day").toHaveLength(300);
+    await run([played], 1, "day");
+    expect(played.served).toHaveLength(301);
+  });
+
+  it("that its trigger did not begin is begun by the minute, after a day and an hour", async () => {
+    const played = play("a", { every: "day", owners: [1] });
+    await run([played], 1, "day");
+    played.left.get(0)!.set(key(1), 1);
+    now = START + DAY + HOUR - MINUTE;
+    await run([played]);
+    expect(played.served).toHaveLength(1);
+    now = START + DAY + HOUR + MINUTE;
+    await run([played]);
+    expect(played.served).toHaveLength(2);
+  });
+
+  it("of a monthly job begins on the first, and goes on on that day", async () => {
+    const played = play("a", { every: "month", owners: [1] });
+    now = Date.parse("2027-03-20T12:00:00.000Z");
+    await run([played], 1, "minute");
+    expect(await runOf("a")).toMatchObject({ next_at: "2027-04-01T00:00:00.000Z" });
+    now = Date.parse("2027-04-01T00:00:00.000Z");
+    await run([played]);
+    expect(await runOf("a")).toMatchObject({ next_at: "2027-04-01T00:10:00.000Z" });
+  });
+
+  it("that is over an hour old is told by /healthz, and so is one that does not begin", async () => {
+    const played = play("a", { every: "day", owners: [1_000], cost: 100 });
+    const [{ db }] = databases() as [ReturnType<typeof databases>[0]];
+    await run([played], 1, "day");
+    expect(await lateJobs(db, START + HOUR)).toEqual([]);
+    expect(await lateJobs(db, START + HOUR + 1)).toEqual([{ job: "a", since: iso(START), left: 1, failed: 0 }]);
+    const idle = play("a", { owners: [] });
+    await run([idle]);
+    now = START + 2 * HOUR;
+    await run([idle]);
+    expect(await lateJobs(db, START + 3 * HOUR)).toEqual([]);
+    expect(await lateJobs(db, START + 3 * HOUR + 1)).toMatchObject([{ job: "a", since: iso(START + 2 * HOUR) }]);
+  });
+});
+
+it("has 32 databases", () => {
+  expect(databases()).toHaveLength(32);
+  expect(Object.keys(env).filter((name) => name.startsWith("DB"))).toHaveLength(32);
+});

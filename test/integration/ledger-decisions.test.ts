@@ -1,0 +1,189 @@
+/** What people decide and what vendors say, in any order: "money that was never paid is never owed back" (contract §6). */
+import { describe, expect, it } from "vitest";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { chargeRefunded } from "../support/provider-a-changes.ts";
+import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
+
+interface Row {
+  id: string;
+  kind: string;
+  status: string;
+  amount_cents: number;
+  partner_id: string;
+  payment_id: string;
+  payout_id: string | null;
+}
+
+async function rowsOf(program: TestProgram): Promise<Row[]> {
+  return (await program.api<{ data: Row[] }>("GET", "/api/v1/commissions?per_page=100")).body.data;
+}
+
+async function decide(program: TestProgram, id: string, status: string): Promise<void> {
+  expect((await program.api("PATCH", `/api/v1/commissions/${id}`, { status })).status).toBe(200);
+}
+
+/** The payouts of a generation, by amount. */
+async function generate(program: TestProgram, period: object = {}): Promise<{ id: string; amount_cents: number }[]> {
+  return (
+    await program.api<{ payouts: { id: string; amount_cents: number }[] }>("POST", "/api/v1/payouts/generate", period)
+  ).body.payouts;
+}
+
+async function earnedBy(program: TestProgram, partner_id: string): Promise<number> {
+  const { body } = await program.api<{ stats: { total_earned_cents: number } }>(
+    "GET",
+    `/api/v1/partners/${partner_id}`,
+  );
+  return body.stats.total_earned_cents;
+}
+
+/** A sale of 10,000 that earns 2,000, approved. */
+async function approvedSale() {
+  const program = await makeProgram();
+  const partner = await makePartner(program);
+  const payment_intent = `pi_${partner.slug}`;
+  await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent }));
+  const [sale] = await rowsOf(program);
+  await decide(program, sale!.id, "approved");
+  const refund = (refunded: number) => sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded }));
+  return { program, partner, sale: sale!, refund };
+}
+
+/** Another sale, that earns 4,000, approved. */
+async function nextSale(program: TestProgram, ref: string): Promise<void> {
+  await sendA(program, sessionCompleted({ ref, amount: 20_000 }));
+  const pending = (await rowsOf(program)).find(({ status }) => status === "pending");
+  await decide(program, pending!.id, "approved");
+}
+
+describe("D1: a clawback never outlives its sale", () => {
+  it.each([10_000, 5_000])(
+    "sale in a payout, refund of %i, payout canceled, sale rejected: the next sale is paid in full",
+    async (refunded) => {
+      const { program, partner, sale, refund } = await approvedSale();
+      const [payout] = await generate(program);
+      await refund(refunded);
+      await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
+      const left = 2_000 - refunded / 5;
+      expect(await rowsOf(program)).toMatchObject([{ id: sale.id, status: "approved", amount_cents: left }]);
+      await decide(program, sale.id, "rejected");
+      expect(await earnedBy(program, partner.id)).toBe(0);
+      await nextSale(program, partner.slug);
+      expect(await generate(program)).toMatchObject([{ amount_cents: 4_000 }]);
+    },
+  );
+
+  it("also where the clawback went into another payout meanwhile: what that one took is given back", async () => {
+    const { program, partner, sale, refund } = await approvedSale();
+    const [first] = await generate(program);
+    await refund(10_000);
+    await nextSale(program, partner.slug);
+    const [second] = await generate(program);
+    expect(second).toMatchObject({ amount_cents: 2_000 });
+    await program.api("POST", `/api/v1/payouts/${first!.id}/cancel`);
+    await decide(program, sale.id, "rejected");
+    // Of 4,000 earned the second payout pays 2,000: the other 2,000 are still due.
+    expect(await earnedBy(program, partner.id)).toBe(4_000);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
+    // Reopened and approved again, it is worth nothing more.
+    await decide(program, sale.id, "pending");
+    expect(await earnedBy(program, partner.id)).toBe(4_000);
+  });
+
+  it("rejecting in bulk does the same", async () => {
+    const { program, partner, sale, refund } = await approvedSale();
+    const [payout] = await generate(program);
+    await refund(10_000);
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
+    const bulk = await program.api<{ data: unknown[] }>("POST", "/api/v1/commissions/bulk", {
+      ids: [sale.id],
+      status: "rejected",
+    });
+    expect(bulk.body.data).toMatchObject([{ ok: true, status: "rejected" }]);
+    await nextSale(program, partner.slug);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 4_000 }]);
+  });
+});
+
+describe("D2: what was forgiven counts as given", () => {
+  it("sale paid, chargeback, clawback forgiven, chargeback reversed: nothing is paid twice", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const sale = transactionCompleted({ ref: partner.slug, amount: 10_000, program: program.id });
+    await sendB(program, sale);
+    const [row] = await rowsOf(program);
+    await decide(program, row!.id, "approved");
+    const [payout] = await generate(program);
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/mark-paid`, {});
+    await sendB(
+      program,
+      adjustmentCreated({ transaction: sale.data.id, action: "chargeback", status: "approved", amount: 10_000 }),
+    );
+    const clawback = (await rowsOf(program)).find(({ kind }) => kind === "clawback");
+    expect(clawback).toMatchObject({ status: "approved", amount_cents: -2_000 });
+    await decide(program, clawback!.id, "rejected");
+    await sendB(
+      program,
+      adjustmentCreated({
+        transaction: sale.data.id,
+        action: "chargeback_reverse",
+        status: "approved",
+        amount: 10_000,
+      }),
+    );
+    expect(await earnedBy(program, partner.id)).toBe(2_000);
+    expect(await generate(program)).toEqual([]);
+    const { body } = await program.api<{ data: object[] }>("GET", `/api/v1/partners/${partner.id}/balance`);
+    expect(body.data).toMatchObject([{ paid_cents: 2_000, payable_cents: 0, forgiven_cents: 2_000 }]);
+  });
+});
+
+describe("D3: a canceled payout's sale and its refund are one again", () => {
+  it("the month that is generated again pays what is due, not what was", async () => {
+    const { program, refund } = await approvedSale();
+    const period_end = new Date(Date.now() + 1).toISOString();
+    const [payout] = await generate(program, { period_end });
+    await refund(10_000);
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
+    expect(await generate(program, { period_end })).toEqual([]);
+  });
+
+  it("no payout takes a commission whose payment is not settled yet", async () => {
+    const { program, sale } = await approvedSale();
+    const { payments } = await ledgerOf(program);
+    const { env } = await import("cloudflare:workers");
+    const unsettle = (by: number) =>
+      env.DB.prepare("update payments set facts_revision = facts_revision + ? where id = ?")
+        .bind(by, payments[0]!.id)
+        .run();
+    await unsettle(1);
+    expect(await generate(program)).toEqual([]);
+    await unsettle(-1);
+    expect(await generate(program)).toMatchObject([{ amount_cents: 2_000 }]);
+    expect((await rowsOf(program))[0]).toMatchObject({ id: sale.id });
+  });
+});
+
+describe("D7: a judgement belongs to the partner it was made about", () => {
+  it.each(["rejected", "approved"])(
+    "a's commission was %s, a late fact gives the payment to b: b's begins pending",
+    async (status) => {
+      const program = await makeProgram();
+      const [a, b] = [await makePartner(program), await makePartner(program)];
+      const id = `in_${a.slug}`;
+      const subscription = `sub_${a.slug}`;
+      await sendA(
+        program,
+        sessionCompleted({ ref: b.slug, metadata: null, subscription: `${subscription}x`, invoice: `${id}x` }),
+      );
+      await sendA(program, invoicePaid({ id, ref: a.slug, subscription }));
+      const row = (await rowsOf(program)).find(({ partner_id }) => partner_id === a.id)!;
+      await decide(program, row.id, status);
+      await sendA(program, sessionCompleted({ ref: b.slug, subscription, invoice: id }));
+      const after = (await rowsOf(program)).filter(({ payment_id }) => payment_id === row.payment_id);
+      expect(after).toMatchObject([{ partner_id: b.id, status: "pending", amount_cents: 2_000 }]);
+    },
+  );
+});

@@ -1,0 +1,204 @@
+/** U2: "no page and no figure adds or hides currencies". Every figure here is made of four, with 0, 2 and 3 decimals. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { pageRoutes } from "../support/stocked.ts";
+import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+/** What a fifth of it is one unit of money below. */
+const PRICES = { usd: 10_000, eur: 20_000, jpy: 5_000, kwd: 12_345 };
+const DECIMALS: Record<string, number> = { USD: 2, EUR: 2, JPY: 0, KWD: 3 };
+const ONE = ["20.00 USD", "40.00 EUR", "1,000 JPY", "2.469 KWD"];
+const TWO = ["40.00 USD", "80.00 EUR", "2,000 JPY", "4.938 KWD"];
+const THREE = ["60.00 USD", "120.00 EUR", "3,000 JPY", "7.407 KWD"];
+const FOUR = ["80.00 USD", "160.00 EUR", "4,000 JPY", "9.876 KWD"];
+const TEN = ["200.00 USD", "400.00 EUR", "10,000 JPY", "24.690 KWD"];
+
+interface Listed {
+  data: { id: string; status: string }[];
+}
+
+let program: TestProgram;
+let partner: Awaited<ReturnType<typeof makePartner>>;
+let owner: Visitor;
+let member: Visitor;
+let open: string[];
+
+async function list(path: string): Promise<Listed["data"]> {
+  return (await program.api<Listed>("GET", `/api/v1/${path}?per_page=100`)).body.data;
+}
+
+/** A sale in each currency, `times` as large as the least. */
+async function sales(times: number): Promise<void> {
+  for (const [currency, price] of Object.entries(PRICES)) {
+    const { status } = await sendA(program, sessionCompleted({ ref: partner.slug, amount: price * times, currency }));
+    expect(status).toBe(200);
+  }
+}
+
+async function approveAll(): Promise<void> {
+  const ids = (await list("commissions")).filter(({ status }) => status === "pending").map(({ id }) => id);
+  await program.api("POST", "/api/v1/commissions/bulk", { ids, status: "approved" });
+}
+
+beforeAll(async () => {
+  program = await makeProgram({ min_payout_cents: 1_000 });
+  partner = await makePartner(program, { first_name: "Ada", last_name: "Lovelace" });
+  await sales(4);
+  await approveAll();
+  await program.api("POST", "/api/v1/payouts/generate", {});
+  for (const { id } of await list("payouts")) await program.api("POST", `/api/v1/payouts/${id}/mark-paid`, {});
+  await sales(3);
+  await approveAll();
+  await program.api("POST", "/api/v1/payouts/generate", {});
+  open = (await list("payouts")).filter(({ status }) => status === "pending").map(({ id }) => id);
+  expect(open).toHaveLength(4);
+  await sales(2);
+  await approveAll();
+  await sales(1);
+  owner = await signInOwner(program);
+  member = await signInPartner(partner.email);
+});
+
+const MONEY = /[−]?[\d,]+(?:\.\d+)? (?:USD|EUR|JPY|KWD)\b/g;
+
+function moneyIn(html: string): string[] {
+  return textOf(html).match(MONEY) ?? [];
+}
+
+/** The figures at the head of a page, by name: the amounts that each shows. */
+function figuresOf(html: string): Record<string, string[]> {
+  const figures = [...html.matchAll(/<div class="stat"><dt>(.*?)<\/dt><dd><span class="stat-value">(.*?)<\/dd>/gs)];
+  return Object.fromEntries(
+    figures.map(([, name = "", value = ""]) => [textOf(name), moneyIn(value.split("stat-note")[0] ?? "")]),
+  );
+}
+
+/** Amounts in the order of currencies that every page keeps: the program's, then by code. */
+const ordered = ([usd, eur, jpy, kwd]: string[]) => [usd, eur, jpy, kwd];
+
+describe("U2: a program with four currencies", () => {
+  it("the overview shows what is pending, approved and in open payouts in each, and a way to prepare payouts", async () => {
+    const { body } = await owner.get("/dashboard");
+    expect(figuresOf(body)).toMatchObject({
+      Pending: ordered(ONE),
+      "Approved, not yet in a payout": ordered(TWO),
+      "In open payouts": ordered(THREE),
+    });
+    expect(textOf(body)).toContain("Prepare payouts");
+    expect(textOf(body)).toContain("4 payouts");
+  });
+
+  it("the overview plots what was earned in each, and none together", async () => {
+    const { body } = await owner.get("/dashboard");
+    const plots = [...body.matchAll(/<h3>(Commissions[^<]*)<\/h3><p class="plot-total">([^<]*)</g)];
+    expect(plots.map(([, title = "", total = ""]) => [title, textOf(total)])).toEqual([
+      ["Commissions in USD", TEN[0]],
+      ["Commissions in EUR", TEN[1]],
+      ["Commissions in JPY", TEN[2]],
+      ["Commissions in KWD", TEN[3]],
+    ]);
+  });
+
+  it("the overview names the top partners of each", async () => {
+    const { body } = await owner.get("/dashboard");
+    for (const amount of TEN) {
+      const currency = amount.slice(-3);
+      const table = new RegExp(`<h2>Top partners in ${currency}</h2>(.*?)</table>`, "s").exec(body)?.[1] ?? "";
+      expect([currency, textOf(table)]).toEqual([currency, expect.stringContaining("Ada Lovelace")]);
+      expect(moneyIn(table)).toEqual([amount]);
+    }
+  });
+
+  it("a partner's page and the portal show what was earned, is to be paid and is paid in each", async () => {
+    const page = (await owner.get(`/dashboard/partners/${partner.id}`)).body;
+    const toBePaid = ["120.00 USD", "240.00 EUR", "6,000 JPY", "14.814 KWD"];
+    expect(figuresOf(page)).toMatchObject({ Earned: TEN, "To be paid": toBePaid, Paid: FOUR });
+    expect(textOf(page)).toContain("100.00 USD, 200.00 EUR, 5,000 JPY and 12.345 KWD of it approved");
+    const portal = (await member.get("/portal")).body;
+    const approved = ["100.00 USD", "200.00 EUR", "5,000 JPY", "12.345 KWD"];
+    expect(figuresOf(portal)).toMatchObject({ Pending: ONE, Approved: approved, Paid: FOUR });
+    for (const body of [page, portal]) {
+      const totals = [...body.matchAll(/<h3>Commissions[^<]*<\/h3><p class="plot-total">([^<]*)</g)];
+      expect(totals.map(([, total = ""]) => textOf(total))).toEqual(TEN);
+    }
+  });
+
+  it("preparing payouts says what they come to in each, a partner once, and what is too little in its own currency", async () => {
+    const { body } = await owner.get("/dashboard/payouts/new");
+    expect(textOf(body)).toContain("4 payouts: 40.00 USD, 80.00 EUR, 2,000 JPY and 4.938 KWD");
+    const table = /<table[^>]*aria-label="Payouts to prepare".*?<\/table>/s.exec(body)?.[0] ?? "";
+    expect(table.match(/Ada Lovelace/g)).toHaveLength(1);
+    expect(moneyIn(table)).toEqual(TWO);
+    const least = await makeProgram({ min_payout_cents: 10_000 });
+    const boss = await signInOwner(least);
+    const { id: partner_id } = await makePartner(least);
+    const little = { partner_id, amount_cents: 5_000, currency: "JPY", note: "x" };
+    const { id } = (await least.api<{ id: string }>("POST", "/api/v1/commissions", little)).body;
+    await least.api("PATCH", `/api/v1/commissions/${id}`, { status: "approved" });
+    expect(textOf((await boss.get("/dashboard/payouts/new")).body)).toContain("below the minimum payout of 10,000 JPY");
+  });
+
+  it("paying several at once says what they come to in each", async () => {
+    await owner.get("/dashboard/payouts");
+    const { body } = await owner.post("/dashboard/payouts/chosen", { ids: open, move: "mark_paid" });
+    expect(textOf(body)).toContain("Mark as paid: 60.00 USD, 120.00 EUR, 3,000 JPY and 7.407 KWD");
+  });
+
+  it("the preview of a flow sums each by itself", async () => {
+    await owner.get("/dashboard/flows/new");
+    const { body } = await owner.post("/dashboard/flows/new", {
+      name: "Half",
+      action_type: "percentage",
+      action_value: "50",
+      active: "on",
+      simulate: "yes",
+    });
+    const table = /<table[^>]*aria-label="Sums by currency".*?<\/table>/s.exec(body)?.[0] ?? "";
+    expect(moneyIn(table).toSorted()).toEqual(
+      [...TEN, "500.00 USD", "1,000.00 EUR", "25,000 JPY", "61.726 KWD"].toSorted(),
+    );
+  });
+
+  it("the export has a column for the currency, and each amount its decimals", async () => {
+    const { body } = await owner.get("/dashboard/payouts/export.csv?status=pending");
+    const [head = "", ...lines] = body.trim().split(/\r?\n/);
+    const [amount, currency] = ["amount", "currency"].map((name) => head.split(",").indexOf(name));
+    const cells = lines.map((line) => line.split(",")).map((row) => `${row[amount ?? -1]} ${row[currency ?? -1]}`);
+    expect(cells.toSorted()).toEqual(THREE.map((text) => text.replace(",", "")).toSorted());
+  });
+
+  it("the API's stats name the others beside the program's", async () => {
+    const { body } = await program.api<{ stats: { other_currencies: { currency: string; paid_cents: number }[] } }>(
+      "GET",
+      `/api/v1/partners/${partner.id}`,
+    );
+    const others = body.stats.other_currencies.map(({ currency, paid_cents }) => [currency, paid_cents]);
+    expect(others.toSorted()).toEqual([
+      ["EUR", 16_000],
+      ["JPY", 4_000],
+      ["KWD", 9_876],
+    ]);
+  });
+
+  it("every page writes every amount with its currency's decimals, and every figure of money has all four", async () => {
+    const pages = pageRoutes("dashboard", "portal").filter(
+      ({ method, path }) => method === "GET" && !path.includes(":"),
+    );
+    expect(pages.length).toBeGreaterThan(12);
+    for (const { path } of [...pages, { path: `/dashboard/partners/${partner.id}` }]) {
+      const { body, status } = await (path.startsWith("/portal") ? member : owner).get(path);
+      expect([path, status]).toEqual([path, 200]);
+      for (const money of moneyIn(body)) {
+        const decimals = DECIMALS[money.slice(-3)] ?? -1;
+        const form = new RegExp(`^−?\\d{1,3}(,\\d{3})*${decimals === 0 ? "" : `\\.\\d{${decimals}}`} [A-Z]{3}$`);
+        expect([path, money]).toEqual([path, expect.stringMatching(form)]);
+      }
+      for (const [name, amounts] of Object.entries(figuresOf(body)).filter(([, found]) => found.length > 0)) {
+        const currencies = amounts.map((amount) => amount.slice(-3));
+        expect([path, name, currencies]).toEqual([path, name, ["USD", "EUR", "JPY", "KWD"]]);
+      }
+    }
+  });
+});

@@ -1,0 +1,334 @@
+/** Who is paid: contract-2 §7, "The recipient is frozen when a payout is generated", and the files for payout services. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { eq } from "drizzle-orm";
+import { exportPayouts } from "../../src/core/payout-export.ts";
+import { freezeRecipients } from "../../src/core/payout-freeze.ts";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { forProgram } from "../../src/core/context.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { partners, payouts } from "../../src/db/schema.ts";
+import { PAYOUT_METHODS } from "../../src/domain/partner.ts";
+import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
+import { newId } from "../../src/lib/id.ts";
+import { serveAll } from "../support/jobs.ts";
+import { eventsOf } from "../support/commissions.ts";
+import { readCsv } from "../support/csv.ts";
+import { makeCommissions, db, makePayingProgram, payoutsOf, playOutside } from "../support/payouts.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
+import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { watchDatabase } from "../support/watched-database.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+interface PayoutBody {
+  id: string;
+  status: string;
+  method: string | null;
+  recipient: string | null;
+  error?: { code: string; details?: { path: string }[] };
+}
+
+const EXPORT = "/api/v1/payouts/export.csv";
+
+async function fileOf(program: Pick<TestProgram, "api">, query = ""): Promise<Record<string, string>[]> {
+  const { status, body } = await program.api<string>("GET", `${EXPORT}${query}`);
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  const [header, ...records] = readCsv(body);
+  return records.map((record) => Object.fromEntries(header!.map((name, i) => [name, record[i]!])));
+}
+
+/** A partner with one approved commission, not yet in a payout. */
+async function earner(program: TestProgram, fields: Record<string, unknown> = {}) {
+  const partner = await makePartner(program, fields);
+  await makeCommissions(program, partner.id, [{}]);
+  return partner;
+}
+
+async function generate(program: TestProgram): Promise<PayoutBody[]> {
+  const { status, body } = await program.api<{ payouts: PayoutBody[] }>("POST", "/api/v1/payouts/generate");
+  expect(status).toBe(200);
+  return body.payouts;
+}
+
+const WALLET = { payout_method: "wallet", payout_email: "wanda@wallet.example" };
+
+describe("the file for a payout service", () => {
+  it("S2: never holds a payout that is paid, canceled, processing or failed, nor one of another method or without details", async () => {
+    const program = await makeProgram();
+    const statusOf = new Map<string, (typeof PAYOUT_STATUSES)[number]>();
+    for (const payout_method of [...PAYOUT_METHODS, null]) {
+      for (const payout_email of [null, "wanda@wallet.example"]) {
+        for (const status of PAYOUT_STATUSES) {
+          const { id } = await earner(program, { payout_method, payout_email });
+          statusOf.set(id, status);
+        }
+      }
+    }
+    await generate(program);
+    for (const [partner_id, status] of statusOf) {
+      await db.update(payouts).set({ status }).where(eq(payouts.partner_id, partner_id));
+    }
+    const after = await payoutsOf(program);
+    expect(after).toHaveLength(statusOf.size);
+    const wanted = after.filter((row) => row.status === "pending" && row.method === "wallet" && row.recipient !== null);
+    for (const query of ["?format=wallet", "?format=wallet&status=pending"]) {
+      const rows = await fileOf(program, query);
+      expect(rows.map((row) => row["reference"])).toEqual(wanted.map(({ id }) => id));
+      expect(new Set(rows.map((row) => row["recipient_email"]))).toEqual(new Set(["wanda@wallet.example"]));
+    }
+    expect(wanted).toHaveLength(1);
+    const generic = await fileOf(program);
+    expect(generic.map((row) => row["status"])).toEqual(after.map(({ status }) => status));
+  });
+
+  it("S2: a status that contradicts the format is refused, by the API and on the page", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    for (const status of PAYOUT_STATUSES.filter((one) => one !== "pending")) {
+      const query = `?format=wallet&status=${status}`;
+      const { status: code, body } = await program.api<PayoutBody>("GET", `${EXPORT}${query}`);
+      expect([code, body.error?.code, body.error?.details?.[0]?.path]).toEqual([422, "validation_failed", "status"]);
+      expect((await owner.get(`/dashboard/payouts/export.csv${query}`)).status).toBe(422);
+      expect(await fileOf(program, `?status=${status}`)).toEqual([]);
+    }
+    expect(await eventsOf(program, "payout.exported")).toHaveLength(PAYOUT_STATUSES.length - 1);
+    // What the page links to is no such file, whatever the list is narrowed to.
+    await earner(program, WALLET);
+    const [payout] = await generate(program);
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/mark-paid`);
+    await owner.get("/dashboard/payouts?status=paid");
+    const links = [...owner.html.matchAll(/href="(\/dashboard\/payouts\/export\.csv[^"]*)"/g)].map(([, href]) => href!);
+    expect(links).toHaveLength(2);
+    for (const href of links) {
+      const reply = await owner.get(href.replaceAll("&amp;", "&"));
+      expect([href, reply.status, reply.body.includes(payout!.id)]).toEqual([href, 200, !href.includes("wallet")]);
+    }
+  });
+
+  it("S2: what is paid while the file is being read is not in the rest of it", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await db.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
+      insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, period_end,
+        due_at, commission_count, attempt, created_at, updated_at)
+      select 'pay_' || printf('%026d', i) || '${program.id}', '${program.id}', '${partner.id}', i, 'USD', 'pending',
+        'wallet', 'w****@wallet.example', '2026-11-01', '2026-11-16', 1, 0, '2026-11-01', '2026-11-01' from n`);
+    const file = (await exportPayouts(programContext(program), { format: "wallet" }))[Symbol.asyncIterator]();
+    const pieces = [(await file.next()).value as string, (await file.next()).value as string];
+    await db.update(payouts).set({ status: "paid" }).where(eq(payouts.program_id, program.id));
+    for (let next = await file.next(); next.done !== true; next = await file.next()) pieces.push(next.value);
+    expect(readCsv(pieces.join(""))).toHaveLength(1 + 1_000);
+  });
+
+  it("S2: each export is an event with its format, status and count, by whom it was made", async () => {
+    const program = await makeProgram();
+    await earner(program, WALLET);
+    await earner(program, { payout_method: "bank_transfer" });
+    await generate(program);
+    await fileOf(program);
+    await fileOf(program, "?format=wallet");
+    const owner = await signInOwner(program);
+    await owner.get("/dashboard/payouts/export.csv?status=pending");
+    const { body } = await program.api<{ data: { payload: unknown; actor: { type: string } }[] }>(
+      "GET",
+      "/api/v1/events?type=payout.exported",
+    );
+    expect(body.data.map(({ payload, actor }) => [actor.type, payload])).toEqual([
+      ["member", { format: "generic", status: "pending", count: 2 }],
+      ["api_key", { format: "wallet", status: null, count: 1 }],
+      ["api_key", { format: "generic", status: null, count: 2 }],
+    ]);
+  });
+});
+
+describe("the recipient of a payout", () => {
+  /** What a thief changes, by each of the ways there are. */
+  const CHANGES: [string, (program: TestProgram, partner: { id: string; email: string }) => Promise<unknown>][] = [
+    [
+      "by the API",
+      (program, { id }) =>
+        program.api("PATCH", `/api/v1/partners/${id}`, { payout_email: "thief@evil.example", first_name: "Mallory" }),
+    ],
+    [
+      "in the portal",
+      async (_, { email }) =>
+        form(await signInPartner(email), "/portal/details", {
+          payout_method: "wallet",
+          payout_email: "thief@evil.example",
+        }),
+    ],
+    [
+      "in the dashboard",
+      async (program, { id, email }) =>
+        form(await signInOwner(program), `/dashboard/partners/${id}/edit`, {
+          email,
+          slug: `s${Date.now()}`,
+          status: "active",
+          payout_method: "wallet",
+          payout_email: "thief@evil.example",
+          first_name: "Mallory",
+        }),
+    ],
+  ];
+
+  async function form(visitor: Visitor, page: string, fields: Record<string, string>): Promise<void> {
+    await visitor.get(page);
+    const reply = await visitor.post(page, fields);
+    if (reply.status !== 303) throw new Error(`${page}: ${reply.status} ${textOf(reply.body)}`);
+  }
+
+  it.each(CHANGES)("S3: changed %s, it stays what it was on every payout that exists", async (_way, change) => {
+    const program = await makeProgram();
+    const partner = await earner(program, { ...WALLET, first_name: "Wanda" });
+    const [payout] = await generate(program);
+    expect(payout).toMatchObject({ method: "wallet", recipient: "w****@wallet.example" });
+    await change(program, partner);
+    const { body: now } = await program.api<{ payout_email: string }>("GET", `/api/v1/partners/${partner.id}`);
+    expect(now.payout_email).toBe("thief@evil.example");
+
+    const old = { recipient_email: "wanda@wallet.example", recipient_name: "Wanda" };
+    expect(await fileOf(program, "?format=wallet")).toMatchObject([old]);
+    expect(await fileOf(program)).toMatchObject([{ payout_email: "wanda@wallet.example", partner_name: "Wanda" }]);
+    const shown = await program.api<PayoutBody>("GET", `/api/v1/payouts/${payout!.id}`);
+    expect(shown.body).toMatchObject({ method: "wallet", recipient: "w****@wallet.example" });
+    const owner = await signInOwner(program);
+    for (const page of [
+      "/dashboard/payouts",
+      `/dashboard/payouts/${payout!.id}`,
+      `/dashboard/payouts/${payout!.id}/mark-paid`,
+    ]) {
+      await owner.get(page);
+      expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining("w****@wallet.example")]);
+      expect(owner.html).not.toContain("evil.example");
+    }
+    // "canceling and generating anew does."
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
+    const [anew] = await generate(program);
+    expect(anew).toMatchObject({ method: "wallet", recipient: "t****@evil.example" });
+    expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "thief@evil.example" }]);
+  });
+
+  it("S3: provider A pays the account that the payout was generated for, also at a second try", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor, partner_id, account_id } = world;
+    await makeCommissions(program, partner_id, [{}]);
+    const [payout] = await generate(program);
+    expect(payout!.recipient).toMatch(/^acct_\*{4}/);
+    const changed = {
+      payout_method: "wallet",
+      payout_email: "thief@evil.example",
+      provider_a_account_id: "acct_thief",
+    } as const;
+    await db.update(partners).set(changed).where(eq(partners.id, partner_id));
+    vendor.accounts.set("acct_thief", { ...vendor.accounts.get(account_id)! });
+    playOutside(vendor);
+    vendor.accounts.get(account_id)!.state = "restricted";
+    const refused = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout!.id}/pay`);
+    expect(refused.body.status).toBe("failed");
+    vendor.accounts.get(account_id)!.state = "active";
+    const paid = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout!.id}/pay`);
+    expect(paid.body).toMatchObject({ status: "paid", recipient: payout!.recipient });
+    expect(vendor.transfers.map(({ destination }) => destination)).toEqual([account_id]);
+  });
+
+  it("S3: a payout without a method at generation has none later", async () => {
+    const world = await makePayingProgram();
+    const { program, vendor, partner_id } = world;
+    await db.update(partners).set({ payout_method: null }).where(eq(partners.id, partner_id));
+    await makeCommissions(program, partner_id, [{}]);
+    const [payout] = await generate(program);
+    await db.update(partners).set({ payout_method: "provider_a" }).where(eq(partners.id, partner_id));
+    playOutside(vendor);
+    const reply = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout!.id}/pay`);
+    expect([reply.status, reply.body.error?.code]).toEqual([409, "invalid_transition"]);
+    expect(vendor.calls).toEqual([]);
+    const owner = await signInOwner(program);
+    await owner.get(`/dashboard/payouts/${payout!.id}`);
+    expect(owner.html).not.toContain(`/dashboard/payouts/${payout!.id}/pay`);
+  });
+
+  it("S3: details that change while payouts are generated are the new ones on them", async () => {
+    const program = await makeProgram();
+    const partner = await earner(program, WALLET);
+    let changes = 0;
+    const { binding } = watchDatabase(env.DB, {
+      before: async (statements) => {
+        if (!statements.some((sql) => sql.startsWith("insert into payouts")) || changes++ > 2) return;
+        await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: `next${changes}@wallet.example` });
+      },
+    });
+    const ctx = forProgram({ ...testContext(), db: openDatabase(binding) }, program.program);
+    await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+    expect(changes).toBe(4);
+    expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "next3@wallet.example" }]);
+  });
+
+  it("S3: one of an earlier version is frozen by the next minute's job, as the partner is then, and is an event", async () => {
+    const program = await makeProgram();
+    const stamp = "2026-11-01T00:00:00.000Z";
+    const old = async (partner_id: string, fields: Partial<typeof payouts.$inferInsert>) => {
+      const id = newId("payout", Date.parse(stamp));
+      const due = { period_end: stamp, due_at: stamp, created_at: stamp, updated_at: stamp };
+      const row = { id, program_id: program.id, partner_id, amount_cents: 500, currency: "USD", commission_count: 1 };
+      await db.insert(payouts).values({ ...row, ...due, status: "pending", method: "wallet", ...fields });
+      return id;
+    };
+    const [wanda, bank] = [
+      await makePartner(program, WALLET),
+      await makePartner(program, { payout_method: "bank_transfer" }),
+    ];
+    const [pending, unset, failed] = [
+      await old(wanda.id, {}),
+      await old(wanda.id, { method: null }),
+      await old(wanda.id, { status: "failed" }),
+    ];
+    const transfer = await old(bank.id, { method: "bank_transfer" });
+    const closed = [await old(wanda.id, { status: "paid" }), await old(wanda.id, { status: "processing" })];
+    expect(await fileOf(program, "?format=wallet")).toEqual([]);
+    await Promise.all([serveAll(freezeRecipients(testContext())), serveAll(freezeRecipients(testContext()))]);
+    expect((await payoutsOf(program)).filter(({ recipient_sealed }) => recipient_sealed !== null)).toHaveLength(4);
+    expect(await serveAll(freezeRecipients(testContext()))).toBe(0);
+    const rows = await fileOf(program, "?format=wallet");
+    expect(rows.map((row) => [row["reference"], row["recipient_email"]])).toEqual(
+      [pending, unset].toSorted().map((id) => [id, WALLET.payout_email]),
+    );
+    const byId = new Map((await payoutsOf(program)).map((row) => [row.id, row]));
+    expect([failed, transfer].map((id) => byId.get(id)!.recipient)).toEqual(["w****@wallet.example", null]);
+    for (const id of closed) expect(byId.get(id)!.recipient_sealed).toBeNull();
+    const { data } = (
+      await program.api<{ data: { payload: Record<string, unknown>; changes: unknown }[] }>(
+        "GET",
+        "/api/v1/events?type=payout.updated",
+      )
+    ).body;
+    const changesOf = (id: string) =>
+      data.filter(({ payload }) => payload["payout_id"] === id).map(({ changes }) => changes);
+    const recipient = [null, "w****@wallet.example"];
+    expect(changesOf(pending)).toEqual([{ recipient, recipient_sealed: [null, "(secret)"] }]);
+    expect(changesOf(unset)).toEqual([{ method: [null, "wallet"], recipient, recipient_sealed: [null, "(secret)"] }]);
+    expect(changesOf(transfer)).toEqual([{ recipient_sealed: [null, "(secret)"] }]);
+    expect(data).toHaveLength(4);
+  });
+
+  it("S3: stands sealed in the database and masked everywhere else", async () => {
+    const program = await makeProgram();
+    await program.api("POST", "/api/v1/webhooks", {
+      url: "https://receiver.example.com/hook",
+      events: ["payout.generated"],
+    });
+    await earner(program, { ...WALLET, first_name: "Wanda" });
+    const [payout] = await generate(program);
+    const [row] = await payoutsOf(program);
+    expect(row!.recipient_sealed).toMatch(/^v2\./);
+    const told = await env.DB.prepare(
+      "select payload, changes, actor from events where program_id = ? and type like 'payout.%'",
+    )
+      .bind(program.id)
+      .raw();
+    const sent = await env.DB.prepare("select body from messages where program_id = ?").bind(program.id).raw();
+    expect(sent).toHaveLength(1);
+    expect(JSON.stringify(sent)).toContain("w****@wallet.example");
+    expect(JSON.stringify([row, told, sent, payout])).not.toMatch(/wanda@|Wanda/);
+  });
+});

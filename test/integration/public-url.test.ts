@@ -1,0 +1,163 @@
+/** "Host and scheme of a request are never used" for a link that the service writes (contract-2 §2). */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Bindings } from "../../src/env.ts";
+import { API_KEY_A, playOutside } from "../support/payouts.ts";
+import { makePartner, makeProgram, type Reply } from "../support/program.ts";
+import { openVendor } from "../support/provider-a-api.ts";
+import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
+import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
+import { callWith } from "../support/watched-database.ts";
+
+const ELSEWHERE = "http://evil.example";
+const HOSTILE = { "x-forwarded-host": "evil.example", "x-forwarded-proto": "http", forwarded: "host=evil.example" };
+const OPERATOR = { authorization: "Bearer test-admin-token", "content-type": "application/json" };
+
+const at = (base: string, bindings: Partial<Bindings> = {}) => {
+  return <T = string>(path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    if (base === ELSEWHERE) for (const [name, value] of Object.entries(HOSTILE)) headers.set(name, value);
+    return callWith<T>(bindings, path, { ...init, headers }, base);
+  };
+};
+
+/** A deployment whose operator forgot it. */
+const ADMIN_TOKEN = "t".repeat(32);
+const FORGOTTEN: Partial<Bindings> = { ENVIRONMENT: "production", PUBLIC_URL: "", ADMIN_TOKEN };
+
+interface Mail {
+  text: string;
+  html: string;
+}
+
+function mailbox(): { sent: Mail[]; bindings: Partial<Bindings> } {
+  const sent: Mail[] = [];
+  const EMAIL = { send: async (mail: Mail) => void sent.push(mail) } as unknown as SendEmail;
+  return { sent, bindings: { EMAIL, EMAIL_FROM: "hello@service.example" } };
+}
+
+function allOf({ body, headers }: Reply<unknown>): string {
+  return `${JSON.stringify([...headers])} ${typeof body === "string" ? body : JSON.stringify(body)}`;
+}
+
+let stocked: Stocked;
+let owner: Map<string, string>;
+let partner: Map<string, string>;
+
+beforeAll(async () => {
+  stocked = await makeStocked();
+  owner = (await signInOwner(stocked.program)).cookies;
+  partner = (await signInPartner(stocked.partner.email)).cookies;
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+const PAGES = pageRoutes("dashboard", "portal").filter(({ method }) => method === "GET");
+
+function visitorAt(path: string, send: ReturnType<typeof at>): Visitor {
+  const visitor = makeVisitor(send);
+  for (const [name, value] of path.startsWith("/portal") ? partner : owner) visitor.cookies.set(name, value);
+  return visitor;
+}
+
+describe("a request that names another host", () => {
+  it.each(PAGES)("S5: is not believed by the page $path", async ({ path }) => {
+    const reply = await visitorAt(path, at(ELSEWHERE)).get(pageAddress(path, stocked.ids));
+    expect(reply.status).toBe(200);
+    expect(allOf(reply)).not.toContain("evil.example");
+  });
+
+  it("S5: sees the webhook addresses, the script and the short link under PUBLIC_URL", async () => {
+    const page = async (path: string) => (await visitorAt(path, at(ELSEWHERE)).get(path)).body;
+    const settings = await page("/dashboard/settings");
+    expect(settings).toContain(`https://service.example/webhooks/provider_a?program_id=${stocked.program.id}`);
+    expect(settings).toContain("https://service.example/service.js");
+    expect(await page("/dashboard/integration")).toContain(`https://service.example/r/${stocked.program.id}/`);
+    expect(await page("/portal")).toContain(`https://service.example/r/${stocked.program.id}/`);
+  });
+
+  it("S5: gets a sign-in mail with a link to PUBLIC_URL", async () => {
+    const { program } = await makeProgram();
+    const { sent, bindings } = mailbox();
+    const visitor = makeVisitor(at(ELSEWHERE, bindings));
+    await visitor.get("/sign-in");
+    expect((await visitor.post("/sign-in", { email: program.owner_email })).status).toBe(200);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.text).toMatch(/https:\/\/service\.example\/sign-in\?token=/);
+    expect(JSON.stringify(sent)).not.toContain("evil.example");
+  });
+
+  it("S5: gets the operator's sign-in link, the document and the onboarding's way back under PUBLIC_URL", async () => {
+    const { program } = await makeProgram();
+    const link = await at(ELSEWHERE)<{ url: string }>("/admin/sign-in-links", {
+      method: "POST",
+      headers: OPERATOR,
+      body: JSON.stringify({ email: program.owner_email }),
+    });
+    expect(link.body.url).toMatch(/^https:\/\/service\.example\/sign-in\?token=/);
+    const document = await at(ELSEWHERE)<{ servers: unknown }>("/openapi.json");
+    expect(document.body.servers).toEqual([{ url: "https://service.example" }]);
+    expect(allOf(document)).not.toContain("evil.example");
+    expect(allOf(await at(ELSEWHERE)("/docs"))).not.toContain("evil.example");
+
+    const paying = await makeProgram({ provider_a_api_key: API_KEY_A });
+    const { id } = await makePartner(paying);
+    playOutside(openVendor({ keys: [API_KEY_A] }));
+    const asked = vi.mocked(globalThis.fetch).mock.calls;
+    const headers = { authorization: `Bearer ${paying.api_key}` };
+    const started = await at(ELSEWHERE)(`/api/v1/partners/${id}/provider-a-account`, { method: "POST", headers });
+    expect(started.status).toBe(201);
+    const sent = JSON.stringify(asked.map(([, init]) => init?.body));
+    expect(sent).toContain("https://service.example/portal");
+    expect(sent).not.toContain("evil.example");
+  });
+});
+
+describe("a deployment without PUBLIC_URL", () => {
+  const service = at("https://affiliates.example", FORGOTTEN);
+
+  it("S5: says so at /healthz", async () => {
+    const { status, body } = await service<{ error: { code: string; message: string } }>("/healthz");
+    expect([status, body.error.code, body.error.message]).toEqual([
+      503,
+      "not_configured",
+      "The variable PUBLIC_URL is not set.",
+    ]);
+    const wrong = { ...FORGOTTEN, PUBLIC_URL: "http://affiliates.example" };
+    expect((await callWith(wrong, "/healthz")).status).toBe(503);
+  });
+
+  it("S5: answers 503 `not_configured` where a link is written, and makes and sends nothing then", async () => {
+    const { program } = await makeProgram();
+    const { sent, bindings } = mailbox();
+    const rows = async () =>
+      (await env.DB.prepare("select * from sign_in_links where email = ?").bind(program.owner_email).all()).results;
+    const visitor = makeVisitor(at("https://affiliates.example", { ...FORGOTTEN, ...bindings }));
+    await visitor.get("/sign-in");
+    expect((await visitor.post("/sign-in", { email: program.owner_email })).status).toBe(503);
+    expect(visitor.html).toContain("PUBLIC_URL");
+    const body = JSON.stringify({ email: program.owner_email });
+    const link = await service<{ error: { code: string } }>("/admin/sign-in-links", {
+      method: "POST",
+      headers: { ...OPERATOR, authorization: `Bearer ${ADMIN_TOKEN}` },
+      body,
+    });
+    expect([link.status, link.body.error.code]).toEqual([503, "not_configured"]);
+    expect([sent, await rows()]).toEqual([[], []]);
+    for (const path of ["/dashboard/settings", "/dashboard/integration", "/portal"]) {
+      expect([path, (await visitorAt(path, service).get(path)).status]).toEqual([path, 503]);
+    }
+    const onboarding = `/api/v1/partners/${stocked.partner.id}/provider-a-account`;
+    const headers = { authorization: `Bearer ${stocked.program.api_key}` };
+    const started = await service<{ error: { code: string } }>(onboarding, { method: "POST", headers });
+    expect([started.status, started.body.error.code]).toEqual([503, "not_configured"]);
+  });
+
+  it("S5: goes on with all else: the API, the pages without links, the document", async () => {
+    const headers = { authorization: `Bearer ${stocked.program.api_key}` };
+    expect((await service("/api/v1/partners", { headers })).status).toBe(200);
+    expect((await visitorAt("/dashboard", service).get("/dashboard")).status).toBe(200);
+    const document = await service<{ servers: unknown }>("/openapi.json");
+    expect(document.body.servers).toEqual([{ url: "/" }]);
+  });
+});

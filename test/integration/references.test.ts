@@ -1,0 +1,235 @@
+/**
+ * Contract-2 §5: "All references that a payment carries are candidates, in this order: `client_reference_id`,
+ * `metadata.service_ref` of the object, of its subscription, lines, invoice and customer […]; the remembered one. The
+ * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and
+ * is never remembered."
+ */
+import { describe, expect, it } from "vitest";
+import { sql } from "drizzle-orm";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import {
+  customerEvent,
+  invoicePaid,
+  sessionCompleted,
+  sessionSetup,
+  subscriptionEventA,
+} from "../support/provider-a.ts";
+import { subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+
+interface Traced {
+  id: string;
+  outcome: string;
+  trace: {
+    ref: string | null;
+    ref_source: string | null;
+    partner_slug: string | null;
+    candidates: { ref: string; source: string; partner_id: string | null }[];
+  };
+}
+
+async function programOf(...slugs: string[]): Promise<TestProgram> {
+  const program = await makeProgram();
+  for (const slug of slugs) await makePartner(program, { slug });
+  return program;
+}
+
+/** What became of each payment, the oldest first. */
+async function traced(program: TestProgram): Promise<Traced[]> {
+  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
+  const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
+  return (await Promise.all(all)).map((reply) => reply.body);
+}
+
+async function told(program: TestProgram) {
+  return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
+}
+
+async function reprocess(program: TestProgram, payment: { id: string } | undefined) {
+  return (await program.api<Traced>("POST", `/api/v1/payments/${payment?.id}/reprocess`)).body;
+}
+
+/** Seconds; each payment of a story later than the one before. */
+const at = (step: number) => 1_780_000_000 + step * 86_400;
+
+describe("V3: candidates of a payment", () => {
+  it("a foreign client_reference_id hides no metadata.service_ref", async () => {
+    const program = await programOf("jane");
+    const session = sessionCompleted({ ref: "cart-77", metadata: { service_ref: "JANE" }, customer: "cus_1" });
+    expect((await sendA(program, session)).body).toEqual({ received: true, outcome: "commission" });
+    const [payment] = await traced(program);
+    expect(payment?.trace).toMatchObject({
+      ref: "JANE",
+      ref_source: "payment",
+      partner_slug: "jane",
+      candidates: [
+        { ref: "cart-77", source: "client_reference_id", partner_id: null },
+        { ref: "JANE", source: "metadata", partner_id: expect.stringMatching(/^par_/) },
+      ],
+    });
+  });
+
+  it("the first that leads to a partner counts, whatever the others lead to", async () => {
+    const program = await programOf("jane", "joe");
+    await sendA(
+      program,
+      sessionCompleted({ ref: "joe", metadata: { service_ref: "jane" }, customer: "cus_1", created: at(0) }),
+    );
+    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
+    // What counted is what is remembered.
+    expect(await told(program)).toEqual(["commission joe payment", "commission joe customer"]);
+    expect((await traced(program))[0]?.trace.candidates.map(({ ref }) => ref)).toEqual(["joe", "jane"]);
+  });
+
+  it("of session and invoice of one payment, whichever comes first", async () => {
+    const session = sessionCompleted({ ref: "cart-77", invoice: "in_1", subscription: "sub_1", created: at(0) });
+    const invoice = invoicePaid({ id: "in_1", subscription: "sub_1", ref: "jane", ref_in: "line", created: at(0) });
+    for (const events of [
+      [session, invoice],
+      [invoice, session],
+    ]) {
+      const program = await programOf("jane");
+      for (const event of events) await sendA(program, event);
+      const [payment] = await traced(program);
+      expect(payment?.trace).toMatchObject({
+        ref: "jane",
+        candidates: [
+          { ref: "cart-77", source: "client_reference_id", partner_id: null },
+          { ref: "jane", source: "line_metadata" },
+        ],
+      });
+      expect((await ledgerOf(program)).commissions).toHaveLength(1);
+    }
+  });
+
+  it.each(["first", "last"] as const)(
+    "a foreign one hides no remembered one, in either order of events (attribution %s)",
+    async (attribution) => {
+      const known = customerEvent({ id: "cus_1", ref: "jane", created: at(0) });
+      const foreign = sessionCompleted({ ref: "cart-77", customer: "cus_1", created: at(1) });
+      const bare = sessionCompleted({ ref: null, customer: "cus_1", created: at(2) });
+      for (const events of [
+        [known, foreign, bare],
+        [bare, foreign, known],
+        [foreign, known, bare],
+      ]) {
+        const program = await programOf("jane");
+        await program.api("PATCH", "/api/v1/programs/me", { attribution });
+        for (const event of events) await sendA(program, event);
+        expect(await told(program)).toEqual(["commission jane customer", "commission jane customer"]);
+        expect((await traced(program))[0]?.trace.candidates).toMatchObject([
+          { ref: "cart-77", source: "client_reference_id", partner_id: null },
+          { ref: "jane", source: "remembered_customer" },
+        ]);
+      }
+    },
+  );
+
+  it("where none leads to a partner, the first is named and the payment says so", async () => {
+    const program = await programOf("jane");
+    await sendA(program, sessionCompleted({ ref: "cart-77", metadata: { service_ref: "nobody" } }));
+    expect((await traced(program))[0]).toMatchObject({ outcome: "unknown_ref", trace: { ref: "cart-77" } });
+  });
+
+  it("provider B: custom_data, then what its subscription's events said", async () => {
+    const program = await programOf("jane");
+    const sub = { customer: "ctm_1", occurred_at: "2026-06-01T10:00:00Z" };
+    await sendB(program, subscriptionEventB("subscription.created", { id: "sub_1", ref: "jane", ...sub }));
+    await sendB(program, transactionCompleted({ ref: "order-9", subscription: "sub_1", customer: "ctm_1" }));
+    expect((await traced(program))[0]?.trace.candidates).toMatchObject([
+      { ref: "order-9", source: "metadata", partner_id: null },
+      { ref: "jane", source: "remembered_subscription" },
+    ]);
+  });
+});
+
+describe("V3: what leads to nobody is never remembered", () => {
+  it("renewals of it name nobody, also after a partner of that name came", async () => {
+    const program = await programOf("jane");
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    await sendA(program, sessionCompleted({ ref: "noah", ...ids, invoice: "in_1", created: at(0) }));
+    await sendA(program, invoicePaid({ ...ids, created: at(1) }));
+    expect(await told(program)).toEqual(["unknown_ref null payment", "no_ref null null"]);
+    // The shop's number, or its customer's name: the partner who is called so has nothing to do with it.
+    await makePartner(program, { slug: "noah" });
+    await sendA(program, invoicePaid({ ...ids, created: at(2) }));
+    const payments = await traced(program);
+    await reprocess(program, payments[1]);
+    expect((await told(program)).slice(1)).toEqual(["no_ref null null", "no_ref null null"]);
+  });
+
+  it("nor when the vendor sends it again after that", async () => {
+    const program = await programOf();
+    const setup = sessionSetup({ ref: "noah", customer: "cus_1", created: at(0) });
+    expect((await sendA(program, setup)).body).toEqual({ received: true, outcome: "unknown_ref" });
+    await makePartner(program, { slug: "noah" });
+    await sendA(program, setup);
+    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
+    expect(await told(program)).toEqual(["no_ref null null"]);
+  });
+
+  it.each([
+    ["a setup session", sessionSetup({ ref: "jane", customer: "cus_1" })],
+    ["a subscription", subscriptionEventA("customer.subscription.created", { ref: "jane", customer: "cus_1" })],
+    ["a customer", customerEvent({ ref: "jane", id: "cus_1" })],
+  ])("%s is remembered where it does lead to a partner", async (_, event) => {
+    expect((await sendA(await programOf("jane"), event)).body).toEqual({ received: true, outcome: "remembered" });
+    expect((await sendA(await programOf("joe"), event)).body).toEqual({ received: true, outcome: "unknown_ref" });
+  });
+
+  it("until the owner puts it right and asks: then it is the partner's, renewals too", async () => {
+    const program = await programOf();
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    await sendA(program, sessionCompleted({ ref: "jane", ...ids, invoice: "in_1", created: at(0) }));
+    await sendA(program, invoicePaid({ ...ids, created: at(1) }));
+    await makePartner(program, { slug: "jane" });
+    const [first] = await traced(program);
+    for (let i = 0; i < 2; i++) expect((await reprocess(program, first)).outcome).toBe("commission");
+    await sendA(program, invoicePaid({ ...ids, created: at(2) }));
+    expect(await told(program)).toEqual([
+      "commission jane payment",
+      "commission jane subscription",
+      "commission jane subscription",
+    ]);
+    expect((await ledgerOf(program)).eventCounts["commission.created"]).toBe(3);
+  });
+
+  it("what an earlier version remembered of nobody hides nobody", async () => {
+    const program = await programOf("jane");
+    const { db } = testContext();
+    for (const [i, ref] of ["jane", "cart-77"].entries()) {
+      const occurred_at = new Date(at(i) * 1_000).toISOString();
+      const key = sql`${program.id}, 'provider_a'`;
+      const data = JSON.stringify({
+        kind: "attribution",
+        occurred_at,
+        ref,
+        subscription_id: null,
+        customer_id: "cus_1",
+      });
+      await db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
+        values (${key}, ${`evt_${i}#0`}, 'attribution', ${occurred_at}, ${ref}, ${data})`);
+      await db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
+        values (${key}, 'customer', 'cus_1', ${`evt_${i}#0`})`);
+    }
+    await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));
+    expect(await told(program)).toEqual(["commission jane customer"]);
+  });
+});
+
+describe("a partner who was deactivated by mistake", () => {
+  it("earns again: what was refused meanwhile is decided anew where the owner asks (contract-2 §4)", async () => {
+    const program = await makeProgram();
+    const gone = await makePartner(program, { slug: "gone" });
+    expect((await program.api("DELETE", `/api/v1/partners/${gone.id}`)).body).toMatchObject({ status: "deactivated" });
+    await sendA(program, sessionCompleted({ ref: "gone", payment_intent: "pi_1" }));
+    const [payment] = await traced(program);
+    expect((await reprocess(program, payment)).outcome).toBe("partner_deactivated");
+    await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
+    // Nothing happens by itself: "one that names a deactivated partner never does" (contract §4).
+    expect(await told(program)).toEqual(["partner_deactivated gone payment"]);
+    expect((await reprocess(program, payment)).outcome).toBe("commission");
+    expect((await reprocess(program, payment)).outcome).toBe("commission");
+    expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: gone.id, amount_cents: 2_000 }]);
+  });
+});

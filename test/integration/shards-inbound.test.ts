@@ -1,0 +1,73 @@
+/** D5 and S8 (contract-2 §5, "Which program") where the programs of one vendor account are in two databases. */
+import * as fc from "fast-check";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { makePartner, type TestProgram } from "../support/program.ts";
+import * as b from "../support/provider-b.ts";
+import { away, makeProgramOn } from "../support/shards.ts";
+import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+
+const NONE = { payments: [], commissions: [] };
+
+/** The program of the URL in one database, that of the payments in the other. */
+async function twoPrograms(shard: 0 | 1): Promise<{ q: TestProgram; p: TestProgram }> {
+  const [q, p] = [await makeProgramOn(shard), await makeProgramOn(shard === 0 ? 1 : 0)];
+  for (const program of [q, p]) await makePartner(program, { slug: "jane" });
+  return { q, p };
+}
+
+describe("two programs of one vendor account in two databases", () => {
+  it("D5: in any order, at either URL, the refunds are the payment's", { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(0 as const, 1 as const),
+        fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }),
+        fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+        fc.boolean(),
+        async (shard, order, places, together) => {
+          const { q, p } = await twoPrograms(shard);
+          const story = storyOf(p, "jane");
+          const sends = order.map((i, n) => [places[n] ? p : q, story[i]!] as const);
+          if (together) {
+            const replies = await Promise.all(sends.map(([at, event]) => sendTo(at, event)));
+            expect([...new Set(replies.map(({ status }) => status))]).toEqual([200]);
+          } else {
+            for (const [at, event] of sends) expect((await sendTo(at, event)).status).toBe(200);
+          }
+          expect(await ledgerSeen(q)).toEqual(NONE);
+          const { payments, commissions } = await ledgerSeen(p);
+          expect(payments.map((row) => row["adjusted_cents"]).toSorted()).toEqual([1_000, 2_500]);
+          const amounts = commissions.map((row) => [row["amount_cents"], row["review_reason"]]).toSorted();
+          expect(amounts).toEqual([
+            [1_500, "subscription_canceled"],
+            [800, "subscription_canceled"],
+          ]);
+        },
+      ),
+      { numRuns: Math.ceil(Number(env.PROPERTY_RUNS) / 3) },
+    );
+  });
+
+  it("a refund whose payment may be in the database that is away is asked for again; a payment is taken", async () => {
+    const { q, p } = await twoPrograms(0);
+    await sendTo(q, b.transactionCompleted({ id: "txn_away", ref: "jane", program: p.id, amount: 10_000 }));
+    const bindings = { DB_1: away(1) };
+    const refund = b.adjustmentUpdated({ transaction: "txn_away", amount: 10_000 });
+    expect((await sendTo(q, refund, { bindings })).status).toBe(503);
+    expect((await sendTo(q, b.transactionCompleted({ ref: "jane" }), { bindings })).status).toBe(200);
+    const own = b.transactionCompleted({ ref: "jane", program: q.id });
+    expect((await sendTo(q, own, { bindings })).status).toBe(200);
+    const ofOwn = b.adjustmentUpdated({ transaction: own.data.id, amount: 10_000 });
+    expect((await sendTo(q, ofOwn, { bindings })).body.outcome, "its own program answers").toBe("adjusted");
+    expect((await sendTo(q, refund)).body.outcome).toBe("adjusted");
+    expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
+  });
+
+  it("S8: a claim of a program in a database that is away does not stop its vendor's event for good", async () => {
+    const { q, p } = await twoPrograms(0);
+    const event = b.transactionCompleted({ ref: "jane", program: p.id });
+    expect((await sendTo(q, event, { bindings: { DB_1: away(1) } })).status).toBe(503);
+    expect((await sendTo(q, event)).status).toBe(200);
+    expect([await ledgerSeen(q), (await ledgerSeen(p)).payments.length]).toEqual([NONE, 1]);
+  });
+});

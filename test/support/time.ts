@@ -1,0 +1,39 @@
+/** Waiting and time in tests: no result depends on the speed of the machine. */
+import { vi } from "vitest";
+
+/** Far above what a busy machine needs; only a test that fails waits so long. */
+const PATIENCE_MS = 90_000;
+
+/** The step by which played time advances unless said otherwise, in milliseconds. */
+const STEP_MS = 50;
+
+/** Repeats a check until it holds. @throws what it threw last, after a time that no working code needs. */
+export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 });
+}
+
+/**
+ * Runs work whose timers and clock are played: time advances by itself in steps until the work has ended, and every
+ * duration that the work measures is exact whatever the machine does.
+ * @throws when the work has not ended within `most` milliseconds of played time.
+ */
+export async function inPlayedTime<T>(
+  work: () => Promise<T>,
+  { step = STEP_MS, most = 120_000 }: { step?: number; most?: number } = {},
+): Promise<T> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  const state = { isOver: false };
+  const ended = work().finally(() => (state.isOver = true));
+  ended.catch(() => {});
+  try {
+    for (let played = 0; !state.isOver && played <= most; played += step) {
+      // What the platform itself does (hashes, streams, storage) comes back by the real event loop.
+      await scheduler.wait(2);
+      if (!state.isOver) await vi.advanceTimersByTimeAsync(step);
+    }
+    if (!state.isOver) throw new Error(`not ended after ${most} ms of played time`);
+    return await ended;
+  } finally {
+    vi.useRealTimers();
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { flaggedBy, heldReasons, reviewed } from "../../src/domain/commission.ts";
+import { judgeChange } from "../../src/domain/commission-change.ts";
+
+const ROW = {
+  status: "pending" as const,
+  payout_id: null,
+  rejected_reason: null,
+  approved_at: null,
+  dismissed_reasons: "",
+  ...flaggedBy([]),
+};
+
+/** Contract-2 §6: "Flags, strongest first: `disputed`, `self_referral`, `mostly_refunded`, `subscription_canceled`". */
+describe("why a commission waits for a person", () => {
+  it("the gravest reason is the one shown", () => {
+    expect(reviewed(ROW, ["disputed", "subscription_canceled"])).toEqual({
+      flagged: true,
+      review_reason: "disputed",
+      review_reasons: "disputed,subscription_canceled",
+    });
+  });
+
+  it("the owner's own flag stays beneath the others and comes back when they go", () => {
+    const flagged = { ...ROW, ...flaggedBy(["manual"]) };
+    const disputed = { ...flagged, ...reviewed(flagged, ["disputed"]) };
+    expect(disputed).toMatchObject({ review_reason: "disputed", review_reasons: "disputed,manual" });
+    expect(reviewed(disputed, [])).toEqual(flaggedBy(["manual"]));
+  });
+
+  it("clearing the flag clears all that holds, and each of it for good", () => {
+    const row = { ...ROW, ...flaggedBy(["disputed", "self_referral", "manual"]), dismissed_reasons: "mostly_refunded" };
+    const judged = judgeChange(row, { flagged: false }, "2026-11-01T00:00:00.000Z");
+    expect(judged).toEqual({
+      ok: true,
+      changes: { ...flaggedBy([]), dismissed_reasons: "mostly_refunded,disputed,self_referral" },
+    });
+    const cleared = { ...row, ...(judged.ok ? judged.changes : {}) };
+    expect(reviewed(cleared, ["disputed", "self_referral", "mostly_refunded"]).flagged).toBe(false);
+    expect(reviewed(cleared, ["disputed", "subscription_canceled"])).toEqual(flaggedBy(["subscription_canceled"]));
+  });
+
+  it("a row of the version before names one reason, and so does one that it changed since", () => {
+    expect(heldReasons({ review_reason: "manual", review_reasons: "" })).toEqual(["manual"]);
+    expect(heldReasons({ review_reason: "self_referral", review_reasons: "disputed,manual" })).toEqual([
+      "self_referral",
+    ]);
+    expect(heldReasons({ review_reason: null, review_reasons: "disputed" })).toEqual([]);
+    const flagged = { ...ROW, flagged: true, review_reason: "manual", review_reasons: "" };
+    expect(reviewed(flagged, [])).toEqual(flaggedBy(["manual"]));
+  });
+});

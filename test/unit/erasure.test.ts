@@ -1,0 +1,55 @@
+/** S10: "by linked customer and payment ids and by whole, decoded addresses". */
+import { describe, expect, it } from "vitest";
+import { holdsAddress, isAddress, withoutAddresses } from "../../src/domain/erasure.ts";
+
+const ADDRESS = "jo.buyer+1@example.com";
+const holds = (text: string) => holdsAddress(text, new Set([ADDRESS]));
+
+describe("a text that holds an address", () => {
+  it.each([
+    ["plain", JSON.stringify({ email: "jo.buyer+1@example.com" })],
+    ["in other case", JSON.stringify({ email: "Jo.Buyer+1@EXAMPLE.com" })],
+    ["with an escaped @", '{"email": "jo.buyer+1\\u0040example.com"}'],
+    ["escaped letter by letter", '{"email": "\\u006A\\u006f.buyer\\u002b1@example\\u002ecom"}'],
+    ["as the name of a field", '{"jo.buyer+1@example.com": 1}'],
+    ["among words", JSON.stringify({ description: "Invoice for Jo <jo.buyer+1@example.com>." })],
+    ["at the end of a sentence", JSON.stringify({ text: "Sent to jo.buyer+1@example.com. Thanks" })],
+    ["in quotes", JSON.stringify({ text: "it was 'jo.buyer+1@example.com'" })],
+    ["in a URL", JSON.stringify({ url: "https://shop.example/?mail=jo.buyer+1@example.com&x=1" })],
+    ["in a URL, escaped", JSON.stringify({ url: "https://shop.example/?mail=jo.buyer%2B1%40example.com" })],
+    ["after mailto:", JSON.stringify({ url: "mailto:jo.buyer+1@example.com" })],
+    ["in JSON of its own", JSON.stringify({ metadata: { customer: '{"email":"jo.buyer+1\\u0040example.com"}' } })],
+    ["deep", `${'{"a":['.repeat(5_000)}"jo.buyer+1@example.com"${"]}".repeat(5_000)}`],
+    ["and is no JSON", "email=jo.buyer+1@example.com"],
+  ])("S10: %s", (_, text) => expect(holds(text)).toBe(true));
+
+  it.each([
+    ["another's that ends like it", "anjo.buyer+1@example.com"],
+    ["another's that begins like it", "jo.buyer+1@example.com.au"],
+    ["another's without its tag", "jo.buyer@example.com"],
+    ["another's with dots elsewhere", "jobuyer+1@example.com"],
+    ["its domain alone", "@example.com"],
+    ["its parts apart", "jo.buyer+1 @ example.com"],
+  ])("S10: not %s", (_, text) => expect(holds(JSON.stringify({ text }))).toBe(false));
+
+  it("S10: is redacted whole, and nothing else of the value changes", () => {
+    const value = { a: ["x", { b: "for JO.BUYER+1@example.com", c: null, d: 1.5 }], e: "anjo.buyer+1@example.com" };
+    expect(withoutAddresses(value, new Set([ADDRESS]))).toEqual({
+      a: ["x", { b: "[erased]", c: null, d: 1.5 }],
+      e: "anjo.buyer+1@example.com",
+    });
+  });
+});
+
+describe("an address to erase", () => {
+  it.each(["jo@example.com", "Jo.Buyer+1@example.co.uk", "jürgen@bücher.example", "o'neil@example.com"])(
+    "S10: is %s",
+    (text) => expect(isAddress(text)).toBe(true),
+  );
+  it.each([
+    ...["@", "a@", "@b.example", "nobody", "a@b", "a b@c.example", "a@@b.example", "a@b@c.example", "a@.example"],
+    ...["a@b..example", "a@b.example.", "Jo <jo@example.com>", "a@b.example,c@d.example", " a@b.example", "%@%"],
+  ])("S10: is not %s", (text) => {
+    expect(isAddress(text)).toBe(false);
+  });
+});

@@ -1,0 +1,226 @@
+/**
+ * What lines of an import come to is a function of the set of lines (reviews, D13 and D16): whatever their order, the
+ * same partners and the same bindings; and what was done once is done.
+ */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  identityKey,
+  judgeCustomerLines,
+  type CustomerLine,
+  type KnownCustomers,
+} from "../../src/core/customer-lines.ts";
+import { judgeLines, type Known, type KnownPartner, type PartnerLine } from "../../src/core/partner-lines.ts";
+import type { PartnerInput } from "../../src/core/partners.ts";
+import { emailKey } from "../../src/domain/email.ts";
+import { searchText, slugKey } from "../../src/domain/partner.ts";
+import { allSlices } from "../support/slices.ts";
+
+const maybe = <T>(...values: T[]) => fc.constantFrom(null, null, ...values);
+const EMAILS = ["ann@x.example", "ANN@x.example", "bob@x.example", "cid@x.example"];
+const CODES = ["ann", "ANN", "bob", "x", "y", "held", "old"];
+
+const partnerLine = fc.record({
+  email: fc.constantFrom(...EMAILS),
+  first_name: maybe("Ann", "Anna"),
+  last_name: maybe("Lee"),
+  commission_pct: maybe(10, 20),
+  payout: maybe(["wallet", "a@pay.example"] as const, ["wallet", "A@pay.example"] as const, ["crypto", null] as const),
+  codes: fc.uniqueArray(fc.constantFrom(...CODES), { maxLength: 2, selector: slugKey }),
+  status: maybe("active" as const, "deactivated" as const),
+});
+
+function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer T> ? T : never)[]): PartnerLine[] {
+  return drafts.map(({ codes, status, payout, ...input }, i) => ({
+    line: i + 2,
+    input: { ...input, payout_method: payout?.[0] ?? null, payout_email: payout?.[1] ?? null },
+    codes,
+    status,
+  }));
+}
+
+/** The row of a partner with nothing that chance or time decides. */
+function partner(input: PartnerInput, status: string | null = null): KnownPartner {
+  const row = {
+    ...{ id: `id of ${emailKey(input.email)}`, program_id: "prog", email: input.email, slug: input.slug },
+    ...{ first_name: input.first_name ?? null, last_name: input.last_name ?? null },
+    ...{ commission_pct: input.commission_pct ?? null, payout_method: input.payout_method ?? null },
+    ...{ payout_email: input.payout_email ?? null, provider_a_account_id: null, search_text: "" },
+    ...{ status: status ?? "invited", created_at: "", updated_at: "" },
+  } as KnownPartner;
+  return { ...row, search_text: searchText(row) };
+}
+
+/** Somebody with a code from before, and somebody who lacks a name and an address to be paid at. */
+const BEFORE: Known = {
+  partners: new Map(
+    [
+      partner({ email: "else@x.example", slug: "held" }),
+      partner({ email: "Cid@x.example", slug: "cid", first_name: "Cid", commission_pct: 5 }, "active"),
+    ].map((row) => [emailKey(row.email), row]),
+  ),
+  holders: new Map([
+    ["held", "id of else@x.example"],
+    ["cid", "id of cid@x.example"],
+    ["old", "id of cid@x.example"],
+  ]),
+};
+
+function importInto(known: Known, lines: readonly PartnerLine[]) {
+  const { verdicts, changed } = allSlices(judgeLines(lines, known, partner)).result;
+  const after = { partners: new Map(known.partners), holders: new Map(known.holders) };
+  for (const { after: row, codes } of changed) {
+    after.partners.set(emailKey(row.email), row);
+    for (const code of codes) {
+      expect(after.holders.has(code)).toBe(false);
+      after.holders.set(code, row.id);
+    }
+  }
+  return { verdicts, after };
+}
+
+function sorted(known: Known) {
+  const entries = <T>(map: ReadonlyMap<string, T>) => [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [entries(known.partners), entries(known.holders)];
+}
+
+describe("D16: an import of partners", () => {
+  const drafts = fc.array(partnerLine, { minLength: 1, maxLength: 6 });
+
+  it("makes the same partners of the same lines in any order", () => {
+    fc.assert(
+      fc.property(
+        drafts.chain((list) =>
+          fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length })),
+        ),
+        ([list, shuffled]) => {
+          const { after, verdicts } = importInto(BEFORE, toLines(list));
+          const other = importInto(BEFORE, toLines(shuffled));
+          expect(sorted(other.after)).toEqual(sorted(after));
+          const count = (all: typeof verdicts, of: string) => all.filter(({ verdict }) => verdict === of).length;
+          for (const of of ["new", "refused"]) expect(count(other.verdicts, of)).toBe(count(verdicts, of));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("changes and completes nothing the second time", () => {
+    fc.assert(
+      fc.property(drafts, (list) => {
+        const first = importInto(BEFORE, toLines(list));
+        const second = importInto(first.after, toLines(list));
+        expect(sorted(second.after)).toEqual(sorted(first.after));
+        const refused = (all: typeof first.verdicts) => all.filter(({ verdict }) => verdict === "refused");
+        expect(second.verdicts.every(({ verdict }) => verdict === "known" || verdict === "refused")).toBe(true);
+        expect(refused(second.verdicts).map(({ line }) => line)).toEqual(
+          refused(first.verdicts).map(({ line }) => line),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("gives nobody a code that stands for two addresses, and nobody a thing that no line of theirs tells", () => {
+    fc.assert(
+      fc.property(drafts, (list) => {
+        const lines = toLines(list);
+        const { after, verdicts } = importInto(BEFORE, lines);
+        expect(verdicts.map(({ line }) => line)).toEqual(lines.map(({ line }) => line));
+        const addresses = (code: string) =>
+          new Set(
+            lines.flatMap((line) =>
+              line.codes.some((own) => slugKey(own) === code) ? emailKey(line.input.email) : [],
+            ),
+          );
+        for (const [code, holder] of after.holders) {
+          if (BEFORE.holders.has(code)) expect(holder).toBe(BEFORE.holders.get(code));
+          else expect([...addresses(code)].map((email) => `id of ${email}`)).toEqual([holder]);
+        }
+        for (const [email, row] of after.partners) {
+          if (BEFORE.partners.has(email)) continue;
+          const own = lines.filter((line) => emailKey(line.input.email) === email);
+          expect(own.some((line) => line.codes.includes(row.slug))).toBe(true);
+          expect(
+            row.commission_pct === null || own.some((line) => line.input.commission_pct === row.commission_pct),
+          ).toBe(true);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("D13: an import of customers", () => {
+  const known: KnownCustomers = (() => {
+    const ann = { id: "ann", slug: "ann", email: "ann@x.example", payout_email: "paid@ann.example" };
+    const bob = { id: "bob", slug: "bob", email: "Bob@x.example", payout_email: null };
+    return {
+      byCode: new Map([ann, bob].map((row) => [row.slug, row])),
+      byEmail: new Map([ann, bob].map((row) => [emailKey(row.email), row])),
+      holders: new Map([["provider_a customer cus_held", "bob"]]),
+      addresses: new Map([["provider_a customer cus_bob", "b.o.b+shop@x.example"]]),
+    };
+  })();
+  const line = fc.record({
+    subject: fc.constantFrom("cus_1", "cus_2", "cus_held", "cus_bob"),
+    customer_email: maybe("jo@x.example", "ann+1@x.example", "PAID@ann.example"),
+    codes: fc.uniqueArray(fc.constantFrom("ann", "ANN", "bob", "gone"), { maxLength: 2, selector: slugKey }),
+    partner_email: maybe("ann@x.example", "BOB@x.example", "gone@x.example"),
+    unreadable: maybe({ field: "code" as const, message: "not a slug" }),
+  });
+  const toCustomerLines = (drafts: readonly (typeof line extends fc.Arbitrary<infer T> ? T : never)[]) =>
+    drafts.map(({ subject, ...rest }, i): CustomerLine => ({
+      line: i + 2,
+      customer: { provider: "provider_a", scope: "customer", subject },
+      ...rest,
+    }));
+  const judge = (lines: readonly CustomerLine[], of = known) => allSlices(judgeCustomerLines(lines, of)).result;
+  const drafts = fc.array(line, { minLength: 1, maxLength: 5 });
+
+  it("binds a customer only where all that its lines say leads to one partner, who is somebody else", () => {
+    fc.assert(
+      fc.property(drafts, (list) => {
+        const lines = toCustomerLines(list);
+        const { bindings } = judge(lines);
+        for (const { line: bound, partner_id } of bindings) {
+          const own = lines.filter(({ customer }) => customer.subject === bound.customer.subject);
+          for (const { codes, partner_email, unreadable, customer_email } of own) {
+            expect(unreadable).toBeNull();
+            const named = [
+              ...codes.map((code) => code.toLowerCase()),
+              ...(partner_email === null ? [] : [emailKey(partner_email).slice(0, 3)]),
+            ];
+            // A line without a partner is nobody's.
+            expect(new Set(named)).toEqual(new Set([partner_id]));
+            if (partner_id === "ann") expect([null, "jo@x.example"]).toContain(customer_email);
+          }
+          expect(bound.customer.subject).not.toBe("cus_held");
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("binds the same customers to the same partners in any order, and nothing the second time", () => {
+    const bound = (bindings: ReturnType<typeof judge>["bindings"]) =>
+      bindings.map(({ line: { customer }, partner_id }) => `${identityKey(customer)} ${partner_id}`).toSorted();
+    fc.assert(
+      fc.property(
+        drafts.chain((list) =>
+          fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length })),
+        ),
+        ([list, shuffled]) => {
+          const { bindings } = judge(toCustomerLines(list));
+          expect(bound(judge(toCustomerLines(shuffled)).bindings)).toEqual(bound(bindings));
+          const holders = new Map([
+            ...known.holders,
+            ...bindings.map(({ line: { customer }, partner_id }) => [identityKey(customer), partner_id] as const),
+          ]);
+          expect(judge(toCustomerLines(list), { ...known, holders }).bindings).toEqual([]);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});

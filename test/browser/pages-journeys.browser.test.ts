@@ -105,8 +105,8 @@ for (const scripts of [true, false]) {
       const page = await world.visitor({ scripts });
       await signInOwner(world, page, owner_email);
       await go(page, "Commissions");
-      await page.getByLabel("Status").selectOption("pending");
-      await page.getByLabel("Flag").selectOption("false");
+      await page.getByLabel("Status", { exact: true }).selectOption("pending");
+      await page.getByLabel("Flag", { exact: true }).selectOption("false");
       await page.getByRole("button", { name: "Filter" }).click();
       const all = page.getByLabel("All on this page");
       if (scripts) await all.check();

@@ -66,8 +66,12 @@ export function triggerOf(cron: string): Rhythm | null {
   return day === "*" ? "day" : "month";
 }
 
-/** Runs a cron's jobs for the databases of a deployment. An unknown cron runs nothing, and is logged. */
-export async function runCron(cron: string, databases: readonly RunContext[]): Promise<void> {
+/** Runs a cron's `jobs` for the databases of a deployment. An unknown cron runs nothing, and is logged. */
+export async function runCron(
+  cron: string,
+  databases: readonly RunContext[],
+  jobs: readonly Job<JobContext>[] = JOBS,
+): Promise<void> {
   const begins = triggerOf(cron);
   const [first] = databases;
   if (begins === null || !first) {
@@ -85,5 +89,5 @@ export async function runCron(cron: string, databases: readonly RunContext[]): P
       return { env, ctx: { ...actingAs(ctx, actors.cron(job)), db }, outbound: { ...outbound, db, wake }, onCall };
     },
   }));
-  await runJobs(JOBS, bound, { begins, now: first.outbound.now });
+  await runJobs(jobs, bound, { begins, now: first.outbound.now });
 }

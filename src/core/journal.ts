@@ -3,9 +3,10 @@ import { literal } from "../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import { addUp, type Sum } from "../domain/money.ts";
-import { notFound } from "../lib/errors.ts";
+import { isUnavailable, notFound } from "../lib/errors.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import type { Ctx, ProgramCtx } from "./context.ts";
-import type { Work } from "./job.ts";
+import type { Owner, Work } from "./job.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
 /** One currency of what a partner has earned, by where the money is; smallest units. */
@@ -142,24 +143,69 @@ function knownPartner(ctx: ProgramCtx, partner_id: string) {
 
 /** What one statement takes; each posts up to four entries. */
 const COMMISSIONS_AT_ONCE = 500;
+/** Commissions that are looked through at once for whose they are. */
+const LOOKED_AT = 10_000;
+
+/** Partners of whose commissions one statement takes as many as it may. */
+interface Unjournaled extends Owner {
+  partner_ids: string[];
+  /** One statement for each of them, because one for all of them failed. */
+  isApart: boolean;
+  failure: { error: unknown } | null;
+}
 
 /**
  * Posts what commissions of before the journal are worth, from what their rows say: earned, approved, taken into a
- * payout, paid, each at its time. A trigger posts in the statement that marks the row, and a row is marked once.
+ * payout, paid, each at its time. A trigger posts in the statement that marks the row, and a row is marked once. Rows
+ * that cannot be posted keep no other partner's waiting; until they are, answers count them from the rows.
  */
-export function journalOldCommissions(ctx: Pick<Ctx, "db">): Work {
-  const waiting = sql`select rowid from commissions where journaled = 0 limit`;
+export function journalOldCommissions(ctx: Pick<Ctx, "db">): Work<Unjournaled> {
   return {
     cost: 1,
     async due(after) {
-      if (after !== "") return [];
-      const rows = await ctx.db.all(sql`${waiting} 1`);
-      return rows.length > 0 ? [{ key: "commissions" }] : [];
+      const rows = await ctx.db.all<{ key: string; partner_ids: string }>(sql`
+        with waiting as (
+          select partner_id from commissions indexed by commissions_unjournaled
+          where journaled = 0 and partner_id > ${after} order by partner_id limit ${literal(LOOKED_AT)}),
+        counted as (select partner_id, count(*) as n from waiting group by partner_id),
+        placed as (
+          select partner_id, (sum(n) over (order by partner_id) - n) / ${literal(COMMISSIONS_AT_ONCE)} as place
+          from counted)
+        select max(partner_id) as key, json_group_array(partner_id) as partner_ids
+        from placed group by place order by place`);
+      return rows.map(({ key, partner_ids }) => ({
+        key,
+        partner_ids: JSON.parse(partner_ids) as string[],
+        isApart: false,
+        failure: null,
+      }));
     },
-    async serve() {
-      const marked = await ctx.db.all(sql`update commissions set journaled = 1
-        where rowid in (${waiting} ${literal(COMMISSIONS_AT_ONCE)}) returning 1 as one`);
-      return marked.length === COMMISSIONS_AT_ONCE;
+    async serve(left) {
+      const partner_ids = left.isApart ? left.partner_ids.slice(0, 1) : left.partner_ids;
+      try {
+        if ((await postSome(ctx, partner_ids)) === COMMISSIONS_AT_ONCE) return true;
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        if (partner_ids.length > 1) {
+          left.isApart = true;
+          return true;
+        }
+        left.failure = { error };
+        logLine("error", { what: "commissions not posted", partner_id: partner_ids[0], reason: reasonOf(error) });
+      }
+      left.partner_ids.splice(0, partner_ids.length);
+      if (left.partner_ids.length > 0) return true;
+      if (left.failure) throw left.failure.error;
+      return false;
     },
   };
+}
+
+async function postSome({ db }: Pick<Ctx, "db">, partner_ids: readonly string[]): Promise<number> {
+  const marked = await db.all(sql`update commissions set journaled = 1 where rowid in (
+      select rowid from commissions indexed by commissions_unjournaled where journaled = 0
+        and partner_id in (select value from json_each(${JSON.stringify(partner_ids)}))
+      limit ${literal(COMMISSIONS_AT_ONCE)})
+    returning 1 as one`);
+  return marked.length;
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { providerSecrets } from "../../src/core/provider-secrets.ts";
 import type { Program } from "../../src/core/context.ts";
 import { DAY, HOUR } from "../../src/lib/time.ts";
+import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -29,16 +30,6 @@ async function updates(program: TestProgram) {
     "/api/v1/events?type=program.updated",
   );
   return body.data.map(({ payload }) => payload);
-}
-
-/** A commission row as the ledger would write it. */
-async function commissionOf(program: TestProgram, partner_id: string): Promise<void> {
-  await env.DB.prepare(
-    `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
-       created_at, updated_at) values (?, ?, ?, 'manual', 'pending', 1, 1, 'USD', '{}', '', '')`,
-  )
-    .bind(`com_${program.id.slice(5)}`, program.id, partner_id)
-    .run();
 }
 
 describe("program settings", () => {
@@ -164,7 +155,7 @@ describe("program settings", () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     expect((await program.api("PATCH", ME, { currency: "EUR" })).status).toBe(200);
-    await commissionOf(program, partner.id);
+    await makeCommissions(program, partner.id, [{ kind: "manual", status: "pending" }]);
     const locked = await program.api<ErrorBody>("PATCH", ME, { currency: "GBP", name: "Other" });
     expect([locked.status, locked.body.error.details?.[0]?.path]).toEqual([422, "currency"]);
     expect((await program.api<ProgramBody>("GET", ME)).body).toMatchObject({ currency: "EUR", name: "Test program" });
@@ -182,7 +173,7 @@ describe("program settings", () => {
           statements.length > 1 &&
           arrivals++ === 0
         ) {
-          await commissionOf(program, partner.id);
+          await makeCommissions(program, partner.id, [{ kind: "manual", status: "pending" }]);
         }
       },
     });

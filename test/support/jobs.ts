@@ -1,14 +1,40 @@
 /** The crons of the tests' one database, and single jobs of theirs. */
 import { env } from "cloudflare:workers";
 import type { Owner, Work } from "../../src/core/job.ts";
-import { runCron } from "../../src/jobs.ts";
+import { everyShard } from "../../src/core/shards.ts";
+import { JOBS, runCron, type RunContext } from "../../src/jobs.ts";
 import { testContext } from "./program.ts";
 
 /** Runs a cron as the platform would at an instant; wake-ups go nowhere. */
 export async function fireCron(cron: string, now: number = Date.now()): Promise<void> {
-  const ctx = testContext(now);
-  const outbound = { db: ctx.db, now: () => now, wake: async () => {} };
-  await runCron(cron, [{ env, ctx, outbound }]);
+  await runCron(cron, [runContext(testContext(now))]);
+}
+
+/** What a run at the instant of `ctx` works with; wake-ups go nowhere. */
+function runContext(ctx: ReturnType<typeof testContext>): RunContext {
+  return { env, ctx, outbound: { db: ctx.db, now: () => ctx.now, wake: async () => {} } };
+}
+
+/** The job of this name. */
+export function jobNamed(name: string): (typeof JOBS)[number] {
+  const job = JOBS.find((one) => one.name === name);
+  if (!job) throw new Error(`no job ${name}`);
+  return job;
+}
+
+/** The minute's cron at an instant, for one job only, on the first so many databases. `change` makes its context another. */
+export async function runJob(
+  name: string,
+  now: number,
+  databases = 1,
+  change: (context: RunContext) => RunContext = (context) => context,
+): Promise<void> {
+  const contexts = everyShard(testContext(now)).slice(0, databases);
+  await runCron(
+    "* * * * *",
+    contexts.map((ctx) => change(runContext(ctx))),
+    [jobNamed(name)],
+  );
 }
 
 /**

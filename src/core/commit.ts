@@ -8,6 +8,7 @@ import type { AuditEventType, ChangeEventType, OutboundEventType } from "../doma
 import type { ProgramCtx, Statement } from "./context.ts";
 import { addToCounts } from "./event-counts.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
+import type { PayoutDetailsChange } from "./payout-details.ts";
 
 /** A change of state, and how many rows it must touch for the whole commit to stand. */
 export interface Write {
@@ -25,6 +26,8 @@ type Happening =
 export type Occurrence = Happening & {
   payload: Record<string, unknown>;
   outbound?: { event: OutboundEventType; data: Record<string, unknown> };
+  /** Told by e-mail once the commit stands. */
+  payoutDetails?: PayoutDetailsChange | null;
   /** Minted by the caller where a row refers to the event; otherwise here. */
   id?: string;
 };
@@ -64,8 +67,8 @@ export class CommitConflict extends Error {
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
  * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
- * transaction; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the audit
- * events, in order.
+ * transaction; then the wake-ups and the e-mails. All of it or nothing (architecture, invariant 1). Returns the ids of the
+ * audit events, in order.
  *
  * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
  */
@@ -101,6 +104,8 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const results: unknown[] = await transact(ctx, statements);
   const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
+  const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
+  if (changed.length > 0) ctx.tell({ program: ctx.program, actor: ctx.actor, changed });
   return occurrences.map(({ id }) => id);
 }
 

@@ -10,6 +10,7 @@ import type { OwnHosts } from "../domain/own-host.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { Archive } from "./click-archive.ts";
+import type { PayoutDetailsNotice } from "./payout-details.ts";
 
 export type Program = InferSelectModel<typeof programs>;
 export type { Statement } from "../db/client.ts";
@@ -33,6 +34,8 @@ export interface BaseCtx {
   sealer: Sealer;
   /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
   wake: (delivery_ids: string[], shard: number) => void;
+  /** Sends the e-mails about changed payout details, beside the reply. Neither throws nor makes anybody wait. */
+  tell: (notice: PayoutDetailsNotice) => void;
 }
 
 /** What a verb needs besides its input: every event that it writes has this actor. */

@@ -12,6 +12,7 @@ import type { ProgramCtx } from "./context.ts";
 import { partnerSums, statsOf, type CurrencyStats } from "./journal.ts";
 import { settleWaiting } from "./ledger.ts";
 import { pagedList, readPage } from "./list-page.ts";
+import { payoutDetailsChange } from "./payout-details.ts";
 import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewPartner, type PartnerView } from "./views.ts";
@@ -190,9 +191,11 @@ export function partnerChanged(
   after: Partner,
   type: "partner.updated" | "partner.deleted" = "partner.updated",
 ): Occurrence {
+  const changes = changesOf("partner", before, after);
   return {
     type,
-    changes: changesOf("partner", before, after),
+    changes,
+    payoutDetails: payoutDetailsChange(before, after, changes),
     ...toldOf("partner.updated", after),
   };
 }

@@ -1,6 +1,6 @@
 import type { Ctx } from "../core/context.ts";
 import { disableGivenUp, type DisabledEndpoint } from "../core/endpoint-health.ts";
-import { escapeHtml, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
+import { paragraphsMail, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
 
 /** Disables the endpoints that are given up and tells their owners by e-mail (contract §9). */
 export function disableFailingEndpoints(ctx: Ctx, env: MailBindings): ReturnType<typeof disableGivenUp> {
@@ -16,10 +16,5 @@ function mailAbout({ program, endpoint }: DisabledEndpoint): Mail {
     `When it works again, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
     `What it missed can then be sent with POST /api/v1/webhooks/${endpoint.id}/recover.`,
   ];
-  return {
-    to: program.owner_email,
-    subject: `Webhook endpoint disabled: ${new URL(endpoint.url).hostname}`,
-    text: `${lines.join("\n\n")}\n`,
-    html: lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("\n"),
-  };
+  return paragraphsMail(program.owner_email, `Webhook endpoint disabled: ${new URL(endpoint.url).hostname}`, lines);
 }

@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../src/db/client.ts";
 import { disableFailingEndpoints } from "../../src/outbound/health.ts";
-import type { Mail } from "../../src/lib/mail.ts";
 import { serveAll } from "../support/jobs.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { playOutsideWorld, type Receiver } from "../support/dns.ts";
 import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -42,15 +42,8 @@ async function ail(id: string, since: number, failures: number): Promise<void> {
 }
 
 function mailbox() {
-  const mails: (Mail & { from: string })[] = [];
-  return {
-    mails,
-    env: {
-      EMAIL: { send: async (mail: Mail & { from: string }) => void mails.push(mail) },
-      EMAIL_FROM: "service@example.com",
-      ENVIRONMENT: "production",
-    },
-  };
+  const { mails, bindings } = openMailbox();
+  return { mails, env: { ...bindings, ENVIRONMENT: "production" } };
 }
 
 /** Gives how many endpoints it looked at. */

@@ -121,7 +121,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
 }
 
-/** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries run. */
+/** A context outside any request; wake-ups and e-mails go nowhere, so that a test decides when deliveries run. */
 export function testContext(now: number = Date.now()) {
   return {
     ...actingAs(
@@ -129,6 +129,7 @@ export function testContext(now: number = Date.now()) {
       actors.cron("a test"),
     ),
     wake: () => {},
+    tell: () => {},
   };
 }
 

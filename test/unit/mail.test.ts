@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { escapeHtml, sendMail } from "../../src/lib/mail.ts";
+import { escapeHtml, sendMail, sendMails } from "../../src/lib/mail.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -35,6 +35,28 @@ describe("mail", () => {
     );
     expect(log.mock.calls.join()).toContain("over quota");
     expect(log.mock.calls.join()).not.toContain(MAIL.text);
+  });
+
+  it("of one change goes out some at a time, 300 of them, each by itself", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const state = { open: 0, most: 0 };
+    const sent: string[] = [];
+    const send = async ({ to }: { to: string }) => {
+      state.most = Math.max(state.most, ++state.open);
+      await Promise.resolve();
+      state.open--;
+      if (to === "1@example.com") throw new Error("over quota");
+      sent.push(to);
+    };
+    const mails = Array.from({ length: 302 }, (_, i) => ({ ...MAIL, to: `${i}@example.com` }));
+    await sendMails({ EMAIL: { send }, EMAIL_FROM: "s@example.com", ENVIRONMENT: "production" }, mails, "req_1");
+    expect(sent).toEqual(mails.slice(0, 300).flatMap(({ to }) => (to === "1@example.com" ? [] : [to])));
+    expect(state.most).toBe(6);
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)) as object);
+    expect(lines).toEqual([
+      expect.objectContaining({ what: "e-mail not sent", request_id: "req_1" }),
+      expect.objectContaining({ what: "e-mails not sent: too many at once", request_id: "req_1", left_off: 2 }),
+    ]);
   });
 
   it("keeps foreign text out of its markup", () => {

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Identity } from "../../../core/sign-in.ts";
-import type { Mail } from "../../../lib/mail.ts";
+import { oneLine, type Mail } from "../../../lib/mail.ts";
 
 /** The e-mail that carries a sign-in link: the same words as text and as a page. */
 export async function signInMail(to: string, url: string, identities: readonly Identity[]): Promise<Mail> {
@@ -31,13 +31,4 @@ export async function signInMail(to: string, url: string, identities: readonly I
     </html>
   );
   return { to, subject, text, html: String(await html`<!doctype html>${document}`) };
-}
-
-/** Fit for a subject line: no line breaks or other control characters, and no longer than it is read. */
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, 80)
-    .toWellFormed();
 }

@@ -1,0 +1,196 @@
+/** S3, contract-2 §7: a change of payout details "tells the old address, the new one and the owner". */
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { app } from "../../src/app.ts";
+import type { Bindings } from "../../src/env.ts";
+import { openMailbox } from "../support/mailbox.ts";
+import { API_KEY_A, playOutside } from "../support/payouts.ts";
+import { BASE_URL, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { openVendor } from "../support/provider-a-api.ts";
+import { makeVisitor, signInOwner, signInPartner } from "../support/visitor.ts";
+import { callWith, SILENT_QUEUE } from "../support/watched-database.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const OLD = "walter@old-wallet.example";
+const NEW = "zoe@new-wallet.example";
+/** What no e-mail may hold: the details in full. */
+const IN_FULL = /walter@|zoe@/;
+
+async function world(fields: Record<string, unknown> = {}) {
+  const program = await makeProgram({ name: "Acme", provider_a_api_key: API_KEY_A });
+  const given = { payout_method: "wallet", payout_email: OLD, first_name: "Ada", last_name: "Lovelace", ...fields };
+  const partner = await makePartner(program, given);
+  const mailbox = openMailbox();
+  const visitor = () => makeVisitor((path, init) => callWith<string>(mailbox.bindings, path, init));
+  return { program, partner, visitor, ...mailbox };
+}
+
+/** The API with the program's key, in a deployment with e-mail. */
+function api(
+  { program, bindings }: { program: TestProgram; bindings: Partial<Bindings> },
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  const all = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json", ...headers };
+  return callWith(bindings, path, {
+    method,
+    headers: all,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+function to(mails: { to: string }[]): string[] {
+  return mails.map((mail) => mail.to).toSorted();
+}
+
+describe("S3: a change of payout details is told", () => {
+  it("when the partner makes it: to the old address, the new one, the partner's own and the owner", async () => {
+    const { program, partner, visitor, mails } = await world();
+    const portal = await signInPartner(partner.email, visitor());
+    mails.length = 0;
+    await portal.get("/portal/details");
+    const reply = await portal.post("/portal/details", { payout_method: "wallet", payout_email: NEW });
+    expect(reply.status).toBe(303);
+    expect(to(mails)).toEqual([OLD, NEW, partner.email, program.program.owner_email].toSorted());
+    for (const { text, html, subject, from } of mails) {
+      expect([subject, from]).toEqual(["Payout details changed at Acme", "service@example.com"]);
+      expect(text).toContain("E-mail of the wallet: w****@old-wallet.example → z****@new-wallet.example");
+      expect(text).toContain("Changed by: the partner, signed in to the portal (Ada Lovelace).");
+      expect(text).toContain("If you did not expect this");
+      expect(text + html).not.toMatch(IN_FULL);
+      expect(text).not.toContain("Payout method");
+    }
+    const ofOwner = mails.find((mail) => mail.to === program.program.owner_email);
+    expect(ofOwner?.text).toContain(`Ada Lovelace, ${partner.email}`);
+    expect(ofOwner?.text).toContain(`${BASE_URL}/dashboard/partners`);
+    expect(mails.find((mail) => mail.to === OLD)?.text).toContain(`${BASE_URL}/portal/details`);
+  });
+
+  it("when an API key makes it, once also where the request is repeated", async () => {
+    const made = await world();
+    const { program, partner, mails } = made;
+    const path = `/api/v1/partners/${partner.id}`;
+    const patch = { payout_method: "crypto", payout_email: null };
+    const reply = await api(made, "PATCH", path, patch);
+    expect(reply.status).toBe(200);
+    expect(to(mails)).toEqual([OLD, partner.email, program.program.owner_email].toSorted());
+    for (const { text } of mails) {
+      expect(text).toContain("Payout method: wallet → crypto");
+      expect(text).toContain("E-mail of the wallet: w****@old-wallet.example → none");
+      expect(text).toContain(`Changed by: the program's API key that ends in ${program.program.api_key_last4}.`);
+    }
+    mails.length = 0;
+    expect((await api(made, "PATCH", path, patch)).status).toBe(200);
+    expect((await api(made, "PATCH", path, { first_name: "Grace", status: "deactivated" })).status).toBe(200);
+    expect(mails).toEqual([]);
+  });
+
+  it("when the owner makes it, whose address the partner sees in part only", async () => {
+    const { program, partner, visitor, mails } = await world();
+    const { owner_email } = program.program;
+    const owner = await signInOwner(program, visitor());
+    await owner.get(`/dashboard/partners/${partner.id}/edit`);
+    const { email, slug } = partner;
+    const fields = { email, slug, payout_method: "wallet", payout_email: NEW };
+    expect((await owner.post(`/dashboard/partners/${partner.id}/edit`, fields)).status).toBe(303);
+    expect(to(mails)).toEqual([OLD, NEW, partner.email, owner_email].toSorted());
+    for (const mail of mails) {
+      if (mail.to === owner_email) expect(mail.text).toContain(`Changed by: ${owner_email}, signed in`);
+      else expect(mail.text + mail.html).not.toContain(owner_email);
+      expect(mail.text + mail.html).not.toMatch(IN_FULL);
+    }
+  });
+
+  it("when an import fills them in: one e-mail to the owner for all, and one to each address", async () => {
+    const made = await world({ payout_method: null, payout_email: null });
+    const { program, partner, mails } = made;
+    const other = await makePartner(program);
+    const told = await makePartner(program, { payout_method: "bank_transfer" });
+    const line = ({ email, slug }: { email: string; slug: string }, wallet: string) => `${email},${slug},${wallet}\n`;
+    const file = `email,token,paypal_email\n${line(partner, NEW)}${line(other, other.email)}${line(told, NEW)}new@n.example,n1,n@n.example\n`;
+    const path = "/api/v1/imports?kind=partners&product=rewardful";
+    const csv = { "content-type": "text/csv" };
+    expect((await api(made, "POST", `${path}&dry_run=true`, file, csv)).status).toBe(200);
+    expect(mails).toEqual([]);
+    expect((await api(made, "POST", path, file, csv)).status).toBe(200);
+    expect(to(mails)).toEqual([partner.email, NEW, other.email, program.program.owner_email].toSorted());
+    const ofOwner = mails.find((mail) => mail.to === program.program.owner_email);
+    expect(ofOwner?.text).toContain("The payout details of 2 partners");
+    for (const { email } of [partner, other]) expect(ofOwner?.text).toContain(email);
+    for (const { text } of mails) expect(text).not.toMatch(IN_FULL);
+  });
+
+  it("when an account at provider A is made for the partner", async () => {
+    const made = await world({ payout_method: null, payout_email: null });
+    const vendor = openVendor({ keys: [API_KEY_A] });
+    playOutside(vendor);
+    const path = `/api/v1/partners/${made.partner.id}/provider-a-account`;
+    expect((await api(made, "POST", path, {})).status).toBe(201);
+    const [account = ""] = vendor.accounts.keys();
+    expect(account).not.toBe("");
+    expect(to(made.mails)).toEqual([made.partner.email, made.program.program.owner_email].toSorted());
+    for (const { text } of made.mails) {
+      expect(text).toMatch(/Account at provider A: none → acct_\*{4}/);
+      expect(text).not.toContain(account);
+    }
+    made.mails.length = 0;
+    expect((await api(made, "POST", path, {})).status).toBe(200);
+    expect(made.mails).toEqual([]);
+  });
+
+  it("in words of ours: a name makes no line of its own, and no markup", async () => {
+    const name = "Ada\n\nChanged by: nobody.\n<b>x</b>";
+    const made = await world({ first_name: name, last_name: null });
+    await api(made, "PATCH", `/api/v1/partners/${made.partner.id}`, { payout_email: NEW });
+    expect(made.mails).toHaveLength(4);
+    for (const { text, html } of made.mails) {
+      expect(text).not.toMatch(/^Changed by: nobody/m);
+      expect(html).not.toContain("<b>");
+    }
+  });
+});
+
+describe("S3: the e-mails of a change", () => {
+  it("keep nobody waiting: the reply is there before the first is taken", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { mails, bindings } = openMailbox(() => gate.promise);
+    const { program, partner } = await world();
+    const context = createExecutionContext();
+    const request = new Request(`${BASE_URL}/api/v1/partners/${partner.id}`, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ payout_email: NEW }),
+    });
+    const deployment = { ...(env as unknown as Bindings), DELIVERIES: SILENT_QUEUE, ...bindings };
+    const response = await app.fetch(request, deployment, context);
+    expect([response.status, mails.length]).toEqual([200, 0]);
+    gate.resolve();
+    await waitOnExecutionContext(context);
+    expect(mails).toHaveLength(4);
+  });
+
+  it("that fail change nothing: the change stands, and is answered as ever", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { bindings } = openMailbox(() => Promise.reject(new Error("over quota")));
+    const { program, partner } = await world();
+    const reply = await api({ program, bindings }, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW });
+    expect([reply.status, reply.body["payout_email"]]).toEqual([200, NEW]);
+    const { body } = await program.api<{ payout_email: string }>("GET", `/api/v1/partners/${partner.id}`);
+    expect(body.payout_email).toBe(NEW);
+    const lines = error.mock.calls.flat().join("\n");
+    expect(error).toHaveBeenCalledTimes(4);
+    expect(lines).not.toMatch(IN_FULL);
+  });
+
+  it("do not go out where the change was refused", async () => {
+    const made = await world();
+    const taken = await makePartner(made.program);
+    const patch = { email: taken.email, payout_email: NEW };
+    expect((await api(made, "PATCH", `/api/v1/partners/${made.partner.id}`, patch)).status).toBe(409);
+    expect(made.mails).toEqual([]);
+  });
+});

@@ -1,22 +1,29 @@
 /** One of each event that the providers send, of the fuzz's own program and partner, as plain values. */
 import {
   chargeRefunded,
+  customerEvent,
   disputeClosed,
+  disputeEvent,
   invoicePaid,
   invoicePaymentPaid,
   paymentIntentSucceeded,
+  refundEvent,
   refundFailed,
   sessionAsyncSucceeded,
   sessionCompleted,
   sessionSetup,
   subscriptionDeleted,
+  subscriptionEventA,
   type EventA,
 } from "../support/provider-a.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
+  customerEventB,
   subscriptionCanceled,
+  subscriptionEventB,
   transactionCompleted,
+  type AdjustmentOverrides,
   type EventB,
 } from "../support/provider-b.ts";
 import { place } from "./places.ts";
@@ -26,6 +33,17 @@ const program = place("own", "program");
 const payment_intent = "pi_fuzz";
 const subscription = "sub_fuzz";
 const customer = "cus_fuzz";
+
+const DISPUTE = [
+  ["created", "warning_needs_response"],
+  ["created", "needs_response"],
+  ["updated", "under_review"],
+  ["funds_withdrawn", "needs_response"],
+  ["closed", "won"],
+  ["closed", "lost"],
+  ["closed", "prevented"],
+  ["funds_reinstated", "won"],
+] as const;
 
 export const EVENTS_A: EventA[] = [
   sessionCompleted({ ref, amount: 12_000, tax: 2_000, payment_intent, customer }),
@@ -39,11 +57,45 @@ export const EVENTS_A: EventA[] = [
   chargeRefunded({ payment_intent, amount: 12_000, refunded: 3_000 }),
   paymentIntentSucceeded({ payment_intent }),
   refundFailed({ payment_intent }),
+  refundEvent("refund.created", { payment_intent, id: "re_fuzz", amount: 500 }),
+  refundEvent("refund.updated", { payment_intent, id: "re_fuzz", amount: 500, status: "canceled" }),
   disputeClosed({ payment_intent }),
+  ...DISPUTE.map(([change, status], i) =>
+    disputeEvent(`charge.dispute.${change}`, { id: "du_fuzz", payment_intent, status, amount: 1_000 * i }),
+  ),
+  // A downgrade, and a renewal that its credit pays in part, and one that it pays in full.
+  invoicePaid({ ref, subscription, customer, amount: -4_000, tax: -600, amount_paid: 0 }),
+  invoicePaid({ subscription, customer, amount: 5_000, tax: 800, amount_paid: 1_700 }),
+  invoicePaid({ subscription, customer, amount: 5_000, amount_paid: 0, shape: "old" }),
+  sessionCompleted({ ref: "cart-1", metadata: { service_ref: ref }, customer }),
+  sessionCompleted({ ref, payment_intent, customer, livemode: false }),
+  chargeRefunded({ payment_intent, refunded: 100, livemode: false }),
+  subscriptionEventA("customer.subscription.updated", { ref, id: subscription, customer }),
+  customerEvent({ ref, id: customer }),
   subscriptionDeleted({ id: subscription, customer }),
 ];
 
 const transaction = "txn_fuzz";
+
+const ACTIONS: NonNullable<AdjustmentOverrides["action"]>[] = [
+  ...(["refund", "credit", "credit_reverse", "chargeback", "chargeback_reverse"] as const),
+  ...(["chargeback_warning", "chargeback_warning_reverse"] as const),
+];
+const STATUSES: NonNullable<AdjustmentOverrides["status"]>[] = ["pending_approval", "approved", "rejected", "reversed"];
+
+/** An adjustment of each action in each of its states, all of it or a part; what it is of is said or not. */
+const adjustments = ACTIONS.flatMap((action, a) =>
+  STATUSES.map((status, s) => {
+    const make = status === "pending_approval" ? adjustmentCreated : adjustmentUpdated;
+    const type = ["full", "partial", null][(a + s) % 3];
+    return make({ id: `adj_fuzz${a}`, transaction, action, status, amount: 1_200, tax: 200, data: { type } });
+  }),
+);
+
+/** As the vendor's simulator sends it. */
+function simulated(event: EventB): EventB {
+  return { ...event, notification_id: "ntfsimntf_1" };
+}
 
 export const EVENTS_B: EventB[] = [
   transactionCompleted({ id: transaction, ref, program, amount: 9_000, tax: 1_500 }),
@@ -51,5 +103,15 @@ export const EVENTS_B: EventB[] = [
   transactionCompleted({ ref, program, amount: 100, currency: "KWD" }),
   adjustmentCreated({ transaction }),
   adjustmentUpdated({ transaction }),
+  ...adjustments,
+  transactionCompleted({ ref, program, subscription, amount: -4_000, tax: -600 }),
+  ...(["new", "repeated", "old"] as const).map((shape) =>
+    transactionCompleted({ program, subscription, amount: 5_000, tax: 800, credit: 3_300, shape }),
+  ),
+  transactionCompleted({ program, subscription, amount: 5_000, tax: 800, credit: 5_000 }),
+  simulated(transactionCompleted({ id: transaction, ref, program, subscription })),
+  Object.assign(transactionCompleted({ ref, program }), { environment: "sandbox" }),
+  subscriptionEventB("subscription.updated", { id: subscription, ref, program }),
+  customerEventB({ id: "ctm_fuzz", ref, program }),
   subscriptionCanceled({ id: subscription, program }),
 ];

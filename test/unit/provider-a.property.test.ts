@@ -6,9 +6,11 @@ import {
   chargeRefunded,
   chargeSucceeded,
   disputeClosed,
+  disputeEvent,
   invoicePaid,
   invoicePaymentPaid,
   paymentIntentSucceeded,
+  refundEvent,
   refundFailed,
   sessionCompleted,
   sessionSetup,
@@ -28,7 +30,10 @@ const EVENTS = [
   chargeRefunded({ payment_intent: "pi_1", refunded: 5 }),
   paymentIntentSucceeded({ charge: "ch_1", order_reference: "in_1" }),
   refundFailed({ charge: "ch_1" }),
+  refundEvent("refund.updated", { charge: "ch_1", status: "canceled" }),
   disputeClosed({ charge: "ch_1" }),
+  disputeEvent("charge.dispute.created", { charge: "ch_1" }),
+  invoicePaid({ amount: -4_000, tax: -600, amount_paid: 0 }),
   subscriptionDeleted({ ref: "jane" }),
 ];
 

@@ -20,6 +20,9 @@ const EVENTS = [
   customerEventB({ ref: "jane" }),
   adjustmentCreated({ transaction: "txn_1", tax: 800 }),
   adjustmentUpdated({ transaction: "txn_1" }),
+  adjustmentCreated({ transaction: "txn_1", action: "credit", status: "approved" }),
+  adjustmentCreated({ transaction: "txn_1", action: "chargeback" }),
+  adjustmentCreated({ transaction: "txn_1", action: "chargeback_warning_reverse", status: "reversed", tax: 800 }),
   subscriptionCanceled({ ref: 42, program: "prog_1" }),
   subscriptionEventB("subscription.created", { ref: "jane" }),
 ];

@@ -48,9 +48,7 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     refuseByLimits(arriving);
     return arriving;
   });
-  const { ctx, body, json } = await judgeBody(c.req, (read) =>
-    arrival.program_id === null ? verifyUnnamed(arrival, read) : verifyNamed(arrival, arrival.program_id, read),
-  );
+  const { ctx, body, json } = await verify(arrival);
   if (!json.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
   const parsed = provider.parse(json.value);
   if (!parsed.ok) {
@@ -64,6 +62,18 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     takeEvent(ctx, { provider: provider.name, event: parsed.event, body: json.text, claim, verifies }),
   );
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
+}
+
+/** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */
+function verify(arrival: Arrival): Promise<Verified> {
+  const { c, program_id } = arrival;
+  const verifying = judgeBody(
+    c.req,
+    (read) => (program_id === null ? verifyUnnamed(arrival, read) : verifyNamed(arrival, program_id, read)),
+    () => countWrongSecret(c, program_id ?? UNNAMED),
+  );
+  c.executionCtx.waitUntil(verifying.catch(() => undefined));
+  return verifying;
 }
 
 /** @throws `not_found` where no program is named that could be one. */

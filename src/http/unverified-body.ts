@@ -1,27 +1,26 @@
 import type { HonoRequest } from "hono";
-import { startDeadline } from "../lib/deadline.ts";
+import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { AppError } from "../lib/errors.ts";
-import { readAtMost } from "../lib/http-body.ts";
-import { readBody } from "../lib/request-body.ts";
 import { SECOND } from "../lib/time.ts";
+import { addressKey, type AddressKey } from "./rate-limit.ts";
 
 /** "1 MiB for inbound webhooks" (contract §2). */
 const BODY_LIMIT = 1024 * 1024;
 /** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
 const LARGE = 64 * 1024;
-/** Large bodies that are in memory at once, before anybody has vouched for them. */
-const LARGE_AT_ONCE = 4;
-/** So long a large one may take to arrive, and so long it waits for its place. */
+/** So much of a body is read at first whose length is not told: most events are no longer. */
+const FIRST = 8 * 1024;
+/** So long a body may take to arrive, in each of its stages, and so long it waits for its place. */
 const ARRIVE_MS = 10 * SECOND;
 const WAIT_MS = 5 * SECOND;
-/** So long the place of one that was refused stays taken, and so late one is refused that was not read at all. */
+/** So long the place of a large one that was refused stays taken, and so late one is refused that was not read at all. */
 const COOLING_MS = SECOND / 4;
 /** Between two looks for a free place. */
 const LOOK_MS = SECOND / 10;
 
 /**
  * Judges a request by all but its body: too long a one is refused by its told length, the rest by `judge`, which throws.
- * Where the body is large the refusal comes late: who sends it again and again does so slowly.
+ * Where the body is large, or may be, the refusal comes late: who sends it again and again does so slowly.
  */
 export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
@@ -29,80 +28,149 @@ export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<
     if (length !== null && length > BODY_LIMIT) throw tooLong();
     return await judge();
   } catch (error) {
-    if (isLarge(request.raw)) await wait(COOLING_MS);
+    if (length === null || length > LARGE) await wait(COOLING_MS);
     throw error;
   }
 }
 
 /**
  * Lets `judge` read a body that nobody has vouched for yet; it throws where the body is not to be trusted. However many
- * send large ones, from wherever, an isolate holds `LARGE_AT_ONCE` of them, and after each that was refused its place
- * rests: what they cost is bounded, in memory and in time, and other requests go on beside them.
- * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive.
+ * send, from wherever, what an isolate holds of such bodies is bounded: `LARGE_AT_ONCE` of more than 64 KiB, and
+ * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. No network has more than half
+ * of the places, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
+ * length that is told, or that none is, keeps no body from being read.
+ * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive,
+ * after `onMissing`.
  */
 export async function judgeBody<T>(
   request: HonoRequest,
   judge: (read: () => Promise<Uint8Array>) => Promise<T>,
+  onMissing: () => Promise<void>,
 ): Promise<T> {
-  if (!isLarge(request.raw)) return judge(() => readWhole(request.raw));
-  const place = await takePlace();
+  const network = addressKey(request.raw.headers);
+  let place: Place | null = null;
+  const hold = async (capacity: number) => {
+    const before: Place | null = place;
+    if (before?.room === largeRoom) return;
+    place = await (capacity > LARGE ? takePlace(largeRoom, 1, network) : takePlace(smallRoom, capacity, network));
+    if (before) before.until = 0;
+  };
+  const rest = (ms: number) => {
+    if (place) place.until = place.room === largeRoom && ms > 0 ? Date.now() + ms : 0;
+  };
   try {
-    const judged = await judge(() => readInTime(request.raw));
-    place.until = 0;
+    const judged = await judge(() => readBody(request.raw, hold, onMissing));
+    rest(0);
     return judged;
   } catch (error) {
-    place.until = Date.now() + COOLING_MS;
+    rest(COOLING_MS);
     throw error;
   }
 }
 
-/** One for each large body. It ends by itself: a request whose sender has gone may never come to give it back. */
+/** What is taken of something of which an isolate has `most`, and one network at most half. */
+interface Room {
+  most: number;
+  places: Place[];
+}
+
+/** It ends by itself: a request whose sender has gone may never come to give it back. */
 interface Place {
+  room: Room;
+  amount: number;
+  network: AddressKey | null;
   until: number;
 }
-let places: Place[] = [];
 
-async function takePlace(): Promise<Place> {
+const LARGE_AT_ONCE = 4;
+const SMALL_BYTES = 8 * 1024 * 1024;
+/** What the smallest body takes: it bounds their number too. */
+const LEAST_BYTES = 4 * 1024;
+
+const largeRoom: Room = { most: LARGE_AT_ONCE, places: [] };
+const smallRoom: Room = { most: SMALL_BYTES, places: [] };
+
+async function takePlace(room: Room, asked: number, network: AddressKey | null): Promise<Place> {
+  const amount = room === smallRoom ? Math.max(asked, LEAST_BYTES) : asked;
   for (let waited = 0; waited <= WAIT_MS; waited += LOOK_MS) {
     const now = Date.now();
-    places = places.filter(({ until }) => until > now);
-    if (places.length < LARGE_AT_ONCE) {
-      const place = { until: now + 2 * ARRIVE_MS };
-      places.push(place);
+    room.places = room.places.filter(({ until }) => until > now);
+    const own = room.places.filter((place) => network !== null && place.network === network);
+    if (sumOf(room.places) + amount <= room.most && sumOf(own) + amount <= room.most / 2) {
+      const place = { room, amount, network, until: now + 2 * (ARRIVE_MS + WAIT_MS) };
+      room.places.push(place);
       return place;
     }
     await wait(LOOK_MS);
   }
-  throw new AppError("rate_limited", "Too many large bodies at once; send it again.", { retryAfter: WAIT_MS / SECOND });
+  throw new AppError("rate_limited", "Too many bodies at once; send it again.", { retryAfter: WAIT_MS / SECOND });
 }
 
-async function readWhole(request: Request): Promise<Uint8Array> {
-  const body = await readBody(request, BODY_LIMIT);
-  if (body === null) throw tooLong();
-  return body;
+function sumOf(places: readonly Place[]): number {
+  return places.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-async function readInTime({ body }: Request): Promise<Uint8Array> {
+/** Reads into a buffer of the told length, or a small one, and goes on into a larger one where there is more. */
+async function readBody(
+  request: Request,
+  hold: (capacity: number) => Promise<void>,
+  onMissing: () => Promise<void>,
+): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array();
+  const first = lengthOf(request) ?? FIRST;
+  const reader = request.body.getReader({ mode: "byob" });
+  let bytes = new Uint8Array();
+  let ended: Filled["ended"] = "full";
+  try {
+    for (const capacity of [first, ...[LARGE, BODY_LIMIT].filter((larger) => larger > first)]) {
+      await hold(capacity);
+      ({ bytes, ended } = await fill(reader, bytes, capacity));
+      if (ended !== "full") break;
+    }
+  } finally {
+    if (ended !== "complete") void reader.cancel().catch(() => undefined);
+  }
+  if (ended === "complete") return bytes;
+  if (ended === "full") throw tooLong();
+  await onMissing();
+  throw new AppError("invalid_json", "The body ended before all of it had come.");
+}
+
+interface Filled {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** `full`: there is more than the capacity; `missing`: the rest did not come in time, or the sender has gone. */
+  ended: "complete" | "full" | "missing";
+}
+
+/** Reads on after `start` until there are more bytes than `capacity`: one call of the runtime, whatever the pieces. */
+async function fill(
+  reader: ReadableStreamBYOBReader,
+  start: Uint8Array<ArrayBuffer>,
+  capacity: number,
+): Promise<Filled> {
+  const buffer = new Uint8Array(capacity + 1);
+  buffer.set(start);
+  const rest = buffer.length - start.length;
   const deadline = startDeadline(ARRIVE_MS);
   try {
-    const { bytes, ended } = await readAtMost(body, BODY_LIMIT + 1, deadline);
-    if (bytes.length > BODY_LIMIT) throw tooLong();
-    if (ended !== "complete") throw new AppError("invalid_json", "The body ended before all of it had come.");
-    return bytes;
+    const step = await deadline.race(reader.readAtLeast(rest, buffer.subarray(start.length)));
+    if (step === EXPIRED || !step.value) return { bytes: new Uint8Array(), ended: "missing" };
+    const { length } = step.value;
+    // The buffer's memory has gone into the answer.
+    const bytes = new Uint8Array(step.value.buffer, 0, start.length + length);
+    return { bytes, ended: length < rest ? "complete" : "full" };
+  } catch {
+    return { bytes: new Uint8Array(), ended: "missing" };
   } finally {
     deadline.clear();
   }
 }
 
-/** In bytes, as it is told; null where it is not. */
+/** In bytes, as it is told; null where it is not, or not as a length. */
 function lengthOf({ headers, body }: Request): number | null {
   const told = headers.get("content-length");
-  return told === null ? (body === null ? 0 : null) : Number(told);
-}
-
-function isLarge(request: Request): boolean {
-  const length = lengthOf(request);
-  return length === null || !(length <= LARGE);
+  if (told === null) return body === null ? 0 : null;
+  return /^\d+$/.test(told) ? Number(told) : null;
 }
 
 function wait(ms: number): Promise<void> {

@@ -10,7 +10,7 @@ import { makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/pr
 import { bodyOfA, customerEvent, sessionCompleted, signA } from "../support/provider-a.ts";
 import { bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
-import { eventually, inPlayedTime } from "../support/time.ts";
+import { inPlayedTime } from "../support/time.ts";
 import { nowSeconds } from "../support/vendor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -39,28 +39,54 @@ interface Options {
   body?: string;
   /** Told, or not. */
   length?: number | null;
+  pieces?: Pieces;
 }
 
 const forged = (provider: "a" | "b") =>
   provider === "a" ? `t=${nowSeconds()},v1=${"ab".repeat(32)}` : `ts=${nowSeconds()};h1=${"ab".repeat(32)}`;
+
+const PIECE = 16_384;
+
+interface Stream {
+  body: ReadableStream<Uint8Array>;
+  /** Bytes that were read. */
+  read: () => number;
+}
+
+interface Pieces {
+  piece?: number;
+  /** What comes instead of the rest once so many bytes were read: nothing any more, or a connection that breaks. */
+  stop?: { at: number; by: "silence" | "break" };
+  /** Called for each piece. */
+  onRead?: (read: number) => Promise<void> | void;
+}
+
+/** A body in pieces, of which the service reads as many as it wants; as on the platform, into a buffer of its own. */
+function inPieces(bytes: Uint8Array, { piece = PIECE, stop, onRead }: Pieces = {}): Stream {
+  let read = 0;
+  const pull = async (controller: ReadableByteStreamController) => {
+    if (stop && read >= stop.at) {
+      if (stop.by === "break") controller.error(new Error("The client is gone."));
+      return stop.by === "silence" ? new Promise<void>(() => {}) : undefined;
+    }
+    if (read < bytes.length) {
+      const next = bytes.slice(read, read + piece);
+      read += next.length;
+      await onRead?.(read);
+      return controller.enqueue(next);
+    }
+    controller.close();
+    controller.byobRequest?.respond(0);
+  };
+  return { body: new ReadableStream({ type: "bytes", pull }, { highWaterMark: 0 }), read: () => read };
+}
 
 /** Sends a body in pieces, of which the service reads as many as it wants. */
 async function send(program_id: string | null, options: Options = {}): Promise<Sent> {
   const { provider = "a", from = VENDOR, body = "{}", header = forged(provider) } = options;
   const bytes = new TextEncoder().encode(body);
   const length = options.length === undefined ? bytes.length : options.length;
-  let read = 0;
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        if (read >= bytes.length) return controller.close();
-        const piece = bytes.slice(read, read + 16_384);
-        read += piece.length;
-        controller.enqueue(piece);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const stream = inPieces(bytes, options.pieces);
   const { binding, roundTrips } = watchDatabase(env.DB);
   const reply = await callWith<{ error?: { code: string } }>(
     { DB: binding, RATE_LIMIT_FAILED_AUTH: failures },
@@ -72,10 +98,10 @@ async function send(program_id: string | null, options: Options = {}): Promise<S
         ...(length === null ? {} : { "content-length": String(length) }),
         ...(header === null ? {} : { [`Provider-${provider.toUpperCase()}-Signature`]: header }),
       },
-      body: stream,
+      body: stream.body,
     },
   );
-  return { status: reply.status, code: reply.body.error?.code, trips: roundTrips.length, read };
+  return { status: reply.status, code: reply.body.error?.code, trips: roundTrips.length, read: stream.read() };
 }
 
 const signed = async (body: string, secret = SECRET_A) => ({ body, header: await signA(body, secret) });
@@ -187,55 +213,183 @@ describe("S7: what a stranger can make the service spend", () => {
   });
 });
 
-describe("S7: bodies larger than an API call's", () => {
-  const SLOTS = 4;
+describe("S7: bodies that nobody has vouched for", () => {
+  const KIB = 1024;
+  const event = (bytes: number) => {
+    const text = JSON.stringify({ ...customerEvent({}), filler: "" });
+    return text.replace('"filler":""', `"filler":"${"x".repeat(bytes - text.length)}"`);
+  };
 
-  it("are read a few at a time, however many come at once, told or not; small ones go on beside them", async () => {
+  const SIZES = [1 * KIB, 8 * KIB, 8 * KIB + 1, 64 * KIB, 64 * KIB + 1, 300 * KIB, MIB];
+  const LENGTHS = { told: 0, "not told": null, "told too short": -500, "told too long": 500 } as const;
+  const combinations = SIZES.flatMap((size) =>
+    Object.entries(LENGTHS).flatMap(([told, by]) =>
+      [700, 5_000, MIB].map((piece) => ({ size, told, by, piece: Math.max(piece, size / 200) })),
+    ),
+  );
+
+  it("are taken when genuine, up to the limit, whatever length is told and in whatever pieces they come", async () => {
     const program = await makeProgram();
-    const right = await signed(bodyOfA(customerEvent({})));
+    const answers: Record<string, number> = {};
+    for (const { size, told, by, piece } of combinations) {
+      const length = by === null ? null : Math.min(size + by, MIB);
+      const right = { ...(await signed(event(size))), length, pieces: { piece } };
+      answers[`${size} ${told} ${piece}`] = (await send(program.id, right)).status;
+    }
+    expect(Object.entries(answers).filter(([, status]) => status !== 200)).toEqual([]);
+  });
+
+  it.each([
+    ["told", MIB + 1],
+    ["not told", null],
+    ["told too short", 100],
+  ])("are 413 above the limit, %s", async (_, length) => {
+    const program = await makeProgram();
+    const sent = await send(program.id, { ...(await signed("x".repeat(MIB + PIECE))), length });
+    expect(sent).toMatchObject({ status: 413, code: "payload_too_large" });
+    expect(sent.read).toBeLessThanOrEqual(MIB + PIECE);
+  });
+
+  it("are judged without waiting, small ones without a told length as well, while large ones wait", async () => {
+    const program = await makeProgram();
+    const hung = await hang(program, 4);
+    const looks = vi.spyOn(globalThis, "setTimeout");
+    for (const length of [undefined, null]) {
+      expect((await send(program.id, { ...(await signed(event(20 * KIB))), ...told(length) })).status).toBe(200);
+    }
+    const waits = looks.mock.calls.filter(([, ms]) => ms === 100);
+    looks.mockRestore();
+    expect(waits).toEqual([]);
+    await hung.end();
+  });
+
+  const told = (length: number | null | undefined) => (length === undefined ? {} : { length });
+
+  /** In played time: four places are free again a moment after bodies in them were refused. */
+  async function cooled(program: TestProgram): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const right = await signed(event(100 * KIB));
+    const sending = Array.from({ length: 4 }, (_, n) => send(program.id, { ...right, from: `198.19.${n}.1` }));
+    for (const { status } of await Promise.all(sending)) expect(status).toBe(200);
+  }
+
+  /** Large bodies that stop after their start, each from a network of its own, until `end`. */
+  async function hang(program: TestProgram, bodies: number) {
+    const started = Array.from({ length: bodies }, () => Promise.withResolvers<void>());
+    const over = Promise.withResolvers<void>();
+    const sending = started.map(({ resolve }, n) => {
+      const onRead = (read: number) => {
+        if (read <= 80 * KIB) return;
+        resolve();
+        return over.promise;
+      };
+      return send(program.id, {
+        ...{ body: "x".repeat(200 * KIB), from: `198.18.${n}.1`, pieces: { onRead } },
+        ...told(n % 2 ? null : undefined),
+      });
+    });
+    await Promise.all(started.map(({ promise }) => promise));
+    return {
+      end: async () => {
+        over.resolve();
+        return (await Promise.all(sending)).map(({ status }) => status);
+      },
+    };
+  }
+
+  it("are held four at a time where they are large, however many come, told or not; small ones go on", async () => {
+    const program = await makeProgram();
     let inside = 0;
     let most = 0;
-    const body = () => {
-      let pieces = 0;
-      const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-        if (pieces++ === 0) most = Math.max(most, ++inside);
+    const pieces = (): Pieces => ({
+      onRead: async (read) => {
+        // Beyond what is read of one whose length is not known.
+        if (read === 6 * PIECE) most = Math.max(most, ++inside);
         await scheduler.wait(2);
-        if (pieces <= 16) return controller.enqueue(new Uint8Array(16_384));
-        inside--;
-        controller.close();
-      };
-      return new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
-    };
-    const reading = Array.from({ length: 12 }, async (_, n) => {
-      const headers = {
-        "Provider-A-Signature": forged("a"),
-        ...(n % 2 ? {} : { "content-length": String(256 * 1024) }),
-      };
-      const init = { method: "POST", headers, body: body() };
-      return (await callWith({}, `/webhooks/provider_a?program_id=${program.id}`, init)).status;
+        if (read === 16 * PIECE) inside--;
+      },
     });
-    expect((await send(program.id, right)).status).toBe(200);
+    const reading = Array.from({ length: 12 }, async (_, n) => {
+      const from = `198.18.${n}.1`;
+      return (
+        await send(program.id, { body: event(256 * KIB), from, pieces: pieces(), ...told(n % 2 ? null : 262_144) })
+      ).status;
+    });
+    expect((await send(program.id, await signed(event(2 * KIB)))).status).toBe(200);
     expect(new Set(await Promise.all(reading))).toEqual(new Set([401]));
-    expect(most).toBe(SLOTS);
+    expect(most).toBe(4);
   });
 
-  it("that do not come, hold nobody up for long: 400, and those that wait for their place 429", async () => {
+  it("of one network have half of the places: who holds all it can get keeps no other out", async () => {
     const program = await makeProgram();
-    const hang = () =>
-      new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(10)) });
-    const post = (stream: ReadableStream) =>
-      callWith<{ error: { code: string } }>({}, `/webhooks/provider_a?program_id=${program.id}`, {
-        method: "POST",
-        headers: { "Provider-A-Signature": forged("a") },
-        body: stream,
+    const silent = () =>
+      send(program.id, {
+        ...{ body: event(200 * KIB), from: "198.51.100.1" },
+        pieces: { stop: { at: 100 * KIB, by: "silence" } },
       });
-    const replies = await inPlayedTime(() => Promise.all(Array.from({ length: SLOTS + 2 }, () => post(hang()))));
-    const answers = replies.map(({ status, body }) => [status, body.error.code]).toSorted();
-    expect(answers).toEqual([
-      ...Array.from({ length: SLOTS }, () => [400, "invalid_json"]),
-      ...Array.from({ length: 2 }, () => [429, "rate_limited"]),
+    const replies = await inPlayedTime(async () => {
+      const hung = Array.from({ length: 6 }, silent);
+      const right = await signed(event(200 * KIB));
+      expect((await send(program.id, { ...right, from: "198.51.100.200" })).status).toBe(200);
+      const refused = await Promise.all(hung);
+      await cooled(program);
+      return refused;
+    });
+    const codes = replies.map(({ status, code }) => `${status} ${code}`).toSorted();
+    expect(codes).toEqual([
+      ...Array.from({ length: 2 }, () => "400 invalid_json"),
+      ...Array.from({ length: 4 }, () => "429 rate_limited"),
     ]);
-    const text = JSON.stringify({ ...customerEvent({}), filler: "x".repeat(200_000) });
-    await eventually(async () => expect((await send(program.id, await signed(text))).status).toBe(200));
   });
+
+  it("are bounded in bytes where they are small: 8 MiB in all, and half of them of one network", async () => {
+    const program = await makeProgram();
+    const over = Promise.withResolvers<void>();
+    let held = 0;
+    const small = (from: string) =>
+      send(program.id, {
+        ...{ body: "x".repeat(64 * KIB), from },
+        pieces: {
+          piece: 64 * KIB,
+          onRead: () => {
+            held += 64 * KIB;
+            return over.promise;
+          },
+        },
+      });
+    const [fitting, late] = await inPlayedTime(async () => {
+      const sending = ["203.0.113.1", "203.0.113.2"].flatMap((from) => Array.from({ length: 64 }, () => small(from)));
+      const refused = await Promise.all([small("203.0.113.1"), small("203.0.113.3")]);
+      over.resolve();
+      return [await Promise.all(sending), refused];
+    });
+    expect(late.map(({ code, read }) => [code, read])).toEqual(Array.from({ length: 2 }, () => ["rate_limited", 0]));
+    expect(fitting.map(({ read }) => read)).toEqual(Array.from({ length: 128 }, () => 64 * KIB));
+    expect(held).toBe(8 * MIB);
+  });
+
+  it.each(["silence", "break"] as const)(
+    "that do not come (%s) are 400, give their place back, and count as failures",
+    async (by) => {
+      const program = await makeProgram();
+      for (const [size, length] of [
+        [20 * KIB, undefined],
+        [20 * KIB, null],
+        [200 * KIB, undefined],
+        [200 * KIB, null],
+      ] as const) {
+        failures.used.clear();
+        const right = { ...(await signed(event(size))), ...told(length) };
+        await inPlayedTime(async () => {
+          const broken = Array.from({ length: 4 }, (_, n) =>
+            send(program.id, { ...right, from: `198.18.${n}.1`, pieces: { stop: { at: size / 2, by } } }),
+          );
+          for (const reply of await Promise.all(broken))
+            expect(reply).toMatchObject({ status: 400, code: "invalid_json" });
+          await cooled(program);
+        });
+        expect([...failures.used.values()]).toEqual([1, 1, 1, 1]);
+      }
+    },
+  );
 });

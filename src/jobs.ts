@@ -8,6 +8,8 @@ import { freezeRecipients } from "./core/payout-freeze.ts";
 import { journalOldCommissions } from "./core/journal.ts";
 import { generateMonthlyPayouts } from "./core/payout-month.ts";
 import { reconcileTransfers } from "./core/payout-reconcile.ts";
+import { recountEvents } from "./core/recount-events.ts";
+import { recountLists } from "./core/recount-lists.ts";
 import { forgetOld } from "./core/retention.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/unfinished.ts";
 import { MAX_WAKE_UPS } from "./core/wake.ts";
@@ -52,6 +54,8 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },
   { name: "note clicks beyond their retention", every: "day", work: ({ ctx, env }) => noteOldClicks(ctx, env) },
   { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
+  { name: "recount events", every: "day", work: ({ ctx }) => recountEvents(ctx) },
+  { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },
   { name: "generate the past month's payouts", every: "month", work: ({ ctx }) => generateMonthlyPayouts(ctx) },
 ];
 

@@ -7,6 +7,8 @@ import { findProgramDomain, flushClicks, listClickObjects, registerClickObject }
 import { disableGivenUp } from "../../src/core/endpoint-health.ts";
 import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { recountEvents } from "../../src/core/recount-events.ts";
+import { recountLists } from "../../src/core/recount-lists.ts";
 import { forgetOld } from "../../src/core/retention.ts";
 import { requestLink } from "../../src/core/sign-in.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/unfinished.ts";
@@ -218,6 +220,18 @@ export const GROWING: Record<string, Growing> = {
     run: async () => serveAll(noteArchivableDays(meteredContext(), 30)),
     why: "once a day each program and each of its days with clicks is looked at",
     program: 2.2,
+  },
+  "cron: recount events": {
+    run: async () => serveAll(recountEvents(meteredContext())),
+    why: "once a day each event in the database is counted, some thousand at a time",
+    story: 200,
+    program: 100,
+  },
+  "cron: recount lists": {
+    run: async () => serveAll(recountLists(meteredContext())),
+    why: "once a day each row of a list is counted, some ten thousand at a time",
+    story: 140,
+    program: 10,
   },
   "cron: the past month's payouts": {
     run: async () => serveAll(generateMonthlyPayouts(meteredContext(FIRST_OF_MONTH))),

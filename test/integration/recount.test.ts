@@ -1,0 +1,261 @@
+/** Kept counts against the rows that they count: what another version wrote beside them is put right (review D8). */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { arrivalOf } from "../../src/clicks/batch.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/archive-clicks.ts";
+import { flushClicks } from "../../src/core/clicks.ts";
+import { recountEvents } from "../../src/core/recount-events.ts";
+import { recountLists } from "../../src/core/recount-lists.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import type { Arrival } from "../../src/domain/click.ts";
+import { newId } from "../../src/lib/id.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { serveAll } from "../support/jobs.ts";
+import { makeEvents } from "../support/many-clicks.ts";
+import { meterDatabase } from "../support/metered-database.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+
+const START = Date.parse("2026-03-01T00:00:00.000Z");
+
+let logged: Record<string, unknown>[];
+beforeEach(() => {
+  logged = [];
+  vi.spyOn(console, "error").mockImplementation(
+    (line) => void logged.push(JSON.parse(String(line)) as Record<string, unknown>),
+  );
+});
+afterEach(() => vi.restoreAllMocks());
+
+async function all<T>(sql: string, ...values: unknown[]): Promise<T[]> {
+  const { results } = await env.DB.prepare(sql)
+    .bind(...values)
+    .all<T>();
+  return results;
+}
+
+type Counts = Record<string, unknown>;
+
+/** What such statements about a program say, without what is nothing. */
+async function named(program_id: string, statements: string[]): Promise<Counts> {
+  const rows = await Promise.all(statements.map(async (sql) => all<{ name: string; n: unknown }>(sql, program_id)));
+  return Object.fromEntries(
+    rows
+      .flat()
+      .filter(({ n }) => n !== 0 && n !== "0 {}")
+      .map(({ name, n }) => [name, n]),
+  );
+}
+
+/** Everything that is kept of a program's rows. */
+const keptOf = async (program_id: string) =>
+  named(program_id, [
+    `select 'hour ' || hour || ' ' || type as name, count || ' ' || (select json_group_object(key, value) from
+      (select key, value from json_each(minutes) order by key)) as n from event_hours where program_id = ?`,
+    "select 'day ' || day || ' ' || type as name, count as n from event_counts where program_id = ?",
+    "select 'partner ' || day || ' ' || partner_id as name, count as n from click_counts where program_id = ?",
+    "select list || ' ' || state as name, count as n from list_counts where program_id = ?",
+  ]);
+
+/** The same as its rows say, where none is in the archive. */
+const rowsOf = async (program_id: string) =>
+  named(program_id, [
+    `select 'hour ' || hour || ' ' || type as name, sum(n) || ' ' || json_group_object(minute, n) as n from (
+      select substr(created_at, 1, 13) as hour, type, substr(created_at, 15, 2) as minute, count(*) as n from events
+      where program_id = ? group by 1, 2, 3 order by 1, 2, 3) group by hour, type`,
+    `select 'day ' || substr(created_at, 1, 10) || ' ' || type as name, count(*) as n from events
+      where program_id = ? group by 1`,
+    `select 'partner ' || substr(created_at, 1, 10) || ' ' || (payload ->> 'partner_id') as name, count(*) as n
+      from events where program_id = ? and type = 'click' group by 1`,
+    ...["partners", "payments", "commissions", "payouts"].map((list) => {
+      const state = list === "payments" ? "ifnull(outcome, '')" : "status";
+      return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
+    }),
+  ]);
+
+/** Writes clicks as the version before `event_hours` does, which counts them by day and by partner only. */
+async function clickAsBefore(program: TestProgram, partner: { id: string; slug: string }, times: number[]) {
+  const clicks = JSON.stringify(times.map((ms) => ({ id: newId("event", ms), at: iso(ms) })));
+  const each = `from json_each(?2) where true group by 1, 2, 3`;
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into events (program_id, id, type, payload, created_at) select ?1, value ->> 'id', 'click',
+        json_object('ref', ?3, 'landing', '/', 'referrer', '', 'partner_id', ?4), value ->> 'at' from json_each(?2)`,
+    ).bind(program.id, clicks, partner.slug, partner.id),
+    env.DB.prepare(
+      `insert into event_counts (program_id, type, day, count)
+      select ?1, 'click', substr(value ->> 'at', 1, 10), count(*) ${each}
+      on conflict (program_id, type, day) do update set count = count + excluded.count`,
+    ).bind(program.id, clicks),
+    env.DB.prepare(
+      `insert into click_counts (program_id, partner_id, day, count)
+      select ?1, ?3, substr(value ->> 'at', 1, 10), count(*) ${each}
+      on conflict (program_id, partner_id, day) do update set count = count + excluded.count`,
+    ).bind(program.id, clicks, partner.id),
+  ]);
+}
+
+async function flush(program: TestProgram, slug: string, times: number[]): Promise<void> {
+  const arrivals = times.map((ms) => {
+    const click = { program_id: program.id, ref: slug, landing: "/", referrer: "", id: null };
+    return JSON.parse(arrivalOf(click, ms).entry) as Arrival;
+  });
+  const object = { object: "weur:recount", epoch: newId("request", Date.now()), from: 0, now: Date.now() };
+  await flushClicks(env, { ...object, to: arrivals.length, arrivals });
+  await flushClicks(env, { ...object, to: arrivals.length, arrivals });
+}
+
+async function recount(): Promise<void> {
+  await serveAll(recountEvents(testContext()));
+  await serveAll(recountLists(testContext()));
+}
+
+const totalOf = async (program: TestProgram, query: string) => {
+  const { body } = await program.api<{ total: number }>("GET", `/api/v1/events?type=click&${query}&per_page=1`);
+  return body.total;
+};
+
+describe("kept counts", () => {
+  it("D8: are those of the rows again after the version before `event_hours` has written", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const times = Array.from({ length: 98 }, (_, i) => START + 7 * HOUR + i * MINUTE);
+    await flush(program, partner.slug, times.slice(0, 72));
+    await clickAsBefore(program, partner, times.slice(72));
+    const query = `from=${iso(START + 7 * HOUR)}&to=${iso(START + 9 * HOUR)}`;
+    expect(await totalOf(program, query)).toBe(72);
+    await recount();
+    expect(await totalOf(program, query)).toBe(98);
+    expect(await totalOf(program, "from=2026-03-01")).toBe(98);
+    expect(await keptOf(program.id)).toEqual(await rowsOf(program.id));
+    expect(logged).toMatchObject([
+      {
+        what: "kept counts were wrong",
+        program_id: program.id,
+        mended: [
+          { figure: "event_hours", at: "2026-03-01T08", of: "click" },
+          { figure: "event_counts", at: "2026-03-01", of: "click" },
+        ],
+      },
+    ]);
+    await recount();
+    expect(logged, "the second time there is nothing").toHaveLength(1);
+  });
+
+  it("are put right whichever is wrong: too much, too little, missing, of nothing", async () => {
+    const program = await makeProgram();
+    const [jane, joe] = [await makePartner(program), await makePartner(program)];
+    await flush(program, jane.slug, [START, START + HOUR, START + 3 * DAY]);
+    await flush(program, joe.slug, [START + 5, START + 40 * DAY]);
+    const own = `program_id = '${program.id}'`;
+    const right = await keptOf(program.id);
+    expect(right).toEqual(await rowsOf(program.id));
+    for (const wrong of [
+      `update event_hours set count = count + 3 where ${own}`,
+      `update event_hours set minutes = '{"17":1}' where ${own}`,
+      `delete from event_hours where ${own} and type = 'click'`,
+      `insert into event_hours (program_id, hour, type, count, minutes)
+        values ('${program.id}', '2026-05-01T10', 'click', 4, '{"01":4}'),
+          ('${program.id}', '2031-05-01T10', 'partner.created', 4, '{"01":4}')`,
+      `update event_counts set count = 1000 where ${own}`,
+      `update event_counts set archived = 1 where ${own} and type <> 'click'`,
+      `delete from event_counts where ${own}`,
+      `insert into event_counts (program_id, type, day, count) values ('${program.id}', 'click', '2026-06-01', 9)`,
+      `update click_counts set count = count - 1 where ${own}`,
+      `delete from click_counts where ${own}`,
+      `insert into click_counts (program_id, partner_id, day, count)
+        values ('${program.id}', '${joe.id}', '2026-03-02', 7)`,
+      `update list_counts set count = -2 where ${own}`,
+      `delete from list_counts where ${own}`,
+      `insert into list_counts (program_id, list, state, count) values ('${program.id}', 'payouts', 'paid', 3)`,
+    ]) {
+      await env.DB.prepare(wrong).run();
+      logged = [];
+      await recount();
+      expect([wrong, await keptOf(program.id)]).toEqual([wrong, right]);
+      expect([wrong, logged.map((line) => line["program_id"])]).toEqual([wrong, [program.id]]);
+    }
+  });
+
+  it("of clicks in the archive stay, and how many stand there is put right", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    await flush(program, slug, [START, START + HOUR, START + 2 * DAY]);
+    const ctx = testContext();
+    await serveAll(noteArchivableDays(ctx, 1));
+    await serveAll(archiveNotedDays(ctx, env.ARCHIVE));
+    // One comes late.
+    await flush(program, slug, [START + 2 * HOUR]);
+    const right = await keptOf(program.id);
+    await recount();
+    expect([await keptOf(program.id), logged]).toEqual([right, []]);
+    await env.DB.prepare("update event_counts set archived = archived + 1, count = 0 where program_id = ?")
+      .bind(program.id)
+      .run();
+    await recount();
+    expect(await keptOf(program.id)).toEqual(right);
+    const archived = await all<{ archived: number }>(
+      "select archived from event_counts where program_id = ? and type = 'click' order by day",
+      program.id,
+    );
+    expect(archived).toEqual([{ archived: 2 }, { archived: 1 }]);
+  });
+
+  it("lose no write of the same moment, and count none twice", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    for (let round = 0; round < 4; round++) {
+      const times = (i: number) => Array.from({ length: 20 }, (_, j) => START + i * HOUR + j * MINUTE);
+      await Promise.all([
+        recount(),
+        ...[0, 1, 2].map((i) => flush(program, partner.slug, times(i))),
+        clickAsBefore(program, partner, times(round)),
+        recount(),
+        makePartner(program, {}, "invited"),
+        recount(),
+      ]);
+      await recount();
+      expect(await keptOf(program.id)).toEqual(await rowsOf(program.id));
+    }
+  });
+
+  it("of many rows are counted some at a time, within a minute and a day too, and so are long lists", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    // 45,000 in three minutes of one hour, and some on many days.
+    const busy = Array.from({ length: 45_000 }, (_, i) => START + HOUR + Math.floor(i / 250) * 1_000);
+    const calm = Array.from({ length: 3_000 }, (_, i) => START + (i % 30) * DAY + i * MINUTE);
+    await makeEvents(
+      program,
+      [...busy, ...calm].map((ms) => ({ type: "click", ms })),
+    );
+    await env.DB.prepare("update events set payload = json_set(payload, '$.partner_id', ?2) where program_id = ?1")
+      .bind(program.id, partner.id)
+      .run();
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 58500)
+      insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
+        journaled, created_at, updated_at)
+      select 'com_' || printf('%016d', i) || substr(?1, -10), ?1, ?2, 'manual', iif(i % 9 = 0, 'approved', 'pending'),
+        1, 1, 'USD', '{}', 1, ?3, ?3 from n`,
+    )
+      .bind(program.id, partner.id, iso(START))
+      .run();
+    const own = `program_id = '${program.id}'`;
+    await env.DB.batch([
+      env.DB.prepare(`update event_hours set count = 1, minutes = '{"02":1}' where ${own} and hour < '2026-03-04'`),
+      env.DB.prepare(`delete from click_counts where ${own}`),
+      env.DB.prepare(`update list_counts set count = count - 20 where ${own} and list = 'commissions'`),
+    ]);
+    await recount();
+    expect(await keptOf(program.id)).toEqual(await rowsOf(program.id));
+    // And once all is right, no statement reads much.
+    let most = 0;
+    const metered = meterDatabase(env.DB, ({ rows_read }) => void (most = Math.max(most, rows_read)));
+    const ctx = { ...testContext(), db: openDatabase(metered) };
+    logged = [];
+    expect(await serveAll(recountEvents(ctx))).toBeGreaterThan(2);
+    expect(await serveAll(recountLists(ctx))).toBeGreaterThan(3);
+    expect(logged).toEqual([]);
+    expect(most).toBeLessThan(200_000);
+  });
+});

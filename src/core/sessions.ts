@@ -39,7 +39,7 @@ export interface SessionProof {
   /** When the address was proven (ms): a session made by switching lives no longer for it. */
   proven_at: number;
   /** What the new session replaces or uses up, in the database `shard`; the session stands or falls with it. */
-  before: Write;
+  before: Write[];
   shard: number;
 }
 
@@ -72,7 +72,7 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
       : sql`partners where id = ${partner_id} and status <> 'deactivated' and lower(email) = ${proof.email}`;
   const isHere = proven.shard === ctx.shard;
   const writes: Write[] = [
-    ...(isHere ? [proof.before] : []),
+    ...(isHere ? proof.before : []),
     {
       statement: ctx.db.run(sql`insert into sessions
           (token_hash, audience, email, program_id, partner_id, created_at, expires_at)
@@ -101,7 +101,7 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
     );
     occurrences.push(partnerChanged(partner, activated));
   }
-  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: [proof.before], occurrences: [] });
+  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: proof.before, occurrences: [] });
   await commit(bound, { writes, occurrences });
   if (partner && isFirst) await settleWaiting(bound, partner.id);
   return { token, audience, expires_at };
@@ -163,5 +163,10 @@ export async function switchSession(
   if (proven_at + SESSION_LIFETIME[identity.audience] <= base.now) return null;
   const end = ctx.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
   const { shard } = ctx;
-  return openSession(base, identity, { email: record.email, proven_at, shard, before: { statement: end, expect: 1 } });
+  return openSession(base, identity, {
+    email: record.email,
+    proven_at,
+    shard,
+    before: [{ statement: end, expect: 1 }],
+  });
 }

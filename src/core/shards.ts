@@ -42,11 +42,34 @@ export async function askAll<T, C extends BaseCtx>(ctx: C, ask: (on: C) => Promi
       answers.said.push({ ctx: on, answer: result.value });
       return;
     }
-    logLine("error", { what: "a database did not answer", shard: on.shard, reason: reasonOf(result.reason) });
+    logUnanswered(on, result.reason);
     answers.failure ??= { reason: result.reason };
   });
   if (answers.said.length === 0 && answers.failure) throw answers.failure.reason;
   return answers;
+}
+
+/**
+ * Asks the databases of the deployment one after the other until one answers. One that fails, or answers late, is logged.
+ * @throws what the first one failed with, where all fail.
+ */
+export async function askFirst<T, C extends BaseCtx>(ctx: C, ask: (on: C) => Promise<T>): Promise<T> {
+  const contexts = everyShard(ctx);
+  if (contexts.length === 1) return ask(ctx);
+  let failure: { reason: unknown } | undefined;
+  for (const on of contexts) {
+    try {
+      return await soon(ask(on));
+    } catch (reason) {
+      logUnanswered(on, reason);
+      failure ??= { reason };
+    }
+  }
+  throw failure?.reason;
+}
+
+function logUnanswered({ shard }: BaseCtx, reason: unknown): void {
+  logLine("error", { what: "a database did not answer", shard, reason: reasonOf(reason) });
 }
 
 async function soon<T>(answer: Promise<T>): Promise<T> {

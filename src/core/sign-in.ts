@@ -8,7 +8,7 @@ import { iso, MINUTE } from "../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
 import { openSession, type OpenedSession } from "./sessions.ts";
-import { askAll, onShard } from "./shards.ts";
+import { askAll, askFirst, onShard } from "./shards.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
 /** "at most 5 per address per 15 minutes" (contract §11). */
@@ -33,37 +33,58 @@ export interface SignInLink {
   expires_at: string;
 }
 
+/** A request for a link that was counted. */
+export interface LinkRequest {
+  email: string;
+  /** Where the link stands so far. */
+  shard: number;
+  link: SignInLink;
+}
+
 /**
- * A one-time link for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an address that
- * nobody here has; its request is counted all the same, so that no answer tells which addresses are known.
- *
- * The link stands in the database of the newest program that the address owns, else of the newest partner with it, and
- * there its requests are counted; those of unknown addresses in the first database that answers.
+ * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
+ * neither the answer nor its time tells which addresses are known. Who has the address is looked up by `openRequest`,
+ * after the reply.
  * @throws `rate_limited` for the sixth link of an address within 15 minutes (contract §11).
  */
-export async function requestLink(
-  base: BaseCtx,
-  address: string,
-): Promise<{ link: SignInLink; identities: Identity[] } | null> {
+export async function countRequest(base: BaseCtx, address: string): Promise<LinkRequest> {
   const email = address.toLowerCase();
-  const { identities, reachable } = await askIdentities(base, email);
-  const home = identities[0] ? shardOfProgram(identities[0].program_id) : reachable[0];
-  const ctx = onShard(base, home ?? 0) ?? base;
-  const { link, row } = await newLink(ctx, email, identities[0]);
-  const recent = sql`select count(*) from sign_in_links where email = ${email}
-    and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
-  const [inserted] = await runBatch(ctx.db, [
-    ctx.db.all<{ email: string }>(sql`insert into sign_in_links
-        (token_hash, audience, email, program_id, partner_id, created_at, expires_at)
-      select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.program_id}, ${row.partner_id}, ${row.created_at},
-        ${row.expires_at} where (${recent}) < ${LINKS_PER_ADDRESS} returning email`),
-  ]);
-  if (inserted.length === 0) {
+  const { request, inserted } = await askFirst(base, async (ctx) => {
+    const { link, row } = await newLink(ctx, email, undefined);
+    const recent = sql`select count(*) from sign_in_links where email = ${email}
+      and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
+    const [rows] = await runBatch(ctx.db, [
+      ctx.db.all<{ email: string }>(sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at)
+        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}
+        where (${recent}) < ${LINKS_PER_ADDRESS} returning email`),
+    ]);
+    return { request: { email, shard: ctx.shard, link }, inserted: rows.length };
+  });
+  if (inserted === 0) {
     throw new AppError("rate_limited", "Too many sign-in links were requested for this address.", {
       retryAfter: LINK_WINDOW / 1000,
     });
   }
-  return identities.length > 0 ? { link, identities } : null;
+  return request;
+}
+
+/**
+ * The one-time link of a request, for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an
+ * address that nobody here has. The link stands in the database of the newest program that the address owns, else of the
+ * newest partner with it: it is used up where its session will be.
+ */
+export async function openRequest(
+  base: BaseCtx,
+  { email, shard, link: counted }: LinkRequest,
+): Promise<{ link: SignInLink; identities: Identity[] } | null> {
+  const { identities } = await askIdentities(base, email);
+  const [first] = identities;
+  if (!first) return null;
+  const home = onShard(base, shardOfProgram(first.program_id));
+  if (!home || home.shard === shard) return { link: counted, identities };
+  const { link, row } = await newLink(home, email, first);
+  await runBatch(home.db, [home.db.insert(signInLinks).values(row)]);
+  return { link, identities };
 }
 
 /**
@@ -82,38 +103,51 @@ export async function createOwnerLink(base: BaseCtx, address: string): Promise<S
   return link;
 }
 
+/** The address that a link proves, and who it is here. Null for a link that is unknown, expired or used. Changes nothing. */
+export async function readLink(
+  base: BaseCtx,
+  token: string,
+): Promise<{ email: string; identities: Identity[] } | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
+  const [[link]] = await runBatch(ctx.db, [
+    ctx.db
+      .select()
+      .from(signInLinks)
+      .where(usable(ctx, await sha256Hex(token))),
+  ]);
+  return link ? { email: link.email, identities: await identitiesOf(base, link.email) } : null;
+}
+
 export type Confirmation =
   | { outcome: "signed_in"; session: OpenedSession }
   /** The address is several people here; the link is not used up until one is chosen. */
-  | { outcome: "choose"; identities: Identity[] }
+  | { outcome: "choose"; email: string; identities: Identity[] }
   /** Unknown, expired or used. */
   | { outcome: "link_refused" }
   /** The link was good, and nobody active has its address any more. */
   | { outcome: "nobody" };
 
 /**
- * Uses a link up, exactly once, and opens a new session for it (contract §11). `as` chooses among several identities by
- * their `identityKey`. A partner's first sign-in turns `invited` into `active`.
+ * Uses a link up, exactly once, and opens a new session for it (contract §11); every other link of its address ends,
+ * whoever it was made for. `as` chooses among several identities by their `identityKey`. A partner's first sign-in turns
+ * `invited` into `active`.
  */
 export async function confirmLink(base: BaseCtx, token: string, as: string | null): Promise<Confirmation> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return { outcome: "link_refused" };
-  const token_hash = await sha256Hex(token);
-  const usable = and(
-    eq(signInLinks.token_hash, token_hash),
-    isNull(signInLinks.used_at),
-    sql`${signInLinks.expires_at} > ${iso(ctx.now)}`,
-  );
+  const isUsable = usable(ctx, await sha256Hex(token));
   const spend = () =>
     ctx.db
       .update(signInLinks)
       .set({ used_at: iso(ctx.now) })
-      .where(usable);
+      .where(isUsable);
   // Who loses a race against another use of the link finds it used; one against a change of the partner tries again.
   return untilWon(async () => {
-    const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(usable)]);
+    const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
     if (!link) return { outcome: "link_refused" };
-    const { identities, failure } = await askIdentities(base, link.email);
+    const { email } = link;
+    const { identities, failure } = await askIdentities(base, email);
     if (identities.length === 0) {
       // Whoever it is may be in the database that did not answer: the link stays good.
       if (failure) throw failure.reason;
@@ -121,11 +155,38 @@ export async function confirmLink(base: BaseCtx, token: string, as: string | nul
       return { outcome: "nobody" };
     }
     const chosen = as === null && identities.length === 1 ? identities[0] : findIdentity(identities, as);
-    if (!chosen) return { outcome: "choose", identities };
-    const { shard } = ctx;
-    const proof = { email: link.email, proven_at: ctx.now, shard, before: { statement: spend(), expect: 1 } };
+    if (!chosen) return { outcome: "choose", email, identities };
+    await endLinksElsewhere(ctx, email);
+    const before = [{ statement: spend(), expect: 1 }, { statement: endLinks(ctx, email) }];
+    const proof = { email, proven_at: ctx.now, shard: ctx.shard, before };
     return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
   });
+}
+
+function usable({ now }: BaseCtx, token_hash: string): SQL | undefined {
+  return and(
+    eq(signInLinks.token_hash, token_hash),
+    isNull(signInLinks.used_at),
+    sql`${signInLinks.expires_at} > ${iso(now)}`,
+  );
+}
+
+/** Ends every link of an address that could still be used. */
+function endLinks({ db, now }: BaseCtx, email: string) {
+  return db
+    .update(signInLinks)
+    .set({ used_at: iso(now) })
+    .where(
+      and(eq(signInLinks.email, email), isNull(signInLinks.used_at), sql`${signInLinks.expires_at} > ${iso(now)}`),
+    );
+}
+
+/**
+ * The same in the other databases. Before the own link is used up, not after: so of two links of different databases
+ * that are used at the same moment at most one opens a session.
+ */
+async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
+  await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
 }
 
 /**

@@ -243,7 +243,7 @@ export const signInLinks = sqliteTable(
     token_hash: text().primaryKey(),
     audience: text().$type<"owner" | "partner">().notNull(),
     email: text().notNull(),
-    /** Whom it signs in; null for an unknown address, whose request is counted all the same. */
+    /** For whom it was made; null where its address was not looked up before. It signs in whoever has the address then. */
     program_id: text(),
     partner_id: text(),
     created_at: text().notNull(),

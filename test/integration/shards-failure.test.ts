@@ -8,7 +8,7 @@ import {
   waitOnExecutionContext,
 } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { confirmLink, requestLink } from "../../src/core/sign-in.ts";
+import { confirmLink } from "../../src/core/sign-in.ts";
 import { shardOfToken } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
@@ -18,7 +18,7 @@ import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
 import { bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
 import { sendA } from "../support/ledger.ts";
 import { ADMIN, away, databaseOn, makeProgramOn } from "../support/shards.ts";
-import { makeVisitor } from "../support/visitor.ts";
+import { makeVisitor, requestLink } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 let logged: string[];

@@ -11,6 +11,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
 import type { Bindings, DeliveryMessage } from "../../src/env.ts";
+import { baseContext } from "../../src/http/context.ts";
 import worker from "../../src/index.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import { sendA, sendB } from "../support/ledger.ts";
@@ -19,10 +20,14 @@ import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { ADMIN, databaseOn, dump, makeProgramOn, tablesWith } from "../support/shards.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { followLink, makeVisitor, signInPartner, textOf } from "../support/visitor.ts";
-import { callWith } from "../support/watched-database.ts";
+import { followLink, makeVisitor, requestLink, signInPartner, textOf } from "../support/visitor.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 afterEach(() => vi.restoreAllMocks());
+
+async function tokenOf(email: string): Promise<string> {
+  return (await requestLink(testContext(), email))!.link.token;
+}
 
 interface List<T> {
   data: T[];
@@ -90,7 +95,10 @@ describe("a program on shard 1", () => {
     expect((await owner.post("/sign-out")).status).toBe(303);
     expect((await owner.get("/dashboard")).headers.get("location")).toBe("/sign-in");
 
-    expect(await dump(0)).toEqual(before);
+    // The first database counts who asked for a link: for whom is not known then.
+    const after = await dump(0);
+    expect(after["sign_in_links"]).toHaveLength((before["sign_in_links"]?.length ?? 0) + 1);
+    expect({ ...after, sign_in_links: [] }).toEqual({ ...before, sign_in_links: [] });
     expect(await tablesWith(1, program.id)).toEqual(expect.arrayContaining(["programs", "payments", "payouts"]));
   });
 
@@ -301,7 +309,6 @@ describe("someone with accounts in both databases", () => {
     const first = await makeProgramOn(0, { name: "First", owner_email: email });
     await new Promise((resolve) => setTimeout(resolve, 2));
     const second = await makeProgramOn(1, { name: "Second", owner_email: email });
-    const { requestLink } = await import("../../src/core/sign-in.ts");
     const requested = await requestLink(testContext(), email);
     expect(requested?.identities.map(({ program_name }) => program_name)).toEqual(["Second", "First"]);
     const token = requested!.link.token;
@@ -337,7 +344,7 @@ describe("someone with accounts in both databases", () => {
   it("uses a link up once, also when both accounts are chosen at the same moment", async () => {
     const email = `race-${Date.now()}@example.com`;
     const programs = [await makeProgramOn(0, { owner_email: email }), await makeProgramOn(1, { owner_email: email })];
-    const { confirmLink, requestLink } = await import("../../src/core/sign-in.ts");
+    const { confirmLink } = await import("../../src/core/sign-in.ts");
     const { token } = (await requestLink(testContext(), email))!.link;
     const outcomes = await Promise.all(
       [...programs, ...programs].map(async ({ id }) => (await confirmLink(testContext(), token, id)).outcome),
@@ -351,8 +358,40 @@ describe("someone with accounts in both databases", () => {
     expect(counts[0]! + counts[1]!).toBe(1);
   });
 
+  it("S11: ends the links of the other database too, and of two used at the same moment one opens a session", async () => {
+    const { confirmLink } = await import("../../src/core/sign-in.ts");
+    const moments = [
+      { at: 0, statement: /insert into sessions/, outcomes: ["link_refused", "signed_in"] },
+      { at: 1, statement: /^update "sign_in_links"/, outcomes: ["signed_in", "link_refused"] },
+    ] as const;
+    for (const { at, statement, outcomes } of moments) {
+      const email = `ends-${Date.now()}-${at}@example.com`;
+      const first = await makeProgramOn(0, { owner_email: email });
+      const tokens = [await tokenOf(email), await tokenOf(email)];
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const second = await makeProgramOn(1, { owner_email: email });
+      tokens.push(await tokenOf(email));
+      expect(tokens.map(shardOfToken)).toEqual([0, 0, 1]);
+      const [idle = "", slow = "", quick = ""] = tokens;
+      let between: string | null = null;
+      const { binding } = watchDatabase(databaseOn(at), {
+        before: async (statements) => {
+          if (between !== null || !statements.some((sql) => statement.test(sql))) return;
+          between = "";
+          between = (await confirmLink(testContext(), quick, second.id)).outcome;
+        },
+      });
+      const all = { ...(env as unknown as Bindings), ...(at === 0 ? { DB: binding } : { DB_1: binding }) };
+      const base = baseContext(all, Date.now(), () => {});
+      const { outcome } = await confirmLink(base, slow, first.id);
+      expect([at, between, outcome]).toEqual([at, ...outcomes]);
+      for (const token of [idle, slow, quick]) {
+        expect((await confirmLink(testContext(), token, first.id)).outcome).toBe("link_refused");
+      }
+    }
+  });
+
   it("may ask for five links in 15 minutes, wherever the accounts are", async () => {
-    const { requestLink } = await import("../../src/core/sign-in.ts");
     const email = `five-${Date.now()}@example.com`;
     await makeProgramOn(1, { owner_email: email });
     for (const address of [email, `unknown-${email}`]) {

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { createOwnerLink, identityKey, requestLink } from "../../src/core/sign-in.ts";
+import { createOwnerLink, identityKey } from "../../src/core/sign-in.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
-import { followLink, makeVisitor, signInOwner, signInPartner, textOf } from "../support/visitor.ts";
+import { followLink, makeVisitor, requestLink, signInOwner, signInPartner, textOf } from "../support/visitor.ts";
 import { sendA } from "../support/ledger.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
@@ -134,15 +134,12 @@ describe("asking for a link", () => {
 });
 
 describe("using a link", () => {
-  it("a GET uses nothing up and shows the same page for any token: link scanners do GETs", async () => {
+  it("a GET uses nothing up: link scanners do GETs", async () => {
     const { program } = await makeProgram();
     const token = await ownerLink(program.owner_email);
     const scanner = makeVisitor();
     const good = await scanner.get(`/sign-in?token=${token}`);
-    const other = `${token.slice(0, 42)}${token.endsWith("A") ? "B" : "A"}`;
-    const bad = await scanner.get(`/sign-in?token=${other}`);
     expect(good.status).toBe(200);
-    expect(bad.body.replaceAll(other, token)).toBe(good.body);
     expect(scanner.cookies.has(SESSION)).toBe(false);
     expect((await linksOf(program.owner_email))[0]?.used_at).toBeNull();
     expect((await scanner.get("/sign-in/confirm")).status).toBe(405);

@@ -10,7 +10,6 @@ import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { recountEvents } from "../../src/core/recount-events.ts";
 import { recountLists } from "../../src/core/recount-lists.ts";
 import { forgetOld } from "../../src/core/retention.ts";
-import { requestLink } from "../../src/core/sign-in.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/unfinished.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -23,7 +22,7 @@ import { clientOf } from "./payouts.ts";
 import { SECRET_B } from "./program.ts";
 import { bodyOfB, signB, subscriptionCanceled } from "./provider-b.ts";
 import { admin, api, fresh, meter, METERED, meteredContext, send, type Operation, type Subject } from "./rows-world.ts";
-import { followLink, makeVisitor } from "./visitor.ts";
+import { followLink, makeVisitor, requestLink } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
 const now = Date.now();

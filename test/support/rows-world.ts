@@ -1,6 +1,6 @@
 /** A deployment that can be measured, grown and measured again; each measurement has subjects of its own. */
 import { env } from "cloudflare:workers";
-import { createOwnerLink, requestLink } from "../../src/core/sign-in.ts";
+import { createOwnerLink } from "../../src/core/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
@@ -13,7 +13,7 @@ import { makePartner, makeProgram, testContext, type TestProgram } from "./progr
 import { sessionCompleted } from "./provider-a.ts";
 import { openVendor } from "./provider-a-api.ts";
 import { uniqueId } from "./vendor.ts";
-import { followLink, makeVisitor, type Visitor } from "./visitor.ts";
+import { followLink, makeVisitor, requestLink, type Visitor } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
 export const meter = meterRowsRead(env.DB);

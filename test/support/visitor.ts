@@ -1,5 +1,6 @@
 /** A browser without scripts: keeps cookies, and sends forms with the token of the page they stood on. */
-import { createOwnerLink, requestLink } from "../../src/core/sign-in.ts";
+import type { BaseCtx } from "../../src/core/context.ts";
+import { countRequest, createOwnerLink, openRequest } from "../../src/core/sign-in.ts";
 import { call, testContext, type Reply, type TestProgram } from "./program.ts";
 
 export interface Visitor {
@@ -54,6 +55,11 @@ export function csrfIn(html: string): string {
 export async function followLink(visitor: Visitor, token: string, as?: string): Promise<Reply<string>> {
   await visitor.get(`/sign-in?token=${token}`);
   return visitor.post("/sign-in/confirm", { token, ...(as === undefined ? {} : { as }) });
+}
+
+/** A link as it is asked for on the page: null where nobody has the address. */
+export async function requestLink(ctx: BaseCtx, email: string): ReturnType<typeof openRequest> {
+  return openRequest(ctx, await countRequest(ctx, email));
 }
 
 export async function signInOwner(program: TestProgram, visitor: Visitor = makeVisitor()): Promise<Visitor> {

@@ -3,15 +3,19 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import {
   confirmLink,
+  countRequest,
   findIdentity,
   identitiesOf,
   identityKey,
-  requestLink,
+  openRequest,
+  readLink,
   type Identity,
+  type LinkRequest,
 } from "../../../core/sign-in.ts";
 import { switchSession } from "../../../core/sessions.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { logLine, reasonOf } from "../../../lib/log.ts";
 import { sendMail } from "../../../lib/mail.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "../../rate-limit.ts";
@@ -36,7 +40,10 @@ export const signIn = new Hono<PageEnv>()
   .use("/sign-in/*", requireVisit())
   .get("/sign-in", async (c) => {
     const token = c.req.query("token");
-    if (token !== undefined) return confirmPage(c, token);
+    if (token !== undefined) {
+      await limitByAddress(c, "look");
+      return confirmPage(c, token, TOKEN_PATTERN.test(token) ? await readLink(c.var.base, token) : null);
+    }
     const session = await currentSession(c);
     return session ? c.redirect(homeOf(session.record.audience), 303) : requestPage(c);
   })
@@ -49,15 +56,11 @@ export const signIn = new Hono<PageEnv>()
       return requestPage(c, fields.text("email"), problems);
     }
     const base = publicUrl(c.env);
-    const requested = await requestLink(c.var.base, judged.value);
-    if (requested) {
-      const url = `${base}/sign-in?token=${requested.link.token}`;
-      const send = async () =>
-        sendMail(c.env, await signInMail(judged.value, url, requested.identities), c.var.request_id);
-      // After the reply: how long the sending takes must not tell that there is something to send.
-      c.executionCtx.waitUntil(send());
-    }
-    return sentPage(c, judged.value);
+    const request = await countRequest(c.var.base, judged.value);
+    const reply = await sentPage(c, judged.value);
+    // Who has the address, and the e-mail, after the reply: nothing in it may tell that there is something to send.
+    c.executionCtx.waitUntil(sendLink(c, base, judged.value, request));
+    return reply;
   })
   .post("/sign-in/confirm", async (c) => {
     await limitByAddress(c);
@@ -71,9 +74,13 @@ export const signIn = new Hono<PageEnv>()
         await startSession(c, confirmed.session);
         return c.redirect(homeOf(confirmed.session.audience), 303);
       case "choose":
-        return choicePage(c, "/sign-in/confirm", confirmed.identities, { token });
+        return choicePage(c, "/sign-in/confirm", confirmed, { token });
       case "link_refused":
-        return refusedPage(c, "This link no longer works", "It was used already or is older than 15 minutes.");
+        return refusedPage(
+          c,
+          "This link no longer works",
+          "It is older than 15 minutes, or it or a newer one was used already.",
+        );
       case "nobody":
         return refusedPage(c, "You cannot sign in", "There is no active account for this address any more.");
     }
@@ -87,7 +94,7 @@ export const signIn = new Hono<PageEnv>()
   .get("/switch", async (c) => {
     const { record } = c.var.session;
     const identities = await identitiesOf(c.var.base, record.email);
-    return choicePage(c, "/switch", identities, {}, record.partner_id ?? record.program_id);
+    return choicePage(c, "/switch", { email: record.email, identities }, {}, record.partner_id ?? record.program_id);
   })
   .post("/switch", async (c) => {
     const { session } = c.var;
@@ -106,8 +113,22 @@ export const signIn = new Hono<PageEnv>()
     return c.redirect(homeOf(opened.audience), 303);
   });
 
-async function limitByAddress(c: Context<PageEnv>): Promise<void> {
-  const key = addressKey(c.req.raw.headers);
+/** Never throws: nobody waits for it. */
+async function sendLink(c: Context<PageEnv>, base: string, to: string, request: LinkRequest): Promise<void> {
+  const { request_id } = c.var;
+  try {
+    const opened = await openRequest(c.var.base, request);
+    if (!opened) return;
+    const mail = await signInMail(to, `${base}/sign-in?token=${opened.link.token}`, opened.identities);
+    await sendMail(c.env, mail, request_id);
+  } catch (error) {
+    logLine("error", { what: "sign-in link not sent", request_id, reason: reasonOf(error) });
+  }
+}
+
+/** `at` counts looks at links apart, so that they leave the attempts as many as they are. */
+async function limitByAddress(c: Context<PageEnv>, at?: "look"): Promise<void> {
+  const key = addressKey(c.req.raw.headers, at);
   if (key === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,
@@ -160,11 +181,40 @@ function sentPage(c: Context<PageEnv>, address: string) {
   );
 }
 
-function confirmPage(c: Context<PageEnv>, token: string) {
+/** Whose accounts a proven address opens. */
+interface Account {
+  email: string;
+  identities: readonly Identity[];
+}
+
+const MOST_NAMED = 10;
+
+/**
+ * Names the account, so that nobody is signed in to another's unknowingly by a link that somebody else had made. A link
+ * that is no good is told so when it is used: whoever only looks finds out nothing.
+ */
+function confirmPage(c: Context<PageEnv>, token: string, account: Account | null) {
+  const more = (account?.identities.length ?? 0) - MOST_NAMED;
   return page(
     c,
     { title: "Sign in" },
     <Welcome title="One more click">
+      {account && account.identities.length > 0 ? (
+        <>
+          <p>
+            You sign in as <strong>{account.email}</strong>:
+          </p>
+          <ul>
+            {account.identities.slice(0, MOST_NAMED).map((identity) => (
+              <li>
+                {roleText(identity)} of {identity.program_name}
+              </li>
+            ))}
+            {more > 0 ? <li>and {more} more</li> : null}
+          </ul>
+          <p class="muted">Not your address? Then close this page: somebody else asked for this link.</p>
+        </>
+      ) : null}
       <p class="muted">This keeps programs that open links in e-mails from using yours up.</p>
       <Form action="/sign-in/confirm" class="stack">
         <input type="hidden" name="token" value={token} />
@@ -176,10 +226,14 @@ function confirmPage(c: Context<PageEnv>, token: string) {
   );
 }
 
+function roleText({ audience }: Identity): string {
+  return audience === "owner" ? "Owner" : "Partner";
+}
+
 function choicePage(
   c: Context<PageEnv>,
   action: string,
-  identities: readonly Identity[],
+  { email, identities }: Account,
   values: Record<string, string>,
   current?: string,
 ) {
@@ -187,6 +241,9 @@ function choicePage(
     c,
     { title: "Choose an account" },
     <Welcome title="Choose an account">
+      <p>
+        The accounts of <strong>{email}</strong>:
+      </p>
       <Form action={action} class="choices">
         {Object.entries(values).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
@@ -195,7 +252,7 @@ function choicePage(
           <button type="submit" name="as" value={identityKey(identity)}>
             <span>{identity.program_name}</span>
             <small>
-              {identity.audience === "owner" ? "Owner" : "Partner"}
+              {roleText(identity)}
               {identityKey(identity) === current ? ", signed in now" : ""}
             </small>
           </button>

@@ -309,9 +309,11 @@ function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly
     const id = newId("payment", Date.parse(fact.occurred_at));
     return [
       ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
-          txn_amount_cents, gross_cents, customer_id, subscription_id, created_at, updated_at)
+          txn_amount_cents, gross_cents, customer_id, subscription_id, created_at, updated_at,
+          rules_seen)
         select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
-          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)}
+          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)},
+          (select ifnull(max(seq), 0) from past_rules)
         where ${isOurs}
         on conflict (program_id, provider, provider_transaction_id) do update set
           customer_id = coalesce(customer_id, excluded.customer_id),

@@ -3,9 +3,10 @@ import { commissions, flows, payments } from "../db/schema.ts";
 import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import { decidePayment, type LedgerPartner, type Outcome } from "../domain/payment.ts";
+import { decidePayment, type LedgerPartner, type Outcome, type Rules } from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
+import { flowsAt, rulesAt, type PartnerRules, type PastRule, type ProgramRules } from "../domain/rules.ts";
 import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
@@ -48,7 +49,15 @@ export interface LedgerState {
   /** Decisions about sales of the payment, in the order taken. */
   decisions: SaleDecision[];
   flows: Flow[];
-  partners: (LedgerPartner & { slug_key: string })[];
+  /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
+  past: PastRow[];
+  partners: NamedPartner[];
+}
+
+type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
+
+interface PastRow extends PastRule<string> {
+  partner_id: string;
 }
 
 /**
@@ -102,17 +111,46 @@ function decide(ctx: ProgramCtx, state: LedgerState, anew: boolean) {
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
-    program: { ...ctx.program, live_only: isLiveOnly(ctx.program) },
+    live_only: isLiveOnly(ctx.program),
     facts: state.facts,
     partnerByRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
-    flows: state.flows,
+    rulesOf: ({ occurred_at }) => rulesOf(ctx, state, decided, occurred_at),
     previous: {
-      outcome: anew ? null : decided.outcome,
+      outcome: decided.outcome,
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
     },
+    anew,
     commissionedPartners: state.commissions.filter((row) => row.kind === "sale").map((row) => row.partner_id),
   });
+}
+
+/** The rules in force when the payment was made. */
+function rulesOf({ program }: ProgramCtx, state: LedgerState, decided: Payment, occurred_at: string): Rules {
+  const time = { occurred_at, seen: Math.min(...state.payments.map(({ rules_seen }) => rules_seen ?? 0)) };
+  const past = state.past.map((row) => ({
+    ...row,
+    rules: JSON.parse(row.rules) as PartnerRules & ProgramRules & Flow,
+  }));
+  const ofProgram = past.filter(({ partner_id }) => partner_id === "");
+  const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
+  return {
+    program: rulesAt<ProgramRules>(
+      time,
+      ofProgram.filter((row) => !ofFlow(row)),
+      program,
+    ),
+    flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
+    ofPartner: (id) => {
+      const partner = state.partners.find((row) => row.id === id);
+      if (!partner) throw new Error("a partner that no reference names");
+      // What an earlier version refused, it refused by what the partner was: nothing else says that.
+      const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
+      const own = past.filter(({ partner_id }) => partner_id === id);
+      const then = rulesAt<PartnerRules>(time, own, partner);
+      return isRefused && decided.decision?.partner_id === id ? { ...then, status: "deactivated" } : then;
+    },
+  };
 }
 
 /** One round trip: the payment rows, their facts, commissions, the active flows and the partners they can name. */
@@ -133,7 +171,7 @@ async function readState(
       .from(payments)
       .where(sql`${payments.id} in (${own})`)
       .orderBy(payments.provider_transaction_id),
-    db.all<{ data: string }>(sql`select data from (${facts})`),
+    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, facts, own)),
     db
       .select()
       .from(commissions)
@@ -145,11 +183,10 @@ async function readState(
       .select()
       .from(flows)
       .where(sql`program_id = ${program_id} and active = 1`),
-    db.all<LedgerPartner & { slug_key: string }>(sql`with told as materialized (${facts})
+    db.all<NamedPartner>(sql`with told as materialized (${facts})
       select p.id as id, p.slug as slug, p.email as email,
         p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
-      from (select ref_key as slug_key from told
-          union select lower(r.value ->> 'ref') from told cross join json_each(told.data, '$.refs') r) named
+      from (${NAMED}) named
         cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key
         cross join partners p on p.id = s.partner_id`),
     db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
@@ -163,13 +200,37 @@ async function readState(
     isClosed,
     state: {
       payments: [first, ...more],
-      facts: factRows.map((row) => JSON.parse(row.data) as Fact),
+      facts: factRows.filter((row) => row.is_fact === 1).map((row) => JSON.parse(row.data) as Fact),
+      past: factRows.filter((row) => row.is_fact === 0).map((row) => JSON.parse(row.data) as PastRow),
       commissions: commissionRows,
       decisions: decisionRows,
       flows: flowRows,
       partners: partnerRows,
     },
   };
+}
+
+/** The slugs that facts (`told`) name. */
+const NAMED = sql.raw(`select ref_key as slug_key from told
+  union select lower(r.value ->> 'ref') from told cross join json_each(told.data, '$.refs') r`);
+
+/**
+ * The facts, and beside them the rules that were changed since the payment was made or heard of: those of the program and
+ * of the partners whom the facts name. Almost always there are none.
+ */
+function factsAndPast(program_id: string, facts: SQL, own: SQL): SQL {
+  const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
+    on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
+  return sql`with told as materialized (${facts}),
+    time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
+        (select min(data ->> 'occurred_at') from told where data ->> 'kind' = 'payment') as occurred_at
+      from payments p where p.id in (${own})),
+    whose as materialized (select '' as id union select s.partner_id from (${NAMED}) named
+        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key)
+    select data, 1 as is_fact from told
+    union all
+    select json_object('seq', seq, 'partner_id', partner_id, 'valid_until', valid_until, 'rules', rules), 0
+    from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)})`;
 }
 
 /**

@@ -261,6 +261,8 @@ export const payments = sqliteTable(
     erased_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
+    /** The newest of `past_rules` when it was first heard of; null of what an earlier version stored. */
+    rules_seen: integer(),
   },
   (t) => [
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),

@@ -5,3 +5,4 @@
  */
 export * from "./schema-ledger.ts";
 export * from "./schema-log.ts";
+export * from "./schema-rules.ts";

@@ -5,6 +5,7 @@ import { matchFlow, triedAgain, type Flow, type FlowSubject, type FlowTrace } fr
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
+import type { PartnerRules, ProgramRules } from "./rules.ts";
 import { chooseReference, type Candidate, type ChosenReference } from "./reference.ts";
 
 /** What became of a payment: a commission, or the reason why not (contract §5). */
@@ -47,17 +48,27 @@ export interface LedgerPartner {
   email: string;
   payout_email: string | null;
   status: PartnerStatus;
-  commission_pct: number | null;
+}
+
+/** What decides a payment, as it was at one moment. */
+export interface Rules {
+  program: ProgramRules;
+  flows: readonly Flow[];
+  /** Of a partner that `partnerByRef` gives. */
+  ofPartner: (id: string) => PartnerRules;
 }
 
 export interface DecisionInput {
   provider: ProviderName;
-  program: { default_commission_pct: number; attribution: "last" | "first"; live_only: boolean };
+  live_only: boolean;
   facts: readonly Fact[];
   /** Partners by `slugKey` of every reference in the facts, and by their id. */
   partnerByRef: (ref: string) => LedgerPartner | null;
-  flows: readonly Flow[];
+  /** Those in force when the payment was made, whenever its facts arrive (contract-2 §5). */
+  rulesOf: (state: PaymentState) => Rules;
   previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
+  /** The owner asks: a refused partner is judged by what it is now (contract-2 §4). */
+  anew: boolean;
   /** The partners that already have a commission row for this payment: a decision once taken is not asked again whether the partner is active. */
   commissionedPartners: readonly string[];
 }
@@ -79,9 +90,9 @@ export function decidePayment(input: DecisionInput): Decision | null {
   const state = paymentState(input.facts);
   if (!state) return null;
   const adjusted_cents = adjustedTotal(input.facts, state);
-  const { program, partnerByRef } = input;
-  const { partner, ...chosen } = chooseReference(input.facts, state, program.attribution, partnerByRef);
-  const outcome = judge(input, state, chosen.ref, partner);
+  const rules = input.rulesOf(state);
+  const { partner, ...chosen } = chooseReference(input.facts, state, rules.program.attribution, input.partnerByRef);
+  const outcome = judge(input, rules, state, chosen.ref, partner);
   const record: PaymentDecision = {
     ...chosen,
     partner_id: partner?.id ?? null,
@@ -94,7 +105,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
     amount_cents: null,
     arithmetic: null,
   };
-  if (outcome === "commission" && partner) decideRate(record, input, state, partner, adjusted_cents);
+  if (outcome === "commission" && partner) decideRate(record, input, rules, state, partner, adjusted_cents);
   return {
     state,
     outcome,
@@ -104,27 +115,38 @@ export function decidePayment(input: DecisionInput): Decision | null {
   };
 }
 
-function judge(input: DecisionInput, state: PaymentState, ref: string | null, partner: LedgerPartner | null): Outcome {
+function judge(
+  input: DecisionInput,
+  rules: Rules,
+  state: PaymentState,
+  ref: string | null,
+  partner: LedgerPartner | null,
+): Outcome {
   // What once earned, while the program took test payments, is not taken back by the setting.
-  if (state.test && input.program.live_only && input.commissionedPartners.length === 0) return "test_mode";
+  if (state.test && input.live_only && input.commissionedPartners.length === 0) return "test_mode";
   if (!state.paid) return "unpaid";
   if (state.base_cents <= 0) return "zero_amount";
   if (ref === null) return "no_ref";
   if (!partner) return "unknown_ref";
-  if (input.commissionedPartners.includes(partner.id)) return "commission";
-  const { outcome, decision } = input.previous;
-  // A payment that once named a deactivated partner becomes a commission of that partner only where the owner asks for
-  // it: then there is no outcome before (contract §4, contract-2 §4).
-  if (outcome === "partner_deactivated" && decision?.partner_id === partner.id) return "partner_deactivated";
+  return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
+}
+
+/** Whether a partner earns: one who was active when the payment was made does, whatever has become of it since. */
+function admitted({ previous, anew }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
+  const then = rules.ofPartner(partner.id).status;
+  if (then === "active") return "commission";
+  // What named a deactivated partner earns only where the owner asks for it (contract §4, contract-2 §4).
+  const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
+  if (!anew && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (partner.status === "deactivated") return "partner_deactivated";
-  if (partner.status === "invited") return "partner_not_active";
-  return "commission";
+  return partner.status === "invited" ? "partner_not_active" : "commission";
 }
 
 /** The rule of a commission: the recorded one as long as what it turned on is the same, else one chosen now. */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
+  rules: Rules,
   state: PaymentState,
   partner: LedgerPartner,
   adjusted_cents: number,
@@ -140,7 +162,7 @@ function decideRate(
   const recorded = decision?.partner_id === partner.id && decision.rate ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
   const rule = (recorded && recordedRule(recorded, isSame, subject)) ?? {
-    ...chooseRate(input.flows, partner, input.program, subject),
+    ...chooseRate(rules.flows, rules.ofPartner(partner.id), rules.program, subject),
     partner_slug: partner.slug,
   };
   const amount_cents = amountFor(rule.rate, state.base_cents, adjusted_cents);

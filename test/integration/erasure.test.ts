@@ -32,6 +32,7 @@ import {
   type EventB,
 } from "../support/provider-b.ts";
 import { call, makePartner, makeProgram, SECRET_A, testContext, type TestProgram } from "../support/program.ts";
+import { nowSeconds } from "../support/vendor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const ADDRESS = "Jo.Buyer+1@example.com";
@@ -133,15 +134,13 @@ describe("erasure", () => {
     });
     expect(flow.status).toBe(201);
     const ids = { payment_intent: "pi_e", customer: "cus_e" };
+    const created = nowSeconds();
+    await sendA(program, sessionCompleted({ ref: "jane", email: ADDRESS, amount: 10_000, created, ...ids }));
     await sendA(
       program,
-      sessionCompleted({ ref: "jane", email: ADDRESS, amount: 10_000, created: 1_780_000_000, ...ids }),
+      invoicePaid({ ref: "jane", email: ADDRESS.toUpperCase(), subscription: "sub_e", created: created + 1 }),
     );
-    await sendA(
-      program,
-      invoicePaid({ ref: "jane", email: ADDRESS.toUpperCase(), subscription: "sub_e", created: 1_780_000_100 }),
-    );
-    await sendA(program, sessionCompleted({ ref: "jane", email: "other@example.com", created: 1_780_000_200 }));
+    await sendA(program, sessionCompleted({ ref: "jane", email: "other@example.com", created: created + 2 }));
     const before = await ledgerOf(program);
     expect(before.commissions.map((row) => row.amount_cents)).toEqual([3_000, 3_000, 2_000]);
     expect(await placesOf(program, ADDRESS)).toEqual([

@@ -1,0 +1,60 @@
+import type { Flow } from "./flow.ts";
+import type { PartnerStatus } from "./partner.ts";
+
+/** What of a program decides its payments. */
+export interface ProgramRules {
+  default_commission_pct: number;
+  attribution: "last" | "first";
+}
+
+/** What of a partner decides its payments. */
+export interface PartnerRules {
+  status: PartnerStatus;
+  commission_pct: number | null;
+}
+
+/** A rule as it was before a change. */
+export interface PastRule<Rules> {
+  /** Changes are numbered in the order in which they were made. */
+  seq: number;
+  /** When it was changed. */
+  valid_until: string;
+  rules: Rules;
+}
+
+/** When a payment was made. */
+export interface RuleTime {
+  /** As the vendor dates it. */
+  occurred_at: string;
+  /** The newest change when the payment was first heard of. */
+  seen: number;
+}
+
+/** Vendors date events to the second, by a clock of their own: what is so close is ordered by what was heard first. */
+const CLOSE_MS = 1_000;
+
+/**
+ * The rule in force when a payment was made: `current`, unless it was changed since. A change never decides a payment
+ * that was heard of before it; one that was heard of later it decides unless it was made after the payment's time. The
+ * first rule counts back without end.
+ */
+export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules {
+  return firstSince(time, past)?.rules ?? current;
+}
+
+/** The active flows in force when a payment was made, of those that there are now and of what flows were before. */
+export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current: readonly Flow[]): Flow[] {
+  const now = new Map(current.map((flow) => [flow.id, flow]));
+  const before = Map.groupBy(past, ({ rules }) => rules.id);
+  const ids = new Set([...now.keys(), ...before.keys()]);
+  return [...ids].flatMap((id) => {
+    const flow = firstSince(time, before.get(id) ?? [])?.rules ?? now.get(id);
+    return flow?.active ? [flow] : [];
+  });
+}
+
+function firstSince<Rules>({ occurred_at, seen }: RuleTime, past: readonly PastRule<Rules>[]) {
+  const until = Date.parse(occurred_at) + CLOSE_MS;
+  const since = past.filter((rule) => rule.seq > seen || Date.parse(rule.valid_until) > until);
+  return since.toSorted((a, b) => a.seq - b.seq)[0];
+}

@@ -1,0 +1,184 @@
+/** "As of the payment's time: rates, flows and settings are those in force when the payment was made" (contract-2 §5). */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+
+interface Row {
+  kind: string;
+  status: string;
+  amount_cents: number;
+  rate: { source: string; action_value: number };
+}
+
+async function rowsOf(program: TestProgram): Promise<Row[]> {
+  return (await program.api<{ data: Row[] }>("GET", "/api/v1/commissions?per_page=100")).body.data;
+}
+
+async function change(program: TestProgram, method: string, path: string, body?: unknown): Promise<{ id: string }> {
+  const { status, body: reply } = await program.api<{ id: string }>(method, path, body);
+  expect([path, status]).toEqual([path, method === "POST" ? 201 : 200]);
+  return reply;
+}
+
+const MINUTE = 60_000;
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE);
+const seconds = (time: Date) => Math.floor(time.getTime() / 1_000);
+
+/** What was changed in this program just now was changed so many minutes ago. */
+async function changedAgo(program: TestProgram, minutes: number): Promise<void> {
+  await env.DB.prepare("update past_rules set valid_until = ? where program_id = ? and valid_until > ?")
+    .bind(minutesAgo(minutes).toISOString(), program.id, minutesAgo(1).toISOString())
+    .run();
+}
+
+const flow = { name: "all", action_type: "flat", action_value: 700 } as const;
+
+describe("a late fact never decides by a later rule (D6)", () => {
+  it("an e-mail that comes after the rate was changed makes no clawback, whichever event comes first", async () => {
+    for (const late of ["session", "invoice"] as const) {
+      const program = await makeProgram();
+      const { slug } = await makePartner(program);
+      const ids = { subscription: `sub_${slug}`, amount: 10_000 };
+      const invoice = `in_${slug}`;
+      const events = {
+        session: sessionCompleted({
+          ...ids,
+          invoice,
+          ref: slug,
+          email: late === "session" ? "new@shop.example" : null,
+        }),
+        invoice: invoicePaid({ ...ids, id: invoice, ref: slug, email: late === "invoice" ? "new@shop.example" : null }),
+      };
+      await change(program, "POST", "/api/v1/flows", {
+        ...flow,
+        conditions: [{ field: "customer_email", op: "contains", value: "@old.example" }],
+      });
+      await sendA(program, late === "session" ? events.invoice : events.session);
+      await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+      await change(program, "POST", "/api/v1/flows", { ...flow, action_value: 1 });
+      await sendA(program, events[late]);
+      expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000, rate: { source: "program" } }]);
+    }
+  });
+
+  it("a flow that a late fact brings in is the one of then, though it was changed, switched off or removed since", async () => {
+    for (const since of [{ action_value: 1 }, { active: false }, { priority: 1, conditions: [] }, null]) {
+      const program = await makeProgram();
+      const { slug } = await makePartner(program);
+      const { id } = await change(program, "POST", "/api/v1/flows", {
+        ...flow,
+        conditions: [{ field: "customer_email", op: "contains", value: "@vip.example" }],
+      });
+      const ids = { subscription: `sub_${slug}`, amount: 10_000 };
+      const invoice = `in_${slug}`;
+      await sendA(program, sessionCompleted({ ...ids, invoice, ref: slug, email: null }));
+      expect(await rowsOf(program)).toMatchObject([{ amount_cents: 2_000 }]);
+      if (since) await change(program, "PATCH", `/api/v1/flows/${id}`, since);
+      else await change(program, "DELETE", `/api/v1/flows/${id}`);
+      await sendA(program, invoicePaid({ ...ids, id: invoice, email: "a@vip.example" }));
+      expect([since, await rowsOf(program)]).toMatchObject([since, [{ amount_cents: 700, rate: { source: "flow" } }]]);
+    }
+  });
+});
+
+describe("a payment that arrives late is decided by the rules of its own time", () => {
+  it("the program's rate, the partner's rate, and the first rate for all that is older", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await changedAgo(program, 60);
+    await change(program, "PATCH", "/api/v1/programs/me", { default_commission_pct: 10 });
+    await changedAgo(program, 20);
+    await change(program, "PATCH", `/api/v1/partners/${partner.id}`, { commission_pct: 5 });
+    await changedAgo(program, 10);
+    for (const [minutes, amount_cents] of [
+      [30, 2_000],
+      [15, 1_000],
+      [5, 500],
+      [60 * 24 * 400, 2_000],
+    ] as const) {
+      await sendA(program, sessionCompleted({ ref: partner.slug, created: seconds(minutesAgo(minutes)) }));
+      expect([minutes, (await rowsOf(program)).map((row) => row.amount_cents)]).toEqual([
+        minutes,
+        expect.arrayContaining([amount_cents]),
+      ]);
+    }
+    expect((await rowsOf(program)).map((row) => row.amount_cents).toSorted()).toEqual([1_000, 2_000, 2_000, 500]);
+  });
+
+  it("a flow counts from its creation on, at both providers", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    await change(program, "POST", "/api/v1/flows", flow);
+    await sendA(program, sessionCompleted({ ref: slug, created: seconds(minutesAgo(1)) }));
+    await sendB(program, transactionCompleted({ ref: slug, amount: 10_000, occurred_at: minutesAgo(1).toISOString() }));
+    expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(["program", "program"]);
+    // Within the vendor's second: what was made before the payment was heard of counts.
+    await sendA(program, sessionCompleted({ ref: slug }));
+    await sendB(program, transactionCompleted({ ref: slug, amount: 10_000 }));
+    expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(2);
+  });
+
+  it("one made while the partner was active earns, though it was deactivated since", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await changedAgo(program, 30);
+    await change(program, "DELETE", `/api/v1/partners/${partner.id}`);
+    await changedAgo(program, 10);
+    await sendA(program, sessionCompleted({ ref: partner.slug, created: seconds(minutesAgo(5)) }));
+    expect(await rowsOf(program)).toEqual([]);
+    await sendA(program, sessionCompleted({ ref: partner.slug, created: seconds(minutesAgo(15)) }));
+    expect(await rowsOf(program)).toMatchObject([{ kind: "sale", amount_cents: 2_000 }]);
+  });
+
+  it("one made while the partner was deactivated does not earn, though it is active again", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await changedAgo(program, 30);
+    await change(program, "DELETE", `/api/v1/partners/${partner.id}`);
+    await changedAgo(program, 20);
+    await change(program, "PATCH", `/api/v1/partners/${partner.id}`, { status: "active" });
+    await changedAgo(program, 10);
+    await sendA(program, sessionCompleted({ ref: partner.slug, created: seconds(minutesAgo(15)) }));
+    expect(await rowsOf(program)).toEqual([]);
+    const { body } = await program.api<{ data: { id: string; outcome: string }[] }>("GET", "/api/v1/payments");
+    expect(body.data).toMatchObject([{ outcome: "partner_deactivated" }]);
+    // Asking for it is the owner's decision.
+    const asked = await program.api("POST", `/api/v1/payments/${body.data[0]!.id}/reprocess`);
+    expect(asked.status).toBe(200);
+    expect(await rowsOf(program)).toMatchObject([{ amount_cents: 2_000 }]);
+  });
+});
+
+describe("upgrade and rollback", () => {
+  it("a payment that the version before stores counts as heard of then; one of before the upgrade as before all changes", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    await sendA(
+      program,
+      sessionCompleted({ ref: slug, email: null, invoice: `in_${slug}`, subscription: `sub_${slug}` }),
+    );
+    await env.DB.prepare("update payments set rules_seen = null where program_id = ?").bind(program.id).run();
+    await change(program, "POST", "/api/v1/flows", {
+      ...flow,
+      conditions: [{ field: "customer_email", op: "contains", value: "@" }],
+    });
+    await sendA(program, invoicePaid({ id: `in_${slug}`, subscription: `sub_${slug}`, email: "a@vip.example" }));
+    expect(await rowsOf(program)).toMatchObject([{ amount_cents: 2_000 }]);
+
+    await env.DB.prepare(
+      `insert into payments (id, program_id, provider, provider_transaction_id, currency, txn_amount_cents, gross_cents,
+         created_at, updated_at) values (?1, ?2, 'provider_a', ?1, 'USD', 1, 1, ?3, ?3)`,
+    )
+      .bind(`old_${slug}`, program.id, new Date().toISOString())
+      .run();
+    const stored = await env.DB.prepare(
+      "select rules_seen = (select max(seq) from past_rules) as is_newest from payments where id = ?",
+    )
+      .bind(`old_${slug}`)
+      .first();
+    expect(stored).toEqual({ is_newest: 1 });
+  });
+});

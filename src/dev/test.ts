@@ -25,7 +25,9 @@ try {
   } else if (first === undefined) {
     // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
     const told = join(reports, "tools.txt");
-    results.push(...(await Promise.all([runVitest(["--project=!fuzz"]), runNodeTests(["lint", "dev"], [], told)])));
+    results.push(
+      ...(await Promise.all([runVitest(["--project=!fuzz"]), runNodeTests(["lint", "dev", "simulate"], [], told)])),
+    );
     process.stdout.write(await readFile(told, "utf8").catch(() => ""));
   } else {
     results.push(await runVitest([first, ...rest]));

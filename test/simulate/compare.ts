@@ -1,0 +1,256 @@
+/** Whether the service shows what the model says, and whether the laws of the books hold. */
+import { putPayout, type Payout, type Row, type State } from "./model.ts";
+import { time } from "./played-globals.ts";
+import type { Reply, World } from "./world.ts";
+
+interface ShownCommission {
+  id: string;
+  partner_id: string;
+  payment_id: string | null;
+  payout_id: string | null;
+  kind: string;
+  status: string;
+  amount_cents: number;
+  currency: string;
+  provider_transaction_id: string | null;
+  flagged: boolean;
+  review_reason: string | null;
+}
+
+interface ShownPayout {
+  id: string;
+  partner_id: string;
+  amount_cents: number;
+  currency: string;
+  status: Payout["status"];
+  commission_count: number;
+}
+
+interface ShownPayment {
+  id: string;
+  provider_transaction_id: string;
+  outcome: string | null;
+  partner_id: string | null;
+  adjusted_cents: number;
+}
+
+export interface Shown {
+  commissions: ShownCommission[];
+  payouts: ShownPayout[];
+  payments: ShownPayment[];
+  slugs: Map<string, string>;
+}
+
+type Ask = (path: string) => Promise<Reply>;
+
+/** All that the lists of the API show. */
+export async function readShown(ask: Ask, ids: Record<string, string>): Promise<Shown> {
+  const list = async <T>(name: string): Promise<T[]> => {
+    const all: T[] = [];
+    for (let page = 1; ; page++) {
+      const { status, body } = await ask(`/api/v1/${name}?per_page=100&page=${page}`);
+      const { data, total } = body as unknown as { data: T[]; total: number };
+      if (status !== 200) throw new Error(`the list of ${name} answers ${status}`);
+      all.push(...data);
+      if (all.length === total) return all;
+      if (data.length === 0) throw new Error(`${name}: ${total} in all, ${all.length} listed`);
+    }
+  };
+  const [commissions, payouts, payments] = [
+    await list<ShownCommission>("commissions"),
+    await list<ShownPayout>("payouts"),
+    await list<ShownPayment>("payments"),
+  ];
+  return { commissions, payouts, payments, slugs: new Map(Object.entries(ids).map(([slug, id]) => [id, slug])) };
+}
+
+/** Vendors decide how a payout under way ends: the model follows, as far as the laws allow (`lawsOf`). */
+export function follow(state: State, { payouts }: Shown, now: number): void {
+  for (const [index, payout] of state.payouts.entries()) {
+    if (payout.status !== "processing") continue;
+    const shown = payouts.find(({ id }) => id === payout.id);
+    if (shown?.status === "paid" || shown?.status === "failed") putPayout(state, index, shown.status, now);
+  }
+}
+
+/** Where a state and what is shown differ; empty where they agree, and then the state knows the ids of its rows. */
+export function differences(state: State, shown: Shown): string[] {
+  bindPayouts(state, shown);
+  const said = [
+    ...state.payouts.map((one) => [payoutText(one.id ?? "a new payout", one.slug, one), one] as const),
+    ...state.rows.map((row) => [rowText(state, row), row] as const),
+    ...Object.entries(state.sales).map(
+      ([key, sale]) => [`payment ${key}: ${sale.outcome} ${sale.partner} -${sale.adjusted}`, sale] as const,
+    ),
+  ];
+  const seen = [
+    ...shown.payouts.map((one) => {
+      const told = { ...one, amount: one.amount_cents, count: one.commission_count };
+      return [payoutText(one.id, shown.slugs.get(one.partner_id)!, told), one.id] as const;
+    }),
+    ...shown.commissions.map((one) => [commissionText(one, shown.slugs), one.id] as const),
+    ...shown.payments.map((one) => {
+      const slug = one.partner_id === null ? null : shown.slugs.get(one.partner_id);
+      return [`payment ${one.provider_transaction_id}: ${one.outcome} ${slug} -${one.adjusted_cents}`, one.id] as const;
+    }),
+  ];
+  const left = Map.groupBy(seen, ([text]) => text);
+  const missing: string[] = [];
+  for (const [text, one] of said) {
+    const match = left.get(text)?.pop();
+    if (match) one.id = match[1];
+    else missing.push(`not shown: ${text}`);
+  }
+  return [...missing, ...[...left.values()].flat().map(([text]) => `shown: ${text}`)].toSorted();
+}
+
+/** New payouts get their ids: the one that there is for a partner, a currency and an amount. */
+function bindPayouts(state: State, { payouts, slugs }: Shown): void {
+  const bound = new Set(state.payouts.map(({ id }) => id));
+  for (const payout of state.payouts.filter(({ id }) => id === undefined)) {
+    const { slug, currency, amount } = payout;
+    const found = payouts.find(
+      (one) =>
+        !bound.has(one.id) &&
+        slugs.get(one.partner_id) === slug &&
+        one.currency === currency &&
+        one.amount_cents === amount,
+    );
+    if (found) bound.add((payout.id = found.id));
+  }
+}
+
+function payoutText(id: string, slug: string, { currency, amount, count, status }: Omit<Payout, "slug" | "changed">) {
+  return `payout ${id} of ${slug}: ${amount} ${currency} in ${count}, ${status}`;
+}
+
+function rowText(state: State, { kind, slug, sale, currency, status, amount, payout, reasons }: Row): string {
+  const held = payout === null ? "free" : (state.payouts[payout]!.id ?? "a new payout");
+  const flags = reasons[0] ?? "unflagged";
+  return `${kind} of ${slug} for ${sale || "nothing"}: ${amount} ${currency} ${status}, ${held}, ${flags}`;
+}
+
+function commissionText(one: ShownCommission, slugs: Map<string, string>): string {
+  const held = one.payout_id ?? "free";
+  const flags = one.flagged ? one.review_reason : "unflagged";
+  const sale = one.provider_transaction_id ?? "nothing";
+  const { kind, amount_cents, currency, status } = one;
+  return `${kind} of ${slugs.get(one.partner_id)} for ${sale}: ${amount_cents} ${currency} ${status}, ${held}, ${flags}`;
+}
+
+/** What the partner's pages show of the sums, against the model's rows. */
+export async function sumDifferences(state: State, ask: Ask, ids: Record<string, string>): Promise<string[]> {
+  const found: string[] = [];
+  for (const [slug, id] of Object.entries(ids)) {
+    const { data } = (await ask(`/api/v1/partners/${id}/balance`)).body as { data: Record<string, number>[] };
+    const { stats } = (await ask(`/api/v1/partners/${id}`)).body as { stats: Record<string, number> };
+    const own = state.rows.filter((row) => row.slug === slug);
+    for (const currency of new Set(own.map((row) => row.currency))) {
+      const rows = own.filter((row) => row.currency === currency);
+      const sum = (which: (row: Row) => boolean) => rows.filter(which).reduce((total, row) => total + row.amount, 0);
+      const expected: Record<string, number> = {
+        pending_cents: sum(({ status }) => status === "pending"),
+        payable_cents: sum(({ status, payout }) => status === "approved" && payout === null),
+        in_payout_cents: sum(({ status, payout }) => status === "approved" && payout !== null),
+        paid_cents: sum(({ status }) => status === "paid"),
+        forgiven_cents: -sum(({ status, kind, amount }) => status === "rejected" && kind === "clawback" && amount < 0),
+      };
+      const balance = data.find((row) => String(row["currency"]) === currency);
+      for (const [name, amount] of Object.entries(expected)) {
+        const told = balance?.[name] ?? 0;
+        if (told !== amount + 0) found.push(`balance of ${slug}: ${name} is ${told} ${currency}, not ${amount}`);
+      }
+      if (currency !== "USD") continue;
+      const earned = sum(({ status }) => status !== "rejected");
+      if (stats["total_earned_cents"] !== earned) {
+        found.push(`stats of ${slug}: ${stats["total_earned_cents"]} earned, not ${earned}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** The laws of the design, held against the tables themselves. */
+export function lawsOf({ database, vendors, neighbor }: World): string[] {
+  const broken = (law: string, sql: string, ...values: string[]) =>
+    database.look(sql, ...values).map((row) => `${law}: ${JSON.stringify(row)}`);
+  // What was sent long ago is forgotten.
+  const recently = new Date(time.now - 7 * 86_400_000).toISOString();
+  const found = [
+    ...broken(
+      "balances are the sums of the entries",
+      `select * from (select partner_id, currency, account, sum(amount) as amount from (
+          select partner_id, currency, to_account as account, amount_cents as amount from entries
+          union all select partner_id, currency, from_account, -amount_cents from entries
+          union all select partner_id, currency, account, -amount_cents from balances where partner_id <> '')
+        where account <> 'expense' group by 1, 2, 3) where amount <> 0`,
+    ),
+    ...broken(
+      "the program's balances are the sums of its partners'",
+      `select * from (select currency, account, sum(iif(partner_id = '', -1, 1) * amount_cents) as amount,
+          sum(iif(partner_id = '', -1, 1) * commissions) as commissions
+        from balances group by program_id, currency, account) where amount <> 0 or commissions <> 0`,
+    ),
+    ...broken(
+      "a payout is the sum of its commissions",
+      `select p.id, p.amount_cents, sum(c.amount_cents) as held, p.commission_count, count(c.id) as n
+        from payouts p left join commissions c on c.payout_id = p.id where p.status <> 'canceled'
+        group by p.id having held is not p.amount_cents or n <> p.commission_count`,
+    ),
+    ...broken(
+      "what a payout took in is what it paid, gave back or holds",
+      `select p.id, p.status, p.amount_cents, sum(iif(e.to_account = 'in_payout', e.amount_cents, 0)
+            - iif(e.from_account = 'in_payout', e.amount_cents, 0)) as held
+        from payouts p left join entries e on e.payout_id = p.id group by p.id
+        having held is not iif(p.status in ('paid', 'canceled'), 0, p.amount_cents)`,
+    ),
+    ...broken(
+      "the neighbor earns nothing",
+      `select id, provider_transaction_id from payments where program_id = ? and outcome is not null`,
+      neighbor.id,
+    ),
+    ...broken(
+      "kept counts are those of the rows",
+      `select type, sum(n) as difference from (select program_id, type, count(*) as n from events group by 1, 2
+          union all select program_id, type, -sum(count) from event_counts group by 1, 2)
+        group by program_id, type having difference <> 0`,
+    ),
+    ...broken(
+      "every message goes to the endpoint once",
+      `select m.event_id, count(d.id) as n from messages m left join deliveries d on d.event_id = m.event_id
+        where m.created_at > ? group by m.event_id having n <> 1`,
+      recently,
+    ),
+    ...broken(
+      "every event that is to be told is told",
+      `select e.id, e.type from events e left join messages m on m.event_id = e.id
+        where m.event_id is null and e.type in ('commission.created', 'partner.updated', 'payout.generated',
+          'payout.paid') and e.created_at > ? and e.created_at > (select min(created_at) from webhook_endpoints)`,
+      recently,
+    ),
+    ...broken(
+      "everything is settled",
+      `select id, provider_transaction_id from payments where settled_revision <> facts_revision
+        union all select event_id, event_type from provider_events where audit_event_id is null`,
+    ),
+  ];
+  const transfers = Map.groupBy(
+    vendors.flatMap((vendor) => vendor.transfers),
+    ({ transfer_group }) => transfer_group,
+  );
+  for (const [id, made] of transfers) {
+    if (made.length > 1) found.push(`no two transfers for one payout: ${id} has ${made.length}`);
+  }
+  for (const { id, status, amount_cents, reference } of database.look<Record<string, string | number | null>>(
+    "select * from payouts",
+  )) {
+    const made = transfers.get(String(id))?.[0];
+    if (made && status !== "paid" && status !== "processing") found.push(`${id} is ${status}, and was transferred`);
+    if (made && made.amount !== amount_cents)
+      found.push(`${id} is of ${amount_cents}, transferred were ${made.amount}`);
+    if (typeof reference === "string" && reference.startsWith("tr_") && made?.id !== reference) {
+      found.push(`${id} is paid by ${reference}, which there is not`);
+    }
+  }
+  return found;
+}

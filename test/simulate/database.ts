@@ -1,0 +1,166 @@
+/** D1 as the service sees it, on SQLite in this process. A test holds that both answer alike (`stand-in.test.ts`). */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { random64 } from "./played-globals.ts";
+
+/** Limits of the platform. */
+const MAX_PARAMETERS = 100;
+const MAX_SQL_BYTES = 100_000;
+const MAX_VALUE_BYTES = 2_000_000;
+
+/** Carries out one call of the database when its turn comes. */
+export type Gate = <T>(call: () => T) => Promise<T>;
+
+/** One call of the database, and the rows of each of its statements, or why it was refused. */
+export interface Call {
+  statements: { sql: string; values: unknown[] }[];
+  rows: Record<string, unknown>[][] | null;
+  error: string | null;
+}
+
+interface Bound {
+  sql: string;
+  values: SQLInputValue[];
+}
+
+interface Answer {
+  results: Record<string, unknown>[];
+  success: true;
+  meta: { changes: number; rows_read: number; rows_written: number; last_row_id: number; duration: number };
+}
+
+/** A statement as D1 gives it. */
+class Statement implements Bound {
+  readonly sql: string;
+  readonly values: SQLInputValue[];
+  readonly #database: PlayedDatabase;
+
+  constructor(database: PlayedDatabase, sql: string, values: SQLInputValue[] = []) {
+    this.#database = database;
+    this.sql = sql;
+    this.values = values;
+  }
+
+  bind(...values: unknown[]): Statement {
+    return new Statement(this.#database, this.sql, values.map(inputOf));
+  }
+
+  all(): Promise<Answer> {
+    return this.#database.ask([this]).then(([answer]) => answer!);
+  }
+
+  run(): Promise<Answer> {
+    return this.all();
+  }
+
+  async first(column?: string): Promise<unknown> {
+    const [row] = (await this.all()).results;
+    return row === undefined ? null : column === undefined ? row : row[column];
+  }
+
+  async raw(): Promise<unknown[][]> {
+    return (await this.all()).results.map((row) => Object.values(row));
+  }
+}
+
+export class PlayedDatabase {
+  readonly sqlite = new DatabaseSync(":memory:");
+  readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean }>();
+  readonly #gate: Gate;
+  /** Is told of every call that is carried out. */
+  onCall: ((call: Call) => void) | null = null;
+
+  constructor(migrations: readonly string[], gate: Gate) {
+    this.#gate = gate;
+    this.sqlite.function("random", () => random64());
+    for (const migration of migrations) this.sqlite.exec(migration);
+  }
+
+  prepare(sql: string): Statement {
+    return new Statement(this, sql);
+  }
+
+  /** All of them in one transaction, or none. */
+  batch(statements: readonly Statement[]): Promise<Answer[]> {
+    return this.ask(statements);
+  }
+
+  withSession() {
+    return {
+      prepare: (sql: string) => this.prepare(sql),
+      batch: (statements: readonly Statement[]) => this.batch(statements),
+      getBookmark: () => "00000000-00000000-00000000-00000000000000000000000000000000",
+    };
+  }
+
+  ask(statements: readonly Bound[]): Promise<Answer[]> {
+    return this.#gate(() => this.#carryOut(statements));
+  }
+
+  /** Past the gate: for what looks at the run and is no part of it. */
+  look<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#rowsOf({ sql, values }).results as Row[];
+  }
+
+  #carryOut(statements: readonly Bound[]): Answer[] {
+    this.sqlite.exec("begin immediate");
+    try {
+      const answers = statements.map((statement) => this.#rowsOf(statement));
+      this.sqlite.exec("commit");
+      this.#tell(statements, answers, null);
+      return answers;
+    } catch (error) {
+      if (this.sqlite.isTransaction) this.sqlite.exec("rollback");
+      const told = asD1(error);
+      this.#tell(statements, null, told.message);
+      throw told;
+    }
+  }
+
+  #tell(bound: readonly Bound[], answers: Answer[] | null, error: string | null): void {
+    const statements = bound.map(({ sql, values }) => ({ sql, values }));
+    this.onCall?.({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
+  }
+
+  #rowsOf({ sql, values }: Bound): Answer {
+    if (values.length > MAX_PARAMETERS) throw new Error("too many SQL variables");
+    if (Buffer.byteLength(sql) > MAX_SQL_BYTES) throw new Error("statement too long");
+    if (values.some((value) => typeof value === "string" && Buffer.byteLength(value) > MAX_VALUE_BYTES)) {
+      throw new Error("string or blob too big");
+    }
+    let prepared = this.#prepared.get(sql);
+    if (!prepared) {
+      const statement = this.sqlite.prepare(sql);
+      statement.setReadBigInts(true);
+      prepared = { statement, hasRows: statement.columns().length > 0 };
+      this.#prepared.set(sql, prepared);
+    }
+    const { statement, hasRows } = prepared;
+    const results = hasRows ? statement.all(...values).map((row) => outputOf(row)) : [];
+    const changes = hasRows ? 0 : Number(statement.run(...values).changes);
+    return {
+      results,
+      success: true,
+      meta: { changes, rows_read: 0, rows_written: 0, last_row_id: 0, duration: 0 },
+    };
+  }
+}
+
+/** D1 takes booleans, and binds every number as a real one, as `node:sqlite` does. */
+function inputOf(value: unknown): SQLInputValue {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (value === undefined) throw new Error("D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'");
+  return value as SQLInputValue;
+}
+
+function outputOf(row: Record<string, unknown>): Record<string, unknown> {
+  for (const name of Object.keys(row)) if (typeof row[name] === "bigint") row[name] = Number(row[name]);
+  return row;
+}
+
+const CONSTRAINT = 19;
+
+function asD1(error: unknown): Error {
+  const { message, errcode } = error as { message: string; errcode?: number };
+  const code = errcode !== undefined && (errcode & 0xff) === CONSTRAINT ? "SQLITE_CONSTRAINT" : "SQLITE_ERROR";
+  return new Error(`D1_ERROR: ${message}: ${code}`, { cause: new Error(`${message}: ${code}`) });
+}

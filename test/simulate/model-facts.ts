@@ -1,0 +1,114 @@
+/** The contract's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
+
+/** What an event says of a payment. */
+export interface Said {
+  /** The event's. */
+  id: string;
+  source: "session" | "invoice" | "transaction";
+  at: number;
+  paid: boolean;
+  ref: string | null;
+  currency: string;
+  base: number;
+  gross: number;
+  email: string | null;
+}
+
+/** What an event says of money that went back, or that somebody wants back. */
+export interface Adjustment {
+  id: string;
+  at: number;
+  /** Of two of one moment, the one further on counts. */
+  stage: number;
+  amount: number;
+  /** Tax included, as provider A tells it. */
+  gross: boolean;
+  counts: boolean;
+  gives: boolean;
+  open: boolean;
+}
+
+export interface Purchase {
+  provider: "provider_a" | "provider_b";
+  customer: string | null;
+  subscription: string | null;
+  said: Said[];
+  adjustments: Adjustment[];
+}
+
+/** A reference that an event left for a customer and a subscription. */
+export interface Remembered {
+  /** The event's. */
+  id: string;
+  provider: string;
+  at: number;
+  slug: string;
+  customer: string | null;
+  subscription: string | null;
+}
+
+/** Events of one purchase carry times seconds apart, so a reference serves what was paid up to an hour before it. */
+const SLACK = 3_600_000;
+
+export function occurredAt({ said }: Purchase): number {
+  const paid = said.filter((one) => one.paid);
+  return Math.min(...(paid.length > 0 ? paid : said).map(({ at }) => at));
+}
+
+export function moneyOf({ said }: Purchase): { base: number; gross: number; currency: string } {
+  const paid = said.filter((one) => one.paid);
+  const all = paid.length > 0 ? paid : said;
+  return all.find(({ source }) => source === "invoice") ?? all[0]!;
+}
+
+export function emailOf({ said }: Purchase): string | null {
+  return said.map(({ email }) => email).find((email) => email !== null) ?? null;
+}
+
+/** The first reference that it carries and that leads to a partner; else the last remembered by then. */
+export function chosenPartner(
+  purchase: Purchase,
+  remembered: readonly Remembered[],
+  leads: (ref: string) => string | null,
+): { ref: string | null; slug: string | null } {
+  const order = ["session", "invoice", "transaction"];
+  const own = purchase.said
+    .toSorted((a, b) => order.indexOf(a.source) - order.indexOf(b.source) || b.at - a.at)
+    .flatMap(({ ref }) => (ref === null ? [] : [ref]));
+  const known = own.find((ref) => leads(ref) !== null);
+  if (known !== undefined) return { ref: known, slug: leads(known) };
+  const by = occurredAt(purchase) + SLACK;
+  const said = remembered
+    .filter(({ provider, at }) => provider === purchase.provider && at <= by)
+    .toSorted((a, b) => a.at - b.at || (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1));
+  const last =
+    (purchase.subscription !== null && said.findLast((one) => one.subscription === purchase.subscription)) ||
+    (purchase.customer !== null && said.findLast((one) => one.customer === purchase.customer));
+  if (last) return { ref: last.slug, slug: last.slug };
+  return { ref: own[0] ?? null, slug: null };
+}
+
+/** "the sum of approved adjustments, net of tax", between nothing and all. */
+export function adjusted({ adjustments }: Purchase, { base, gross }: { base: number; gross: number }): number {
+  const within = (amount: number, most: number) => Math.min(Math.max(amount, 0), most);
+  const of = (isGross: boolean) =>
+    adjustments
+      .filter((one) => one.counts && one.gross === isGross)
+      .reduce((total, { amount, gives }) => total + (gives ? -amount : amount), 0);
+  const part = within(of(true), gross);
+  const net = gross > 0 ? Math.floor((2 * part * base + gross) / (2 * gross)) : 0;
+  return within(net + of(false), base);
+}
+
+/** Takes in an adjustment's version: the newest counts. */
+export function adjust(purchase: Purchase, version: Adjustment): void {
+  const known = purchase.adjustments.find(({ id }) => id === version.id);
+  const rank = (one: Adjustment) => [one.at, one.stage, one.amount];
+  if (!known) purchase.adjustments.push(version);
+  else if (compare(rank(version), rank(known)) > 0) Object.assign(known, version);
+}
+
+function compare(a: number[], b: number[]): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at < 0 ? 0 : a[at]! - b[at]!;
+}

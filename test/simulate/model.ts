@@ -1,0 +1,439 @@
+/**
+ * What the contract says becomes of everything that happens to a program, written from contract.md §4–7, contract-2.md
+ * §4–6 and the design of the ledger, and from nothing in src. A state is plain data; `apply` changes it by one event.
+ */
+import {
+  adjusted,
+  chosenPartner,
+  emailOf,
+  moneyOf,
+  occurredAt,
+  type Purchase,
+  type Remembered,
+} from "./model-facts.ts";
+
+export type Status = "pending" | "approved" | "paid" | "rejected";
+export type PartnerStatus = "invited" | "active" | "deactivated";
+
+export interface Rule {
+  type: "percentage" | "flat";
+  value: number;
+}
+
+/** `id` is the service's, once it has shown it. */
+export interface Flow extends Rule {
+  id?: string;
+  name: string;
+  priority: number;
+  active: boolean;
+  /** Applies to this partner, and above this amount. */
+  slug: string | null;
+  above: number | null;
+}
+
+export interface Row {
+  id?: string;
+  kind: "sale" | "clawback" | "manual";
+  slug: string;
+  /** The purchase; empty of a manual one. */
+  sale: string;
+  currency: string;
+  status: Status;
+  amount: number;
+  payout: number | null;
+  /** Why it is flagged, the gravest first. */
+  reasons: string[];
+  dismissed: string[];
+  created: number;
+  approved: number | null;
+}
+
+/** What the owner has said about one partner's commission of one purchase; it outlives the row. */
+interface Judgement {
+  status: "pending" | "approved" | "rejected";
+  approved: number | null;
+  manual: boolean;
+  dismissed: string[];
+}
+
+export interface Payout {
+  id?: string;
+  slug: string;
+  currency: string;
+  amount: number;
+  count: number;
+  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  changed: number;
+}
+
+export interface Sale {
+  id?: string;
+  outcome: string | null;
+  partner: string | null;
+  /** The rule, from when it first earned for this partner on. */
+  rule: { slug: string; rule: Rule } | null;
+  adjusted: number;
+}
+
+export interface State {
+  pct: number;
+  auto_approve_days: number | null;
+  min_payout_cents: number;
+  partners: Record<string, { status: PartnerStatus; pct: number | null; email: string }>;
+  flows: Flow[];
+  purchases: Record<string, Purchase>;
+  sales: Record<string, Sale>;
+  remembered: Remembered[];
+  /** Ids of the vendors' events that it knows. */
+  learned: string[];
+  /** Subscriptions that ended. */
+  ended: string[];
+  judgements: Record<string, Judgement>;
+  rows: Row[];
+  payouts: Payout[];
+  /** Ends of months for which the cron has generated. */
+  months: number[];
+}
+
+/** What `settle` and the rest change, copied; what they only replace is shared. */
+export function copyOf(state: State): State {
+  const each = <T extends object>(all: Record<string, T>) =>
+    Object.fromEntries(Object.entries(all).map(([key, one]) => [key, { ...one }]));
+  return {
+    ...state,
+    partners: each(state.partners),
+    flows: state.flows.map((flow) => ({ ...flow })),
+    purchases: Object.fromEntries(
+      Object.entries(state.purchases).map(([key, purchase]) => [
+        key,
+        { ...purchase, said: [...purchase.said], adjustments: purchase.adjustments.map((one) => ({ ...one })) },
+      ]),
+    ),
+    sales: each(state.sales),
+    remembered: [...state.remembered],
+    learned: [...state.learned],
+    ended: [...state.ended],
+    judgements: each(state.judgements),
+    rows: state.rows.map((row) => ({ ...row })),
+    payouts: state.payouts.map((payout) => ({ ...payout })),
+    months: [...state.months],
+  };
+}
+
+/** The same for states that differ in nothing but moments within one step. */
+export function keyOf(state: State): string {
+  const { purchases: _, sales, rows, payouts, judgements, remembered: __, learned, ...few } = state;
+  const parts = [JSON.stringify(few), ...learned.toSorted()];
+  for (const { outcome, partner, rule } of Object.values(sales)) {
+    parts.push(outcome ?? "", partner ?? "", rule ? `${rule.slug} ${rule.rule.type} ${rule.rule.value}` : "");
+  }
+  for (const { slug, currency, amount, status } of payouts) parts.push(slug, currency, String(amount), status);
+  for (const [key, { status, manual, dismissed }] of Object.entries(judgements)) {
+    parts.push(key, status, String(manual), String(dismissed));
+  }
+  // Rows are one set, in whatever order they were made.
+  const shown = rows.map((row) =>
+    [row.kind, row.slug, row.sale, row.currency, row.status, row.amount, row.payout, row.reasons, row.dismissed].join(),
+  );
+  return [...parts, ...shown.toSorted()].join("|");
+}
+
+const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
+
+/**
+ * Makes the rows of a purchase what its facts and decisions say. Known difference (D6): rules, and whether a partner is
+ * active, are those of the moment at which it first earns, not of the purchase; the contract wants the latter.
+ */
+export function settle(state: State, key: string, now: number, anew = false): void {
+  const purchase = state.purchases[key];
+  if (!purchase || purchase.said.length === 0) return;
+  const before = state.sales[key] ?? { outcome: null, partner: null, rule: null, adjusted: 0 };
+  const { ref, slug } = chosenPartner(purchase, state.remembered, (named) => slugOf(state, named));
+  const partner = slug === null ? null : state.partners[slug]!;
+  const has = (whose: string | null) =>
+    state.rows.some((row) => row.kind === "sale" && row.sale === key && row.slug === whose);
+  const money = moneyOf(purchase);
+  const outcome = (() => {
+    if (!purchase.said.some(({ paid }) => paid)) return "unpaid";
+    if (money.base <= 0) return "zero_amount";
+    if (!partner) return ref === null ? "no_ref" : "unknown_ref";
+    if (has(slug)) return "commission";
+    if (!anew && before.outcome === "partner_deactivated" && before.partner === slug) return "partner_deactivated";
+    if (partner.status === "active") return "commission";
+    return partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
+  })();
+  const taken = adjusted(purchase, money);
+  const earns = outcome === "commission" && slug !== null;
+  const rule = earns ? (before.rule?.slug === slug ? before.rule.rule : ruleFor(state, slug, money.base)) : null;
+  state.sales[key] = { ...before, outcome, partner: slug, rule: rule && slug ? { slug, rule } : null, adjusted: taken };
+  const email = emailOf(purchase);
+  const holds: Record<string, boolean> = {
+    disputed: purchase.adjustments.some(({ open }) => open),
+    self_referral: earns && email !== null && email === partner?.email,
+    mostly_refunded: taken * 2 > money.base,
+    subscription_canceled: state.ended.includes(`${purchase.provider} ${purchase.subscription}`),
+  };
+  const reasons = REASONS.filter((reason) => holds[reason]);
+  const target = rule ? amountOf(rule, money.base - taken) : null;
+  if (earns && !state.rows.some((row) => row.sale === key && row.slug === slug)) {
+    const judged = state.judgements[`${key} ${slug}`];
+    state.rows.push({
+      kind: "sale",
+      slug,
+      sale: key,
+      currency: money.currency,
+      status: judged?.status ?? "pending",
+      amount: target ?? 0,
+      payout: null,
+      reasons: judged?.manual ? ["manual"] : [],
+      dismissed: judged?.dismissed ?? [],
+      created: occurredAt(purchase),
+      approved: judged?.approved ?? null,
+    });
+  }
+  for (const whose of new Set(state.rows.filter((row) => row.sale === key).map((row) => row.slug))) {
+    settlePartner(state, key, whose, whose === slug ? target : null, now);
+  }
+  for (const row of state.rows.filter((one) => one.sale === key && one.kind === "sale" && one.status !== "paid")) {
+    if (row.payout !== null && row.slug !== slug) continue;
+    row.reasons = [
+      ...reasons.filter((reason) => !row.dismissed.includes(reason)),
+      ...row.reasons.filter((reason) => reason === "manual"),
+    ];
+    if (row.payout === null) row.created = occurredAt(purchase);
+  }
+}
+
+function slugOf(state: State, named: string): string | null {
+  return Object.keys(state.partners).find((slug) => slug.toLowerCase() === named.toLowerCase()) ?? null;
+}
+
+/** "highest priority first, then the older; first match wins; else the partner's rate, else the program's". */
+function ruleFor(state: State, slug: string, base: number): Rule {
+  const flow = state.flows
+    .toSorted((a, b) => b.priority - a.priority)
+    .find((one) => one.active && (one.slug ?? slug) === slug && (one.above === null || base > one.above));
+  if (flow) return { type: flow.type, value: flow.value };
+  return { type: "percentage", value: state.partners[slug]!.pct ?? state.pct };
+}
+
+/** Half up, of whole percents; "a flat amount stays unless the payment is fully refunded, then 0". */
+function amountOf({ type, value }: Rule, rest: number): number {
+  if (type === "flat") return rest > 0 ? value : 0;
+  return Math.floor((rest * value + 50) / 100);
+}
+
+const isFixed = (row: Row) => row.status === "paid" || row.payout !== null;
+const sum = (rows: readonly Row[]) => rows.reduce((total, row) => total + row.amount, 0);
+
+/**
+ * One partner's rows of one purchase. What was never paid is simply worth what the facts say. What is paid or in a
+ * payout stays, and one row beside it carries the difference, less what the owner forgave or denied.
+ */
+function settlePartner(state: State, key: string, slug: string, target: number | null, now: number): void {
+  const own = state.rows.filter((row) => row.sale === key && row.slug === slug);
+  const drop = (gone: (row: Row) => boolean) => {
+    state.rows = state.rows.filter((row) => !(own.includes(row) && gone(row)));
+  };
+  const sale = own.find((row) => row.kind === "sale");
+  const fixed = own.filter(isFixed);
+  if (fixed.length === 0) {
+    drop((row) => row.kind === "clawback" || target === null);
+    if (sale && target !== null) sale.amount = target;
+    return;
+  }
+  const loose = own.filter((row) => row.kind === "clawback" && !isFixed(row));
+  const waived = loose.filter((row) => row.status === "rejected");
+  const forgiven = -sum(waived.filter((row) => row.amount < 0));
+  const denied = sum(waived.filter((row) => row.amount > 0));
+  const due = sale?.status === "rejected" ? 0 : Math.max((target ?? 0) - denied, 0);
+  const worth = Math.max(due, Math.min(due + forgiven, sum(fixed)));
+  const difference = worth - sum(fixed);
+  let left = difference;
+  if (sale && !isFixed(sale)) {
+    if (sale.status === "rejected") sale.amount = target ?? 0;
+    else {
+      sale.amount = difference;
+      left = 0;
+    }
+  }
+  const [carrier, ...spare] = loose.filter((row) => row.status !== "rejected");
+  drop((row) => spare.includes(row) || (left === 0 && row === carrier));
+  if (left === 0) return;
+  if (carrier) carrier.amount = left;
+  else {
+    state.rows.push({
+      ...(sale ?? fixed[0]!),
+      kind: "clawback",
+      status: "approved",
+      amount: left,
+      payout: null,
+      reasons: [],
+      dismissed: [],
+      created: now,
+      approved: now,
+    });
+  }
+}
+
+const CHANGES: Record<string, { from: Status[]; to: Status }> = {
+  approve: { from: ["pending"], to: "approved" },
+  reject: { from: ["pending", "approved"], to: "rejected" },
+  reopen: { from: ["rejected"], to: "pending" },
+};
+
+/** What the owner decides of a commission; false where the contract refuses it. */
+export function judge(state: State, row: Row, what: "approve" | "reject" | "reopen", now: number): boolean {
+  const { from, to } = CHANGES[what]!;
+  if (!from.includes(row.status) || row.payout !== null) return false;
+  row.status = to;
+  row.approved = to === "approved" ? now : null;
+  remember(state, row);
+  settle(state, row.sale, now);
+  return true;
+}
+
+/** The owner flags a commission, or clears what flags it, which then flags it no more. */
+export function flag(state: State, row: Row, flagged: boolean, now: number): boolean {
+  if (flagged === row.reasons.length > 0) return true;
+  if (row.payout !== null) return false;
+  if (flagged) row.reasons = ["manual"];
+  else {
+    row.dismissed = [...new Set([...row.dismissed, ...row.reasons.filter((reason) => reason !== "manual")])];
+    row.reasons = [];
+  }
+  remember(state, row);
+  settle(state, row.sale, now);
+  return true;
+}
+
+function remember(state: State, row: Row): void {
+  if (row.kind !== "sale") return;
+  state.judgements[`${row.sale} ${row.slug}`] = {
+    status: row.status === "paid" ? "approved" : row.status,
+    approved: row.approved,
+    manual: row.reasons.includes("manual"),
+    dismissed: row.dismissed,
+  };
+}
+
+/** "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment." */
+export function approveDue(state: State, now: number): void {
+  if (state.auto_approve_days === null) return;
+  const latest = now - state.auto_approve_days * 86_400_000;
+  for (const row of state.rows) {
+    if (row.status !== "pending" || row.reasons.length > 0 || row.created > latest) continue;
+    row.status = "approved";
+    row.approved = now;
+    remember(state, row);
+  }
+}
+
+/** What else happens while payouts are generated. */
+export interface Beside {
+  /** Purchases that are being changed: they wait for the next run. */
+  without: readonly string[];
+  /** Where the run looked for who is to be paid, before the rest happened: it pays nobody else. */
+  before: State | null;
+}
+
+export interface Generating {
+  now: number;
+  period_end: number;
+  /** Partners and currencies of a payout canceled since are left out. */
+  sparing?: boolean;
+  beside?: Beside | undefined;
+}
+
+/** What a generation would take: approved, in no payout, dated before the end, and not disputed. */
+function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
+  const isSpared = (row: Row) =>
+    state.payouts.some(
+      ({ slug, currency, status, changed }) =>
+        slug === row.slug && currency === row.currency && status === "canceled" && changed >= period_end,
+    );
+  return state.rows.filter(
+    (row) =>
+      row.status === "approved" &&
+      row.payout === null &&
+      row.created < period_end &&
+      row.reasons[0] !== "disputed" &&
+      !beside?.without.includes(row.sale) &&
+      !(sparing && isSpared(row)),
+  );
+}
+
+/** Payouts of each partner's payable sum in each currency, where it is positive and not below the least. */
+export function generate(state: State, input: Generating): void {
+  const { before = null } = input.beside ?? {};
+  const seen = before && new Set(groupsToPay(before, { ...input, beside: undefined }).map(nameOf));
+  for (const rows of groupsToPay(state, input)) {
+    if (seen && !seen.has(nameOf(rows))) continue;
+    const { slug, currency } = rows[0]!;
+    for (const row of rows) row.payout = state.payouts.length;
+    state.payouts.push({
+      slug,
+      currency,
+      amount: sum(rows),
+      count: rows.length,
+      status: "pending",
+      changed: input.now,
+    });
+  }
+}
+
+function groupsToPay(state: State, input: Generating): Row[][] {
+  const groups = Map.groupBy(payable(state, input), (row) => nameOf([row]));
+  return [...groups.values()].filter((rows) => {
+    const amount = sum(rows);
+    return amount > 0 && amount >= state.min_payout_cents && state.partners[rows[0]!.slug]!.status !== "invited";
+  });
+}
+
+function nameOf([row]: readonly Row[]): string {
+  return `${row!.slug} ${row!.currency}`;
+}
+
+/** "Cron generates the past calendar month", once, where something was approved by the end of the first. */
+export function generateMonth(state: State, now: number, beside: Beside): void {
+  const date = new Date(now);
+  const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  const input = { now, period_end, sparing: true, beside };
+  const inTime = payable(state, input).some((row) => (row.approved ?? row.created) < period_end + 86_400_000);
+  if (!inTime || state.months.includes(period_end)) return;
+  state.months.push(period_end);
+  generate(state, input);
+}
+
+const MOVES: Record<string, Payout["status"][]> = {
+  canceled: ["pending", "failed"],
+  paid: ["pending"],
+  processing: ["pending", "failed"],
+};
+
+/** A payout canceled, paid by hand, or begun to be paid; false where the contract refuses it. */
+export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
+  const payout = state.payouts[index]!;
+  if (!MOVES[to]!.includes(payout.status)) return false;
+  putPayout(state, index, to, now);
+  return true;
+}
+
+/** What has become of a payout, with its commissions: paid with it, or free again. */
+export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
+  const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
+  Object.assign(state.payouts[index]!, { status: to, changed: now });
+  if (to === "paid") for (const row of held) row.status = "paid";
+  if (to !== "canceled") return;
+  for (const row of held) row.payout = null;
+  for (const key of new Set(held.map((row) => row.sale))) settle(state, key, now);
+}
+
+/** A partner's status; who turns active gets what waited. */
+export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
+  state.partners[slug]!.status = status;
+  if (status !== "active") return;
+  for (const [key, { outcome, partner }] of Object.entries(state.sales)) {
+    if (outcome === "partner_not_active" && partner === slug) settle(state, key, now);
+  }
+}

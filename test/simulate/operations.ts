@@ -1,0 +1,360 @@
+/** What people, vendors and crons do: each a call of the service, and what it means to the model. */
+import type { Chance } from "../faults/random.ts";
+import {
+  approveDue,
+  copyOf,
+  flag,
+  generate,
+  generateMonth,
+  judge,
+  movePayout,
+  setPartnerStatus,
+  settle,
+  type Beside,
+  type Flow,
+  type State,
+} from "./model.ts";
+import { time } from "./played-globals.ts";
+import type { Vendors } from "./vendors.ts";
+import { VENDOR_KEYS, type Reply, type World } from "./world.ts";
+
+export interface Operation {
+  text: string;
+  run: () => Promise<Reply>;
+  /**
+   * What it may come to in the model, each changing the state it is given; false where the contract refuses it. A
+   * generation sees more or less of what happens beside it.
+   */
+  effects: ((state: State, now: number, beside: Beside) => boolean | void)[];
+  /** The purchases that it changes. */
+  sales: string[];
+  /** Whether it makes payouts. */
+  generates?: boolean;
+  /** Sent again under the same key it must come to the same. */
+  again?: () => Promise<Reply>;
+  /** After it the vendor sends its event no more. */
+  arrived?: () => void;
+}
+
+/** What operations are chosen from. */
+export interface Scene {
+  world: World;
+  vendors: Vendors;
+  /** One of the states in which the service may be. */
+  state: State;
+  /** Ids of partners by slug. */
+  ids: Record<string, string>;
+}
+
+const NOTHING = async (): Promise<Reply> => ({ status: 200, body: {} });
+
+type Maker = (scene: Scene, chance: Chance) => Operation | null;
+
+const deliver: Maker = ({ world, vendors }, chance) => {
+  const isAgain = vendors.sent.length > 0 && chance.happens(0.15);
+  const event = isAgain ? chance.of(vendors.sent) : vendors.waiting.length > 0 ? chance.of(vendors.waiting) : null;
+  if (!event) return null;
+  const atNeighbor = event.provider === "provider_b" && chance.happens(0.4);
+  return {
+    text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,
+    run: () => world.vendorEvent(event.provider, event.body, atNeighbor),
+    effects: [(state, now) => event.learn(state, now)],
+    sales: [event.sale],
+    arrived: () => {
+      const at = vendors.waiting.indexOf(event);
+      if (at >= 0) vendors.sent.push(...vendors.waiting.splice(at, 1));
+    },
+  };
+};
+
+let keys = 0;
+
+function post(world: World, path: string, body: object): Pick<Operation, "run" | "again"> {
+  const headers = { "idempotency-key": `key-${++keys}` };
+  const run = () => world.call("POST", `/api/v1${path}`, body, world.program.api_key, headers);
+  return { run, again: run };
+}
+
+const patch = (world: World, path: string, body: object) => ({
+  run: () => world.call("PATCH", `/api/v1${path}`, body),
+});
+
+const decide: Maker = ({ world, state }, chance) => {
+  const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
+  if (rows.length === 0) return null;
+  const { id, sale, slug, status, kind } = chance.of(rows);
+  const what = status === "rejected" ? "reopen" : chance.of(["approve", "approve", "approve", "reject"] as const);
+  const to = { approve: "approved", reject: "rejected", reopen: "pending" }[what];
+  return {
+    text: `${what} ${kind} of ${slug} for ${sale} (${id})`,
+    ...patch(world, `/commissions/${id}`, { status: to }),
+    effects: [
+      (state, now) => {
+        const row = state.rows.find((one) => one.id === id);
+        return row ? judge(state, row, what, now) : false;
+      },
+    ],
+    sales: [sale],
+  };
+};
+
+const mark: Maker = ({ world, state }, chance) => {
+  const rows = state.rows.filter(({ status, kind }) => status !== "paid" && kind !== "clawback");
+  if (rows.length === 0) return null;
+  const { id, sale, slug, reasons } = chance.of(rows);
+  const flagged = reasons.length === 0;
+  return {
+    text: `${flagged ? "flag" : "clear"} ${slug} for ${sale} (${id})`,
+    ...patch(world, `/commissions/${id}`, { flagged }),
+    effects: [
+      (state, now) => {
+        const row = state.rows.find((one) => one.id === id);
+        return row ? flag(state, row, flagged, now) : false;
+      },
+    ],
+    sales: [sale],
+  };
+};
+
+const approveAll: Maker = ({ world, state }, chance) => {
+  const ids = state.rows.flatMap(({ id, status }) => (status === "pending" && id && chance.happens(0.7) ? [id] : []));
+  if (ids.length === 0) return null;
+  const chosen = ids.slice(0, 20);
+  return {
+    text: `approve ${chosen.length} commissions at once`,
+    ...post(world, "/commissions/bulk", { ids: chosen, status: "approved" }),
+    effects: [
+      (state, now) => {
+        for (const row of state.rows.filter((one) => one.id !== undefined && chosen.includes(one.id))) {
+          if (row.reasons.length === 0) judge(state, row, "approve", now);
+        }
+      },
+    ],
+    sales: state.rows.map(({ sale }) => sale),
+  };
+};
+
+const addManual: Maker = ({ world, ids }, chance) => {
+  const slug = chance.of(Object.keys(ids));
+  const amount_cents = chance.whole(-3_000, 6_000) || 1;
+  const note = `manual ${++keys}`;
+  return {
+    text: `${amount_cents} for ${slug} by hand`,
+    ...post(world, "/commissions", { partner_id: ids[slug], amount_cents, note }),
+    effects: [
+      (state, now) => {
+        if (state.partners[slug]!.status !== "active") return false;
+        state.rows.push({
+          ...{ kind: "manual", slug, sale: "", currency: "USD", status: "pending", amount: amount_cents },
+          ...{ payout: null, reasons: [], dismissed: [], created: now, approved: null },
+        });
+        return true;
+      },
+    ],
+    sales: [],
+  };
+};
+
+const makePayouts: Maker = ({ world }, chance) => {
+  const period_end = chance.happens(0.7) ? null : time.now - chance.whole(1, 40) * 86_400_000;
+  const body = period_end === null ? {} : { period_end: new Date(period_end).toISOString() };
+  return {
+    text: `generate payouts${period_end === null ? "" : ` up to ${new Date(period_end).toISOString()}`}`,
+    ...post(world, "/payouts/generate", body),
+    effects: [(state, now, beside) => generate(state, { now, period_end: period_end ?? now, beside })],
+    sales: [],
+    generates: true,
+  };
+};
+
+const movePayouts: Maker = ({ world, state }, chance) => {
+  const open = state.payouts.filter(({ status }) => status !== "paid" && status !== "canceled");
+  const of = open.length > 0 && chance.happens(0.9) ? open : state.payouts;
+  const { id, slug, amount } = of.length > 0 ? chance.of(of) : { id: undefined, slug: "", amount: 0 };
+  if (id === undefined) return null;
+  const [verb, to] = chance.of([
+    ["cancel", "canceled"],
+    ["mark-paid", "paid"],
+    ["pay", "processing"],
+    ["pay", "processing"],
+  ] as const);
+  if (verb === "pay" && chance.happens(0.5)) world.upsetVendor(chance, chance.whole(1, 4));
+  const isOfVendor = slug === "ann" || slug === "bob";
+  return {
+    text: `${verb} ${id} of ${slug} (${amount})`,
+    ...post(world, `/payouts/${id}/${verb}`, {}),
+    effects: [
+      (state, now) => {
+        if (verb === "pay" && !isOfVendor) return false;
+        return movePayout(
+          state,
+          state.payouts.findIndex((one) => one.id === id),
+          to,
+          now,
+        );
+      },
+    ],
+    sales: state.rows.map(({ sale }) => sale),
+  };
+};
+
+const switchPartner: Maker = ({ world, state, ids }, chance) => {
+  const slug = chance.of(Object.keys(ids));
+  if (chance.happens(0.4)) {
+    const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
+    return {
+      text: `${slug} gets ${pct ?? "the program's"} %`,
+      ...patch(world, `/partners/${ids[slug]}`, { commission_pct: pct }),
+      effects: [(state) => void (state.partners[slug]!.pct = pct)],
+      sales: [],
+    };
+  }
+  const status = state.partners[slug]!.status === "active" ? "deactivated" : "active";
+  return {
+    text: `${slug} turns ${status}`,
+    ...patch(world, `/partners/${ids[slug]}`, { status }),
+    effects: [(state, now) => setPartnerStatus(state, slug, status, now)],
+    sales: [],
+  };
+};
+
+const changeProgram: Maker = ({ world }, chance) => {
+  const change = chance.of([
+    { default_commission_pct: chance.whole(0, 50) },
+    { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
+    { min_payout_cents: chance.happens(0.5) ? 0 : chance.whole(0, 4_000) },
+    { provider_a_api_key: chance.of(VENDOR_KEYS) },
+  ]);
+  return {
+    text: `the program changes: ${JSON.stringify(change)}`,
+    ...patch(world, "/programs/me", change),
+    effects: [
+      (state) => {
+        if (change.default_commission_pct !== undefined) state.pct = change.default_commission_pct;
+        if (change.auto_approve_days !== undefined) state.auto_approve_days = change.auto_approve_days;
+        if (change.min_payout_cents !== undefined) state.min_payout_cents = change.min_payout_cents;
+      },
+    ],
+    sales: [],
+  };
+};
+
+const changeFlows: Maker = ({ world, state }, chance) => {
+  const old = state.flows.length > 0 && chance.happens(0.6) ? chance.of(state.flows) : null;
+  if (old?.id) {
+    const change = chance.of([{ active: !old.active }, { priority: chance.whole(0, 3) }]);
+    return {
+      text: `a flow changes: ${JSON.stringify(change)}`,
+      ...patch(world, `/flows/${old.id}`, change),
+      effects: [
+        (state) =>
+          void Object.assign(
+            state.flows.find(({ id }) => id === old.id)!,
+            change,
+          ),
+      ],
+      sales: [],
+    };
+  }
+  if (state.flows.length > 5) return null;
+  const flow: Flow = {
+    name: `flow ${++keys}`,
+    type: chance.of(["percentage", "flat"] as const),
+    value: chance.whole(0, 100),
+    priority: chance.whole(0, 3),
+    active: true,
+    slug: chance.happens(0.3) ? chance.of(["ann", "bob"]) : null,
+    above: chance.happens(0.5) ? chance.whole(1, 20_000) : null,
+  };
+  const { name, type, value, priority, slug, above } = flow;
+  const conditions = [
+    ...(slug === null ? [] : [{ field: "partner_slug", op: "eq", value: slug }]),
+    ...(above === null ? [] : [{ field: "txn_amount_cents", op: "gt", value: above }]),
+  ];
+  return {
+    text: `a flow: ${JSON.stringify(flow)}`,
+    ...post(world, "/flows", { name, action_type: type, action_value: value, priority, conditions }),
+    effects: [(state) => void state.flows.push({ ...flow })],
+    sales: [],
+  };
+};
+
+const reprocess: Maker = ({ world, state }, chance) => {
+  const known = Object.entries(state.sales).filter(([, { id }]) => id !== undefined);
+  if (known.length === 0) return null;
+  const [key, { id }] = chance.of(known);
+  return {
+    text: `reprocess ${key}`,
+    ...post(world, `/payments/${id}/reprocess`, {}),
+    effects: [(state, now) => settle(state, key, now, true)],
+    sales: [key],
+  };
+};
+
+const fireCron: Maker = ({ world }, chance) => {
+  const cron = chance.of(["* * * * *", "* * * * *", "17 3 * * *", "17 3 * * *", "23 0 1 * *"]);
+  return {
+    text: `cron ${cron}`,
+    run: () => world.cron(cron).then(NOTHING),
+    effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [generateMonth] : [approveDue],
+    sales: [],
+    generates: !cron.startsWith("17"),
+  };
+};
+
+/** A minute's cron also runs the daily and monthly jobs that are overdue, in either order. */
+export const MINUTE: Operation["effects"] = [
+  () => {},
+  approveDue,
+  generateMonth,
+  (state, now, beside) => {
+    approveDue(state, now);
+    generateMonth(state, now, beside);
+  },
+  (state, now, beside) => {
+    const before = copyOf(state);
+    approveDue(state, now);
+    generateMonth(state, now, { ...beside, before });
+  },
+  (state, now, beside) => {
+    generateMonth(state, now, beside);
+    approveDue(state, now);
+  },
+];
+
+const consume: Maker = ({ world }, chance) => {
+  if (chance.happens(0.3)) world.refusals.push(...[500, 404].slice(0, chance.whole(1, 2)));
+  return {
+    text: "the queue is worked off",
+    run: () => world.consume(chance).then(NOTHING),
+    effects: [() => {}],
+    sales: [],
+  };
+};
+
+const MAKERS: [Maker, number][] = [
+  [deliver, 40],
+  [decide, 16],
+  [mark, 3],
+  [approveAll, 7],
+  [addManual, 4],
+  [makePayouts, 8],
+  [movePayouts, 14],
+  [switchPartner, 5],
+  [changeProgram, 5],
+  [changeFlows, 4],
+  [reprocess, 2],
+  [fireCron, 8],
+  [consume, 5],
+];
+const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
+
+/** Some operation that makes sense in the scene. */
+export function choose(scene: Scene, chance: Chance): Operation {
+  for (;;) {
+    let at = chance.next() * WEIGHT;
+    const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;
+    const operation = make(scene, chance);
+    if (operation) return operation;
+  }
+}

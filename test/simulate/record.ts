@@ -1,0 +1,11 @@
+/** Writes what a short run asks of its database, and what it is answered, as JSON to standard output. */
+import { bundleService } from "./bundle.ts";
+import type { Call } from "./database.ts";
+import { runSteps } from "./run.ts";
+import { stepsOf } from "./steps.ts";
+
+Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
+const calls: Call[] = [];
+const failure = await runSteps(await bundleService(), 7, stepsOf(7, 60), (call) => void calls.push(call));
+if (failure) throw new Error(failure.problems.join("\n"));
+process.stdout.write(JSON.stringify(calls), () => process.exit());

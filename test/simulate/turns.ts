@@ -1,0 +1,75 @@
+/** Who goes on next, and what goes wrong: every call that leaves the service waits here for its turn. */
+import type { Chance } from "../faults/random.ts";
+import { breathe, time } from "./played-globals.ts";
+
+/** What can happen to a call: it fails before or after it is carried out, or it is carried out and never answered. */
+export type Fault = "before" | "after" | "silence";
+
+interface Waiting {
+  faults: readonly Fault[];
+  carryOut: (fault: Fault | null) => void;
+}
+
+/** One step's chance, and how many calls of it may fail. */
+export interface Luck {
+  chance: Chance;
+  faults: number;
+}
+
+const MAX_TURNS = 200_000;
+
+export class Turns {
+  #waiting: Waiting[] = [];
+  #open = 0;
+  /** How many calls failed so far. */
+  failed = 0;
+  /** Waits for its turn, then runs `call`, which may fail in these ways. */
+  readonly gate = <T>(call: () => T, faults: readonly Fault[]): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      this.#waiting.push({
+        faults,
+        carryOut: (fault) => {
+          const lost = () => reject(new Error("D1_ERROR: Network connection lost."));
+          if (fault === "before") return lost();
+          try {
+            const result = call();
+            if (fault === "after") lost();
+            else if (fault === null) resolve(result);
+          } catch (error) {
+            reject(error);
+          }
+        },
+      });
+    });
+
+  /** Work that the run waits for, beside the operations themselves. */
+  readonly waitUntil = (work: Promise<unknown>): void => {
+    this.#open += 1;
+    const ended = () => void (this.#open -= 1);
+    work.then(ended, ended);
+  };
+
+  /** Runs operations side by side to their end, with all that they leave behind. */
+  async drive<T>(operations: (() => Promise<T>)[], { chance, faults }: Luck): Promise<T[]> {
+    const outcomes = operations.map((operation) => operation());
+    for (const outcome of outcomes) this.waitUntil(outcome);
+    let left = faults;
+    for (let turn = 0; ; turn++) {
+      if (turn > MAX_TURNS) throw new Error("the service goes on for ever");
+      await breathe();
+      if (this.#waiting.length > 0) {
+        const [next] = this.#waiting.splice(chance.whole(0, this.#waiting.length - 1), 1);
+        const fails = left > 0 && next!.faults.length > 0 && chance.happens(0.15);
+        const fault = fails ? chance.of(next!.faults) : null;
+        if (fault) {
+          left -= 1;
+          this.failed += 1;
+        }
+        time.advance(1);
+        next!.carryOut(fault);
+      } else if (this.#open === 0) break;
+      else if (!time.fireNext()) throw new Error("the service waits for nothing");
+    }
+    return Promise.all(outcomes);
+  }
+}

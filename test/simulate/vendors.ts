@@ -1,0 +1,319 @@
+/** What customers do, as both vendors tell it: events that wait here until a step sends them, late, doubled or in any order. */
+import type { Chance } from "../faults/random.ts";
+import {
+  bodyOfA,
+  chargeRefunded,
+  disputeEvent,
+  invoicePaid,
+  sessionAsyncSucceeded,
+  sessionCompleted,
+  subscriptionDeleted,
+  type EventA,
+} from "../support/provider-a.ts";
+import { adjustmentCreated, adjustmentUpdated, bodyOfB, subscriptionCanceled } from "../support/provider-b.ts";
+import { transactionCompleted, type EventB } from "../support/provider-b.ts";
+import { adjust, type Adjustment, type Said } from "./model-facts.ts";
+import { settle, type State } from "./model.ts";
+import { time } from "./played-globals.ts";
+
+export interface VendorEvent {
+  id: string;
+  provider: "provider_a" | "provider_b";
+  text: string;
+  body: string;
+  /** The purchase that it is about; empty of a subscription's end. */
+  sale: string;
+  /** What the model learns from it; learning it again changes nothing. */
+  learn: (state: State, now: number) => void;
+}
+
+interface Sold {
+  key: string;
+  provider: "provider_a" | "provider_b";
+  customer: string;
+  subscription: string | null;
+  email: string | null;
+  gross: number;
+  tax: number;
+  currency: string;
+  payment_intent: string;
+  charge: string;
+  refunded: number;
+  adjustments: { id: string; amount: number; status: string }[];
+  dispute: { id: string; amount: number } | null;
+}
+
+const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody", null, null];
+const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
+
+export class Vendors {
+  readonly sold: Sold[] = [];
+  readonly waiting: VendorEvent[] = [];
+  readonly sent: VendorEvent[] = [];
+  readonly #program: string;
+  #made = 0;
+
+  constructor(program: string) {
+    this.#program = program;
+  }
+
+  /** Something new happens between customers and vendors; what in words. */
+  happen(chance: Chance): string {
+    const sold = this.sold.length > 0 ? chance.of(this.sold.slice(-12)) : null;
+    if (!sold || chance.happens(0.35)) return this.#sell(chance, sold && chance.happens(0.4) ? sold : null);
+    if (sold.subscription !== null && chance.happens(0.25)) {
+      return chance.happens(0.7) ? this.#renew(chance, sold) : this.#end(sold);
+    }
+    return sold.provider === "provider_a" ? this.#giveBackA(chance, sold) : this.#giveBackB(chance, sold);
+  }
+
+  #new(chance: Chance, provider: Sold["provider"], of: Sold | null, isSubscription: boolean): Sold {
+    const n = ++this.#made;
+    const net = chance.whole(1, chance.happens(0.2) ? 20 : 30_000);
+    const sold: Sold = {
+      key: `${provider === "provider_b" ? "txn" : isSubscription ? "in" : "cs"}_${n}`,
+      provider,
+      customer: of?.customer ?? `cus_${n}`,
+      subscription: isSubscription ? `sub_${n}` : null,
+      email: of?.email ?? (chance.happens(0.15) ? "ann@partners.example" : `buyer${n}@example.com`),
+      gross: net,
+      tax: 0,
+      currency: chance.of(CURRENCIES),
+      payment_intent: `pi_${n}`,
+      charge: `ch_${n}`,
+      refunded: 0,
+      adjustments: [],
+      dispute: null,
+    };
+    if (chance.happens(0.5)) {
+      sold.tax = chance.whole(0, Math.ceil(net / 4));
+      sold.gross += sold.tax;
+    }
+    if (provider === "provider_b") sold.email = null;
+    this.sold.push(sold);
+    return sold;
+  }
+
+  #sell(chance: Chance, before: Sold | null): string {
+    const provider = before?.provider ?? (chance.happens(0.65) ? "provider_a" : "provider_b");
+    const isSubscription = chance.happens(0.4);
+    const sold = this.#new(chance, provider, before, isSubscription);
+    const ref = chance.of(REFS);
+    if (provider === "provider_b") {
+      this.#transaction(sold, ref);
+    } else if (isSubscription) {
+      this.#session(sold, ref, true);
+      this.#invoice(sold, chance.happens(0.2) ? chance.of(REFS) : null);
+    } else if (chance.happens(0.2)) {
+      this.#session(sold, ref, false);
+      this.#session(sold, ref, true, true);
+    } else this.#session(sold, ref, true);
+    return `${sold.key} is sold: ${sold.gross} (tax ${sold.tax}) ${sold.currency} by ${ref ?? "nobody"} to ${sold.customer}`;
+  }
+
+  #renew(chance: Chance, of: Sold): string {
+    const sold = this.#new(chance, of.provider, of, true);
+    sold.subscription = of.subscription;
+    if (sold.provider === "provider_b") this.#transaction(sold, null);
+    else this.#invoice(sold, null);
+    return `${sold.key} renews ${of.subscription}: ${sold.gross} (tax ${sold.tax}) ${sold.currency}`;
+  }
+
+  #end(sold: Sold): string {
+    const { subscription: id, provider } = sold;
+    const ended = `${provider} ${id}`;
+    const stamp = provider === "provider_a" ? this.#stampA() : this.#stampB();
+    const event =
+      provider === "provider_a"
+        ? bodyOfA(subscriptionDeleted({ ...stamp, id: id!, customer: sold.customer }))
+        : bodyOfB(subscriptionCanceled({ ...stamp, id: id!, customer: sold.customer }));
+    this.#wait({
+      id: stamp.event_id,
+      provider,
+      text: `the end of ${id}`,
+      body: event,
+      sale: "",
+      learn: (state, now) => {
+        if (!state.ended.includes(ended)) state.ended.push(ended);
+        for (const [key, purchase] of Object.entries(state.purchases)) {
+          if (`${purchase.provider} ${purchase.subscription}` === ended) settle(state, key, now);
+        }
+      },
+    });
+    return `${id} ends`;
+  }
+
+  #wait(event: VendorEvent): void {
+    const learn: VendorEvent["learn"] = (state, now) => {
+      if (!state.learned.includes(event.id)) state.learned.push(event.id);
+      event.learn(state, now);
+    };
+    this.waiting.push({ ...event, learn });
+  }
+
+  #stampA() {
+    return { event_id: `evt_a${++this.#made}`, created: Math.floor(time.now / 1_000) };
+  }
+
+  #stampB() {
+    return { event_id: `evt_b${++this.#made}`, occurred_at: new Date(time.now).toISOString() };
+  }
+
+  #session(sold: Sold, ref: string | null, paid: boolean, isLate = false): void {
+    const stamp = this.#stampA();
+    const { customer, subscription, email, gross: amount, tax, currency, payment_intent } = sold;
+    const make = isLate ? sessionAsyncSucceeded : sessionCompleted;
+    const event = make({
+      ...stamp,
+      ...{
+        id: sold.key.replace("in_", "cs_"),
+        ref,
+        customer,
+        subscription,
+        email,
+        amount,
+        tax,
+        currency,
+        payment_intent,
+      },
+      invoice: subscription === null ? null : sold.key,
+      payment_status: paid ? "paid" : "unpaid",
+    });
+    this.#tellA(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
+  }
+
+  #invoice(sold: Sold, ref: string | null): void {
+    const stamp = this.#stampA();
+    const { customer, subscription, email, gross: amount, tax, currency, payment_intent, charge, key: id } = sold;
+    const event = invoicePaid({
+      ...stamp,
+      ...{ id, ref, customer, subscription, email, amount, tax, currency, payment_intent, charge, shape: "old" },
+    });
+    this.#tellA(sold, event, { source: "invoice", paid: true, ref, at: stamp.created * 1_000 });
+  }
+
+  #transaction(sold: Sold, ref: string | null): void {
+    const stamp = this.#stampB();
+    const { key: id, customer, subscription, gross: amount, tax } = sold;
+    const program = this.#program;
+    const currency = sold.currency.toUpperCase();
+    const event = transactionCompleted({ ...stamp, id, ref, program, customer, subscription, amount, tax, currency });
+    this.#tellB(sold, event, { source: "transaction", paid: true, ref, at: Date.parse(stamp.occurred_at) });
+  }
+
+  #tellA(sold: Sold, event: EventA, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+    this.#tell(sold, event.id, `${event.type} of ${sold.key}`, bodyOfA(event), said);
+  }
+
+  #tellB(sold: Sold, event: EventB, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+    this.#tell(sold, event.event_id, `${event.event_type} of ${sold.key}`, bodyOfB(event), said);
+  }
+
+  #tell(sold: Sold, id: string, text: string, body: string, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+    const { provider, customer, subscription, email, gross, tax } = sold;
+    const whole = { ...said, id, currency: sold.currency.toUpperCase(), base: gross - tax, gross, email };
+    const learn = (state: State, now: number) => {
+      const purchase = purchaseOf(state, sold);
+      if (!purchase.said.some((one) => one.id === id)) purchase.said.push(whole);
+      const slug = Object.keys(state.partners).find((one) => one === said.ref?.toLowerCase());
+      if (slug && !state.remembered.some((one) => one.id === id)) {
+        state.remembered.push({ id, provider, at: said.at, slug, customer, subscription });
+      }
+      settle(state, sold.key, now);
+      for (const [key, other] of Object.entries(state.purchases)) {
+        const isServed = other.customer === customer || (subscription !== null && other.subscription === subscription);
+        if (slug && other !== purchase && isServed) settle(state, key, now);
+      }
+    };
+    this.#wait({ id, provider, text, body, sale: sold.key, learn });
+  }
+
+  #giveBackA(chance: Chance, sold: Sold): string {
+    const { payment_intent, charge, gross: amount, currency } = sold;
+    const ids = { ...this.#stampA(), payment_intent, charge, currency };
+    const at = ids.created * 1_000;
+    if (chance.happens(0.6)) {
+      const more = chance.happens(0.4) ? amount : chance.whole(0, amount);
+      sold.refunded = Math.min(amount, sold.refunded + more);
+      const event = chargeRefunded({ ...ids, amount, refunded: sold.refunded });
+      const version = { id: charge, at, stage: 0, amount: sold.refunded, gross: true, counts: true };
+      this.#adjust(sold, ids.event_id, `refund of ${sold.refunded} on ${sold.key}`, bodyOfA(event), version);
+      return `${sold.refunded} of ${sold.key} are refunded by now`;
+    }
+    sold.dispute ??= { id: `dp_${sold.key}`, amount: chance.whole(1, amount) };
+    const { id } = sold.dispute;
+    const how = chance.of(["created", "won", "lost", "lost", "reinstated"]);
+    const type = how === "created" ? how : how === "reinstated" ? "funds_reinstated" : "closed";
+    const status = how === "created" ? "needs_response" : how === "reinstated" ? "won" : how;
+    const event = disputeEvent(`charge.dispute.${type}`, { ...ids, id, amount: sold.dispute.amount, status });
+    const stage = how === "created" ? 0 : how === "reinstated" ? 2 : 1;
+    const counts = how === "lost";
+    const version = { id, at, stage, amount: sold.dispute.amount, gross: true, counts, open: how === "created" };
+    this.#adjust(sold, ids.event_id, `dispute ${how} on ${sold.key}`, bodyOfA(event), version);
+    return `a dispute about ${sold.dispute.amount} of ${sold.key}: ${how}`;
+  }
+
+  #giveBackB(chance: Chance, sold: Sold): string {
+    const stamp = this.#stampB();
+    const currency = sold.currency.toUpperCase();
+    const open = sold.adjustments.find(({ status }) => status === "pending_approval");
+    const action = chance.of(["refund", "refund", "chargeback", "chargeback_reverse"] as const);
+    const status = open
+      ? chance.of(["approved", "approved", "rejected"] as const)
+      : action === "refund" && chance.happens(0.5)
+        ? "pending_approval"
+        : "approved";
+    const id = open?.id ?? `adj_${++this.#made}`;
+    const what = open ? "refund" : action;
+    const amount = open?.amount ?? (chance.happens(0.3) ? sold.gross - sold.tax : chance.whole(1, sold.gross));
+    if (open) open.status = status;
+    else sold.adjustments.push({ id, amount, status });
+    const make = open ? adjustmentUpdated : adjustmentCreated;
+    const { key: transaction, customer, subscription } = sold;
+    const event = make({
+      ...stamp,
+      id,
+      transaction,
+      amount,
+      tax: 0,
+      currency,
+      action: what,
+      status,
+      customer,
+      subscription,
+    });
+    const stage = ["pending_approval", "approved", "rejected"].indexOf(status);
+    const version = {
+      id,
+      at: Date.parse(stamp.occurred_at),
+      stage,
+      amount,
+      gross: false,
+      counts: status === "approved",
+    };
+    const gives = what === "chargeback_reverse";
+    this.#adjust(sold, stamp.event_id, `${what} ${id} (${status}, ${amount}) on ${sold.key}`, bodyOfB(event), {
+      ...version,
+      gives,
+    });
+    return `a ${what} of ${amount} on ${sold.key} is ${status}`;
+  }
+
+  #adjust(
+    sold: Sold,
+    id: string,
+    text: string,
+    body: string,
+    version: Omit<Adjustment, "open" | "gives"> & Partial<Adjustment>,
+  ): void {
+    const learn = (state: State, now: number) => {
+      adjust(purchaseOf(state, sold), { open: false, gives: false, ...version });
+      settle(state, sold.key, now);
+    };
+    this.#wait({ id, provider: sold.provider, text, body, sale: sold.key, learn });
+  }
+}
+
+function purchaseOf(state: State, { key, provider, customer, subscription }: Sold) {
+  return (state.purchases[key] ??= { provider, customer, subscription, said: [], adjustments: [] });
+}

@@ -1,0 +1,192 @@
+/** One deployment in this process: the service, its database, its queue, and the outside world that it talks to. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../src/dev/root.ts";
+import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
+import { FAULTS as VENDOR_FAULTS, openVendor, VENDOR_URL, type VendorApi } from "../support/provider-a-api.ts";
+import { signA } from "../support/provider-a-event.ts";
+import { signB } from "../support/provider-b.ts";
+import { Chance } from "../faults/random.ts";
+import type { Service } from "./bundle.ts";
+import { PlayedDatabase } from "./database.ts";
+import { restart, time } from "./played-globals.ts";
+import { Turns, type Luck } from "./turns.ts";
+
+const MIGRATIONS = join(ROOT, "migrations");
+const migrations = readdirSync(MIGRATIONS)
+  .filter((name) => name.endsWith(".sql"))
+  .toSorted()
+  .map((name) => readFileSync(join(MIGRATIONS, name), "utf8"));
+
+const BASE = "https://service.example";
+const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
+const SECRETS = {
+  provider_a_webhook_secret: "whsec_of_the_simulated_vendor_a",
+  provider_b_webhook_secret: "pdl_ntfset_of_the_simulated_vendor_b",
+};
+export const HOOK_URL = "https://hooks.shop.example/in";
+/** The API keys of the two accounts at provider A. */
+export const VENDOR_KEYS = ["sk_test_first_account", "sk_test_second_account"] as const;
+
+export interface Reply {
+  status: number;
+  // Replies are read where they are compared.
+  body: Record<string, unknown>;
+}
+
+interface ProgramKey {
+  id: string;
+  api_key: string;
+}
+
+interface Message {
+  body: unknown;
+  due: number;
+}
+
+export class World {
+  readonly turns = new Turns();
+  readonly database: PlayedDatabase;
+  readonly vendors: VendorApi[];
+  /** What the receiver of webhooks has taken, in order. */
+  readonly received: { id: string; body: string }[] = [];
+  /** How the receiver answers next; empty: well. */
+  readonly refusals: number[] = [];
+  program!: ProgramKey;
+  /** Of the same account at provider B, and reached by the same events. */
+  neighbor!: ProgramKey;
+  readonly #service: Service;
+  readonly #env: object;
+  #queue: Message[] = [];
+
+  constructor(service: Service, seed: number) {
+    restart(seed);
+    this.#service = service;
+    this.database = new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
+    const latency = () => this.turns.gate(() => {}, []);
+    this.vendors = VENDOR_KEYS.map((key) => openVendor({ now: time.now, keys: [key], latency }));
+    this.#env = this.#bindings();
+    this.#playOutside();
+  }
+
+  #bindings(): object {
+    const queue = {
+      sendBatch: (messages: { body: unknown; delaySeconds?: number }[]) => {
+        const put = () => {
+          for (const { body, delaySeconds = 0 } of messages) {
+            this.#queue.push({ body, due: time.now + delaySeconds * 1_000 });
+          }
+        };
+        return this.turns.gate(put, ["before", "after"]);
+      },
+    };
+    return {
+      DB: this.database,
+      DELIVERIES: queue,
+      ENVIRONMENT: "development",
+      PUBLIC_URL: BASE,
+      WORKER_NAME: "affiliate-program-service",
+      DNS_RESOLVER_URL: RESOLVER_URL,
+      PROVIDER_A_API_URL: VENDOR_URL,
+      ADMIN_TOKEN,
+      ENCRYPTION_KEY: btoa("0123456789abcdef0123456789abcdef"),
+    };
+  }
+
+  #playOutside(): void {
+    const { fetch } = playOutsideWorld({
+      receivers: {
+        "hooks.shop.example": ({ headers, text }) => {
+          const status = this.refusals.shift() ?? 200;
+          if (status === 200) this.received.push({ id: headers.get("x-service-event-id") ?? "", body: text });
+          return new Response("", { status });
+        },
+      },
+    });
+    globalThis.fetch = async (input, init) => {
+      const request = new Request(input, init);
+      if (!request.url.startsWith(`${VENDOR_URL}/`)) return fetch(request.url, init);
+      for (const vendor of this.vendors) vendor.now = time.now;
+      const key = request.headers.get("authorization")?.replace("Bearer ", "") ?? "";
+      return this.vendors.find(({ keys }) => keys.has(key))!.fetch(input, init);
+    };
+  }
+
+  /** Two programs of one vendor account, and an endpoint that gets every event of the first. */
+  async open(): Promise<void> {
+    const luck: Luck = { chance: new Chance(1), faults: 0 };
+    const make = async (name: string): Promise<ProgramKey> => {
+      const init = { name, owner_email: `${name}@shop.example`, domain: "shop.example" };
+      const [made] = await this.turns.drive([() => this.call("POST", "/admin/programs", init, ADMIN_TOKEN)], luck);
+      const { program, api_key } = made!.body as unknown as { program: { id: string }; api_key: string };
+      return { id: program.id, api_key };
+    };
+    this.program = await make("first");
+    this.neighbor = await make("neighbor");
+    const ready = [
+      () => this.call("PATCH", "/api/v1/programs/me", { ...SECRETS, provider_a_api_key: VENDOR_KEYS[0] }),
+      () => this.call("PATCH", "/api/v1/programs/me", SECRETS, this.neighbor.api_key),
+      () => this.call("POST", "/api/v1/webhooks", { url: HOOK_URL, events: ["*"] }),
+    ];
+    for (const one of ready) {
+      const [reply] = await this.turns.drive([one], luck);
+      if (reply!.status >= 300) throw new Error(`the world does not begin: ${JSON.stringify(reply)}`);
+    }
+  }
+
+  /** A call of the API, of the first program unless another key is given. */
+  async call(method: string, path: string, body?: unknown, key = this.program.api_key, headers = {}): Promise<Reply> {
+    return this.#fetch(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** Vendor events arrive signed; provider B has one address for all programs of its account. */
+  async vendorEvent(provider: "provider_a" | "provider_b", body: string, atNeighbor: boolean): Promise<Reply> {
+    const [name, signature] =
+      provider === "provider_a"
+        ? ["Provider-A-Signature", await signA(body, SECRETS.provider_a_webhook_secret)]
+        : ["Provider-B-Signature", await signB(body, SECRETS.provider_b_webhook_secret)];
+    const { id } = atNeighbor ? this.neighbor : this.program;
+    const headers = { "content-type": "application/json", [name]: signature };
+    return this.#fetch(`/webhooks/${provider}?program_id=${id}`, { method: "POST", headers, body });
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Reply> {
+    const response = await this.#service.fetch(new Request(`${BASE}${path}`, init), this.#env, this.#execution());
+    const text = await response.text();
+    return { status: response.status, body: text.startsWith("{") ? (JSON.parse(text) as Reply["body"]) : {} };
+  }
+
+  async cron(cron: string): Promise<void> {
+    await this.#service.scheduled({ cron }, this.#env, this.#execution());
+  }
+
+  /** Hands the due messages of the queue to the service, with some lost or doubled. */
+  async consume(chance: Chance | null): Promise<void> {
+    const due = this.#queue.filter((message) => message.due <= time.now);
+    this.#queue = this.#queue.filter((message) => message.due > time.now);
+    const bodies = due.flatMap(({ body }) =>
+      chance?.happens(0.1) ? (chance.happens(0.5) ? [] : [body, body]) : [body],
+    );
+    for (let i = 0; i < bodies.length; i += 5) {
+      const messages = bodies.slice(i, i + 5).map((body) => ({
+        body,
+        ack: () => {},
+        retry: () => void this.#queue.push({ body, due: time.now + 30_000 }),
+      }));
+      await this.#service.queue({ queue: "deliveries", messages }, this.#env, this.#execution());
+    }
+  }
+
+  /** The next calls of the vendor's API go wrong in these ways. */
+  upsetVendor(chance: Chance, calls: number): void {
+    for (const vendor of this.vendors) vendor.faults = Array.from({ length: calls }, () => chance.of(VENDOR_FAULTS));
+  }
+
+  #execution(): object {
+    return { waitUntil: this.turns.waitUntil, passThroughOnException: () => {}, props: {} };
+  }
+}

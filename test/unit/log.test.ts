@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { keyOn, tokenOn } from "../../src/domain/shard.ts";
 import { randomToken } from "../../src/lib/crypto.ts";
-import { reasonOf, redact } from "../../src/lib/log.ts";
+import { logLine, reasonOf, redact } from "../../src/lib/log.ts";
 
 describe("the reason of a failure in the log", () => {
   it.each([
@@ -36,5 +36,55 @@ describe("what opens a door", () => {
     expect(redact("evt_01jd0000000000000000000000 /dashboard/settings")).toBe(
       "evt_01jd0000000000000000000000 /dashboard/settings",
     );
+  });
+});
+
+describe("S14: a long text of the log", () => {
+  const secrets = [
+    tokenOn(1, randomToken(32)),
+    keyOn(0, randomToken(32)),
+    `whsec_${"a".repeat(40)}`,
+    "Bearer abcdefghijklmnop",
+    `jane.${"doe".repeat(20)}@example.com`,
+    `ann@example.com1@example.org`,
+  ];
+
+  it("is cut, and tells nothing of a secret or an address that the cut goes through", () => {
+    for (const secret of secrets) {
+      for (let before = 4_096 - secret.length; before <= 4_096; before++) {
+        for (const around of [" ", '"', "="]) {
+          const text = redact(`${"x ".repeat(before / 2).slice(1)}${around}${secret} and more`);
+          expect(text.length).toBeLessThanOrEqual(4_200);
+          for (const part of secret.split(/[ .@]/)) {
+            if (part !== "Bearer") expect(text).not.toContain(part.slice(0, 4));
+          }
+        }
+      }
+    }
+  });
+
+  it("is cut in whichever field of the line it stands, and the line stays JSON", () => {
+    const lines: string[] = [];
+    const spy = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+    const long = "some word ".repeat(10_000);
+    logLine("error", { what: "a test", reason: long, frames: [long, `at jane@example.com (${secrets[1]})`] });
+    spy.mockRestore();
+    const line = JSON.parse(lines[0] ?? "") as { reason: string; frames: string[] };
+    expect([line.reason.length, line.frames[0]?.length]).toEqual([4_096, 4_096]);
+    expect(line.frames[1]).toBe("at [address] ([secret])");
+  });
+});
+
+describe("an address in the log", () => {
+  it.each([
+    ["to jane@example.com.", "to [address]"],
+    ["<jane.doe+x@mail.example.co>, bob@b.co", "<[address]>, [address]"],
+    ["mailto:jane@example.com?x=1", "mailto:[address]"],
+    ["a@b.co1@c.de", "[address]"],
+    ["a@b@c.de", "[address]"],
+    ["weur:3@1 and user@localhost", "weur:3@1 and user@localhost"],
+    ['["jane@example.com","x"]', '["[address]","x"]'],
+  ])("in %j is left out", (text, clean) => {
+    expect(redact(text)).toBe(clean);
   });
 });

@@ -66,6 +66,10 @@ describe("the environments of wrangler.toml", () => {
     }
   });
 
+  it("S1: end an invocation that computes for far longer than the largest request takes", () => {
+    for (const { limits } of [production, staging]) assert.equal(limits?.cpu_ms, 10_000);
+  });
+
   it("S4: send requests to receivers the public way in, also to hosts of the operator's own zone", () => {
     for (const { compatibility_flags } of [production, staging]) {
       assert.ok(compatibility_flags.includes("global_fetch_strictly_public"));

@@ -20,6 +20,7 @@ import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
 import { pages } from "./http/pages/index.ts";
+import { limitParameters } from "./http/query-limit.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { inbound } from "./http/inbound.ts";
 import { docs } from "./http/docs.tsx";
@@ -41,6 +42,7 @@ app.route("/", track);
 
 app.use(requestContext());
 app.use(securityHeaders());
+app.use(limitParameters);
 
 const limitBody = bodyLimit({
   maxSize: API_BODY_LIMIT,

@@ -19,9 +19,10 @@ export function whyNotPublic(address: Address): string | null {
  * zone. The lenient forms that some parsers take (`127.1`, `0x7f.0.0.1`, `010.0.0.1`) are not addresses here.
  */
 export function parseAddress(text: string): Address | null {
+  if (text.length > MAX_ADDRESS_LENGTH) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   // The URL parser gives the hexadecimal spelling: ipaddr.js reads `::1.1.1.1` as mapped, which it is not.
-  if (!/^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text) || !URL.canParse(`https://[${text}]/`)) return null;
+  if (!text.includes(":") || !/^[0-9a-f:.]+$/i.test(text) || !URL.canParse(`https://[${text}]/`)) return null;
   return ipaddr.IPv6.parse(new URL(`https://[${text}]/`).hostname.slice(1, -1));
 }
 

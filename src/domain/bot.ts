@@ -6,8 +6,9 @@ import { isbot } from "isbot";
  * An HTTP library and a browser under automation are tools that someone drives on purpose, such as an owner's server
  * that reports a click, so they are not known bots. A missing User-Agent names nobody.
  */
-export function isKnownBot(userAgent: string | null): boolean {
-  if (userAgent === null || userAgent === "") return false;
+export function isKnownBot(header: string | null): boolean {
+  const userAgent = header?.slice(0, READ_LENGTH) ?? "";
+  if (userAgent === "") return false;
   const known = verdicts.get(userAgent);
   if (known !== undefined) return known;
   const verdict = !TOOL_PATTERN.test(userAgent) && isbot(userAgent.replace("HeadlessChrome/", "Chrome/"));
@@ -23,3 +24,5 @@ const TOOL_PATTERN =
 const verdicts = new Map<string, boolean>();
 const KEPT_VERDICTS = 2_000;
 const KEPT_LENGTH = 512;
+/** Several times what browsers send; a bot names itself before that. */
+const READ_LENGTH = 1_024;

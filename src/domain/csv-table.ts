@@ -64,8 +64,12 @@ function lineAt(text: string, at: number): string {
 }
 
 function separatorOf(head: string): string {
-  const count = (separator: string) => head.split(separator).length;
-  return [",", ";", "\t"].reduce((best, separator) => (count(separator) > count(best) ? separator : best));
+  const counts = new Map([",", ";", "\t"].map((separator) => [separator, 0]));
+  for (const character of head) {
+    const count = counts.get(character);
+    if (count !== undefined) counts.set(character, count + 1);
+  }
+  return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
 }
 
 /**

@@ -10,6 +10,9 @@ const SERVICES: { domains: readonly string[]; ignored: RegExp }[] = [
   { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/g },
 ];
 
+/** Far longer than mail can carry: what is longer is no address, and is compared as it stands. */
+const MAX_ADDRESS = 1_000;
+
 /** The longest domain name there is; what is longer is compared as it stands. */
 const MAX_DOMAIN = 253;
 
@@ -19,6 +22,8 @@ const MAX_DOMAIN = 253;
  * stored, never written to. Takes any text, in time linear in its length.
  */
 export function addressKey(address: string): string {
+  // Bringing marks into their order takes time that grows with the square of their number.
+  if (address.length > MAX_ADDRESS) return address;
   const text = address
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
     .normalize("NFKC")

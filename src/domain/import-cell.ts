@@ -4,6 +4,9 @@ export type CellReading<T> = { ok: true; value: T } | { ok: false; message: stri
 
 const MAX_CODES = 20;
 
+/** Characters of a link; the address bars of browsers take no more. */
+const MAX_LINK = 2_048;
+
 /**
  * The codes in a cell: as they stand, or as the query parameter of links; several are separated by blanks, commas,
  * semicolons or bars. A code is a slug here, or its links cannot go on working.
@@ -11,6 +14,7 @@ const MAX_CODES = 20;
 export function readCodes(cell: string, params: readonly string[]): CellReading<string[]> {
   const codes: string[] = [];
   for (const part of cell.split(/[\s,;|]+/).filter(Boolean)) {
+    if (part.length > MAX_LINK) return { ok: false, message: `${cut(part)} is too long for a code or a link.` };
     const code = /[/?]/.test(part) ? codeInLink(part, params) : part;
     if (code === null) {
       return {

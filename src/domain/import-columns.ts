@@ -90,8 +90,8 @@ export function matchColumns(
   const fields: (ImportField | null)[] = columns.map((_, i) => chosen[i] ?? null);
   const isFree = (i: number) => fields[i] === null && chosen[i] === undefined;
   const take = (field: ImportField, among: readonly string[], all: boolean) => {
-    for (const name of among) {
-      const i = keys.findIndex((key, at) => key === columnKey(name) && isFree(at));
+    for (const name of among.map(columnKey)) {
+      const i = keys.findIndex((key, at) => key === name && isFree(at));
       if (i < 0) continue;
       fields[i] = field;
       if (!all) return;

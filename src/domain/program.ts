@@ -9,12 +9,15 @@ export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5]
  * text is no full host name. An address, a port, a path or a scheme is not part of a domain.
  */
 export function normalDomain(text: string): string | null {
-  if (/[^\p{L}\p{M}\p{N}.-]/u.test(text) || !URL.canParse(`https://${text}/`)) return null;
+  if (text.length > MAX_LENGTH || /[^\p{L}\p{M}\p{N}.-]/u.test(text) || !URL.canParse(`https://${text}/`)) return null;
   const domain = new URL(`https://${text}/`).hostname;
   const labels = domain.split(".");
-  const isName = labels.length >= 2 && domain.length <= 253 && labels.every((label) => LABEL.test(label));
+  const isName = labels.length >= 2 && domain.length <= MAX_LENGTH && labels.every((label) => LABEL.test(label));
   return isName && !/^\d+$/.test(labels.at(-1) ?? "") ? domain : null;
 }
+
+/** Of a host name (RFC 1035), however it is written. */
+const MAX_LENGTH = 253;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 

@@ -175,13 +175,21 @@ function* readLines<T>(
   const readings: Reading<T>[] = [];
   for (const line of lines) {
     const cells = cellsOf(file, line);
-    const { problem } = line;
+    const problem = line.problem ?? tooLong(file, line);
     const reading: ReadLine<T> =
       problem === null ? read(file, cells) : { ok: false, outcome: "refused", field: null, message: problem };
     readings.push({ cells, reading });
     if (slice.add(LINE_WORK + line.cells.reduce((sum, text) => sum + text.length, 0))) yield;
   }
   return readings;
+}
+
+/** Characters of the cells that are read of one line, far more than they need: a slice of work ends between lines. */
+const MAX_LINE_LENGTH = 16 * 1024;
+
+function tooLong({ places }: ImportFile, { cells }: CsvLine): string | null {
+  const length = [...places.values()].flat().reduce((sum, i) => sum + (cells[i]?.length ?? 0), 0);
+  return length > MAX_LINE_LENGTH ? `Its cells have ${length} characters; at most ${MAX_LINE_LENGTH} are read.` : null;
 }
 
 /** Of reading one line, in the measure of `SliceCounter`: its fields are judged by a schema. */

@@ -1,0 +1,22 @@
+import type { MiddlewareHandler } from "hono";
+import type { AppEnv } from "../env.ts";
+import { AppError } from "../lib/errors.ts";
+import { pathOf } from "./request-path.ts";
+
+/** Far more than any route takes. */
+const MAX_PARAMETERS = 200;
+
+/**
+ * Refuses an address with more parameters than any route takes: the time to take them all apart grows with the length
+ * of the address for each of them.
+ * @throws `validation_failed`
+ */
+export const limitParameters: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const { search } = pathOf(c.req);
+  let parameters = 1;
+  for (let at = search.indexOf("&"); at >= 0; at = search.indexOf("&", at + 1)) parameters++;
+  if (parameters > MAX_PARAMETERS) {
+    throw new AppError("validation_failed", `An address has at most ${MAX_PARAMETERS} parameters.`);
+  }
+  await next();
+};

@@ -1,0 +1,157 @@
+/**
+ * "Linear time, everywhere": what strangers send is read in time that grows with its length and no faster. Each parser is
+ * fed one time and ten times of every text below; a ratio tells, so that the machine's speed does not matter.
+ */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { growth, isLinear, TIMES } from "../support/linear.ts";
+import { HTTP_PARSERS } from "../support/parsers-http.ts";
+import { PARSERS, type Parser } from "../support/parsers.ts";
+
+const ALL = [...PARSERS, ...HTTP_PARSERS];
+
+/** Characters of the smaller text. */
+const LENGTH = 3_000;
+
+/** So many texts that take too long are enough to tell. */
+const TOLD = 3;
+
+/** What is repeated: whatever some grammar or pattern gives a meaning. */
+const UNITS = [
+  ...["a", "1", " ", "\t", "\n", "\0", "-", "_", ".", ",", ";", ":", "=", "&", "?", "#", "/", "\\", '"', "'", "<", "("],
+  ...[
+    "[",
+    "{",
+    "@",
+    "+",
+    "*",
+    "%",
+    "é",
+    "\ud800",
+    "\u00ad",
+    "a ",
+    "a.",
+    "a@",
+    "a=b;",
+    "a=b&",
+    "a@b.c1",
+    "1.",
+    "1,",
+    "a-",
+  ],
+  ...["a:", "/..", "%25", '"a', '"\n', "\\u0040", "Bearer ", "sk_a", "\u0301\u0316", "ﷺ", "Bot/1 "],
+];
+
+/** What stands around it, beside the parser's own frames. */
+const FRAMES = [
+  ["", ""],
+  ["x", "!"],
+] as const;
+
+function textsFor({ frames = [], worst = {} }: Parser): Map<string, (n: number) => string> {
+  const texts = new Map(Object.entries(worst));
+  for (const [head, tail] of [...FRAMES, ...frames]) {
+    for (const unit of UNITS) {
+      texts.set(`${head}${unit}…${tail}`, (n) => head + unit.repeat(n / unit.length) + tail);
+    }
+  }
+  return texts;
+}
+
+const NAMED = ALL.map((parser) => [`${parser.module}: ${parser.name}`, parser] as const);
+
+describe("linear in what it reads is", () => {
+  it.each(NAMED)("%s", async (_, parser) => {
+    const slow: string[] = [];
+    for (const [name, text] of textsFor(parser)) {
+      const ratio = await growth(parser.read, { small: text(LENGTH), large: text(TIMES * LENGTH) });
+      if (!isLinear(ratio)) slow.push(`${JSON.stringify(name)} takes ${Math.round(ratio)} times as long`);
+      if (slow.length === TOLD) break;
+    }
+    expect(slow).toEqual([]);
+  });
+
+  it.each(NAMED)("%s, which takes what is good", async (_, { read, good }) => {
+    const result = await read(good);
+    if (result instanceof Response) expect(result.status).not.toBe(500);
+  });
+});
+
+describe("an address with more parameters than any route takes", () => {
+  it.each([
+    [200, 404],
+    [201, 422],
+  ])("is refused: of %i the status is %i", async (parameters, status) => {
+    const request = new Request(`https://service.example/nothing?${"&".repeat(parameters - 1)}`);
+    const execution = createExecutionContext();
+    expect((await app.fetch(request, env, execution)).status).toBe(status);
+  });
+});
+
+describe("the measure", () => {
+  const small = "a".repeat(LENGTH);
+  const inputs = { small, large: small.repeat(TIMES) };
+
+  it.each<[string, (text: string) => unknown]>([
+    ["a pattern that begins at every character", (text) => text.replace(/[^\s@]+(?:@|!)[a-z]+/g, "")],
+    ["two repetitions of the same", (text) => /^[a-z:]*:?[a-z:]*$/.test(`${text}!`)],
+    ["a cell that is trimmed whenever it grows", (text) => [...text].reduce((cell, letter) => (cell + letter).trim())],
+  ])("tells %s", async (_, read) => {
+    expect(isLinear(await growth(read, inputs))).toBe(false);
+  });
+
+  it("lets pass what goes over all once", async () => {
+    const work = (text: string) => {
+      let sum = 0;
+      for (let round = 0; round < 100; round++) for (let i = 0; i < text.length; i++) sum += text.charCodeAt(i) ^ round;
+      return sum;
+    };
+    expect(isLinear(await growth(work, inputs))).toBe(true);
+  });
+});
+
+/** What can take longer than its text is long: a repetition in a pattern, a loop over characters, a URL, a normal form. */
+const READING = [
+  /(?<=[(,=:?&|!\s[])\/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*?(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[(])(?:[*+]|\{\d+,\})/,
+  /\.(?:normalize|charCodeAt|codePointAt|charAt)\(|\bURL\.(?:parse|canParse)\(|\bnew (?:URL|RegExp)\(/,
+];
+
+const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
+
+/** Modules that read only what this service, its operator or the platform wrote, by what that is. */
+const OURS: Record<string, string[]> = {
+  "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
+  "variables of the deployment": ["jobs.ts", "lib/public-url.ts"],
+  "errors of the database and the runtime": ["core/commit.ts", "http/errors.ts"],
+  "its own routes and schemas": [
+    ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
+    "http/pages/assets.ts",
+  ],
+  "what was checked when it was stored": [
+    ...["core/customer-trace.ts", "core/webhooks.ts", "domain/payout.ts", "http/pages/layout.tsx"],
+    "outbound/health.ts",
+  ],
+  "names of data centers": ["clicks/region.ts"],
+};
+
+describe("every module that reads texts", () => {
+  const reading = Object.entries(SOURCES)
+    .map(([path, text]) => ({
+      module: path.replace("../../src/", ""),
+      text: text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, ""),
+    }))
+    .filter(({ module }) => !/^(?:dev|client)\/|\.d\.ts$/.test(module))
+    .filter(({ text }) => READING.some((pattern) => pattern.test(text)))
+    .map(({ module }) => module);
+  const fed = new Set(ALL.map(({ module }) => module));
+  const ours = Object.values(OURS).flat();
+
+  it("is fed above, or reads what this service wrote", () => {
+    expect(reading.filter((module) => !fed.has(module) && !ours.includes(module))).toEqual([]);
+    expect(ours.filter((module) => !reading.includes(module) || fed.has(module))).toEqual([]);
+    expect([...fed].filter((module) => !(`../../src/${module}` in SOURCES))).toEqual([]);
+    expect(reading.length).toBeGreaterThan(40);
+  });
+});

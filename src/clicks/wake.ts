@@ -2,6 +2,7 @@ import { listClickObjects } from "../core/clicks.ts";
 import type { Owner, Work } from "../core/job.ts";
 import type { Ctx } from "../core/context.ts";
 import type { Bindings } from "../env.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
 import { hintOf } from "./region.ts";
 
 /** Objects that are called at once. */
@@ -13,7 +14,7 @@ interface ClickObjects extends Owner {
 
 /**
  * Looks after alarms that were lost: every object that ever took a click arms its own where clicks wait (cron, every
- * minute), for the objects of one database. An object that does not answer is found again by the next run. `onCall` is
+ * minute), for the objects of one database. An object that does not answer is logged, and found again by the next run. `onCall` is
  * told of each call.
  */
 export function wakeClickObjects(
@@ -30,9 +31,14 @@ export function wakeClickObjects(
     },
     async serve({ names }) {
       onCall(names.length);
-      await Promise.allSettled(
+      const woken = await Promise.allSettled(
         names.map(async (name) => CLICKS.getByName(name, { locationHint: hintOf(name) }).ensureAlarm()),
       );
+      woken.forEach((result, i) => {
+        if (result.status === "rejected") {
+          logLine("error", { what: "click object not woken", object: names[i], reason: reasonOf(result.reason) });
+        }
+      });
       return false;
     },
   };

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal, runBatch } from "../db/client.ts";
+import { literal } from "../db/client.ts";
 import type { listCounts } from "../db/schema.ts";
 import { logLine } from "../lib/log.ts";
 import type { Ctx } from "./context.ts";
@@ -16,22 +16,22 @@ const LISTS: Record<ListName, { column: string; index: string }> = {
 };
 
 const PROGRAMS_AT_ONCE = 50;
-/** A list of no more rows is counted by one statement, a longer one in parts of so many. */
+/** A list of no more rows is counted by one statement; of a longer one each state is, in parts of at least so many. */
 const ROWS_AT_ONCE = 50_000;
+/** However long it is. */
+const MOST_PARTS = 16;
 
-/** A state of a long list, as far as it is counted. */
-interface Part {
-  list: ListName;
+/** A state of a long list; without one, the short lists of a program. */
+interface Counted extends Owner {
+  program_id: string;
+  list: ListName | null;
   state: string;
-  /** What was kept when counting began. */
+  /** Before it is counted. */
   kept: number;
-  counted: number;
-  after: string;
 }
 
-interface Lists extends Owner {
-  /** What is left; null before the first look. */
-  parts: Part[] | null;
+interface LongState extends Counted {
+  list: ListName;
 }
 
 /** A kept count that was wrong and is right now. */
@@ -46,82 +46,85 @@ interface Mended {
  * list is first counted in parts, while it changes; only a state that comes out beside what was kept is then counted by
  * one statement.
  */
-export function recountLists(ctx: Pick<Ctx, "db">): Work<Lists> {
+export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
   return {
-    cost: 2,
-    async due(after) {
-      const rows = await ctx.db.all<Owner>(
-        sql`select id as key from programs where id > ${after} order by id limit ${literal(PROGRAMS_AT_ONCE)}`,
-      );
-      return rows.map(({ key }) => ({ key, parts: null }));
-    },
-    async serve(lists) {
-      if (lists.parts === null) {
-        const [long, mended] = await runBatch(ctx.db, [
-          ctx.db.all<Part>(longParts(lists.key)),
-          ctx.db.all<Mended>(mendShort(lists.key)),
-        ]);
-        lists.parts = long;
-        tell(lists.key, mended);
-        return lists.parts.length > 0;
+    cost: MOST_PARTS + 3,
+    due: async (after) => ctx.db.all<Counted>(nextAfter(after)),
+    async serve(counted) {
+      const { program_id } = counted;
+      const mended = isLong(counted)
+        ? await mendState(ctx, counted, await countState(ctx, counted))
+        : await ctx.db.all<Mended>(mendShort(program_id));
+      if (mended.length > 0) {
+        logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
       }
-      const part = lists.parts[0]!;
-      if (await countOn(ctx, lists.key, part)) return true;
-      lists.parts.shift();
-      tell(lists.key, await mendState(ctx, lists.key, part));
-      return lists.parts.length > 0;
+      return false;
     },
   };
 }
 
-function tell(program_id: string, mended: readonly Mended[]): void {
-  if (mended.length > 0) logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
+function isLong(counted: Counted): counted is LongState {
+  return counted.list !== null;
+}
+
+function nextAfter(after: string): SQL {
+  const [program_id = ""] = after.split(" ");
+  return sql`with some as (
+      select id from programs where id >= ${program_id} order by id limit ${literal(PROGRAMS_AT_ONCE)})
+    select * from (
+      select id as key, id as program_id, null as list, '' as state, 0 as kept from some
+      union all
+      select id || ' ' || list || ' ' || state, id, list, state, count from some
+        cross join list_counts l on l.program_id = some.id and l.list in (${longLists(sql`some.id`)}))
+    where key > ${after} order by key`;
 }
 
 const stateOf = (column: string) => sql.raw(`ifnull(${column}, '')`);
 
 /** The lists of which more is kept than one statement counts. */
-function longLists(program_id: string): SQL {
+function longLists(program_id: SQL): SQL {
   return sql`select list from list_counts where program_id = ${program_id} group by list
     having sum(count) > ${literal(ROWS_AT_ONCE)}`;
-}
-
-function longParts(program_id: string): SQL {
-  return sql`select list, state, count as kept, 0 as counted, '' as after from list_counts
-    where program_id = ${program_id} and list in (${longLists(program_id)})`;
 }
 
 function mendShort(program_id: string): SQL {
   const counted = Object.entries(LISTS).map(
     ([list, { column }]) => sql`select ${list} as list, ${stateOf(column)} as state, count(*) as n
       from ${sql.raw(list)} where program_id = ${program_id}
-        and ${list} not in (${longLists(program_id)}) group by 2`,
+        and ${list} not in (${longLists(sql`${program_id}`)}) group by 2`,
   );
   return sql`insert into list_counts (program_id, list, state, count)
     select ${program_id}, list, state, sum(n) from (${sql.join(counted, sql` union all `)}
       union all select list, state, 0 from list_counts where program_id = ${program_id}
-        and list not in (${longLists(program_id)}))
+        and list not in (${longLists(sql`${program_id}`)}))
     where true group by list, state
     on conflict (program_id, list, state) do update set count = excluded.count where count <> excluded.count
     returning list, state`;
 }
 
-/** Counts the next rows of a state; whether there may be more. */
-async function countOn({ db }: Pick<Ctx, "db">, program_id: string, part: Part): Promise<boolean> {
-  const { column, index } = LISTS[part.list];
-  const [row] = await db.all<{ n: number; last: string | null }>(sql`select count(*) as n, max(id) as last from (
-    select id from ${sql.raw(`${part.list} indexed by ${index}`)} where program_id = ${program_id}
-      and ${sql.raw(column)} is ${part.state === "" ? null : part.state} and id > ${part.after}
-    order by id limit ${literal(ROWS_AT_ONCE)})`);
-  part.counted += row!.n;
-  part.after = row!.last ?? part.after;
-  return row!.n === ROWS_AT_ONCE;
+/** In parts, each of them a statement, while rows come and go. */
+async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, kept }: LongState): Promise<number> {
+  const { column, index } = LISTS[list];
+  const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
+  let counted = 0;
+  for (let after = "", part = 0; part <= MOST_PARTS; part++) {
+    const [row] = await db.all<{ n: number; last: string | null }>(sql`select count(*) as n, max(id) as last from (
+      select id from ${sql.raw(`${list} indexed by ${index}`)} where program_id = ${program_id}
+        and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`);
+    counted += row!.n;
+    if (row!.n < limit) break;
+    after = row!.last!;
+  }
+  return counted;
 }
 
 /** Where what was counted is beside what was kept before and after. */
-async function mendState({ db }: Pick<Ctx, "db">, program_id: string, part: Part): Promise<Mended[]> {
-  const { column } = LISTS[part.list];
-  const { list, state, kept, counted } = part;
+async function mendState(
+  { db }: Pick<Ctx, "db">,
+  { program_id, list, state, kept }: LongState,
+  counted: number,
+): Promise<Mended[]> {
+  const { column } = LISTS[list];
   const rows = sql`(select count(*) from ${sql.raw(list)} where program_id = ${program_id}
     and ${sql.raw(column)} is ${state === "" ? null : state})`;
   return db.all<Mended>(sql`update list_counts set count = ${rows}

@@ -362,6 +362,7 @@ type Routes = {
             | "program.updated"
             | "webhook.provider_a"
             | "webhook.provider_b"
+            | "webhook.refused"
             | "webhook_endpoint.created"
             | "webhook_endpoint.deleted"
             | "webhook_endpoint.updated"
@@ -716,11 +717,21 @@ type Routes = {
           configured: boolean;
         };
         provider_a: {
+          refused: number;
+          last_refusal: {
+            at: string;
+            reason: "no_signature" | "not_configured" | "time" | "unparsable" | "wrong_signature";
+          } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
         };
         provider_b: {
+          refused: number;
+          last_refusal: {
+            at: string;
+            reason: "no_signature" | "not_configured" | "time" | "unparsable" | "wrong_signature";
+          } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;

@@ -1,7 +1,8 @@
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Program, ProgramCtx } from "./context.ts";
+import { refusalsOf, type Refusals } from "./refusals.ts";
 
-export interface ProviderStatus {
+export interface ProviderStatus extends Refusals {
   /** A secret is set and a verified event has arrived (contract §3). */
   configured: boolean;
   webhook_secret_set: boolean;
@@ -17,5 +18,10 @@ export async function integrationStatus(ctx: ProgramCtx): Promise<Record<Provide
 function statusOf(program: Program, provider: ProviderName): ProviderStatus {
   const webhook_secret_set = program[`${provider}_webhook_secret`] !== null;
   const last_event_at = program[`${provider}_last_event_at`];
-  return { configured: webhook_secret_set && last_event_at !== null, webhook_secret_set, last_event_at };
+  return {
+    configured: webhook_secret_set && last_event_at !== null,
+    webhook_secret_set,
+    last_event_at,
+    ...refusalsOf(program, provider),
+  };
 }

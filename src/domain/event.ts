@@ -12,6 +12,7 @@ export const AUDIT_EVENT_TYPES = [
   "payout.exported",
   "webhook.provider_a",
   "webhook.provider_b",
+  "webhook.refused",
   "flow.created",
   "flow.updated",
   "flow.deleted",

@@ -1,6 +1,10 @@
 /**
- * Why a delivery of a payment provider is refused before it counts as one (contract-2 §5): it carries no signature that
- * can be read, one that is not right, one of another time, or it is for a program that is not here.
+ * Why a delivery of a payment provider is refused (contract-2 §5): it carries no signature that can be read, one that is
+ * not right, or one of another time; the program has no secret to verify it with; it is signed and not of a documented
+ * shape.
  */
-export const REFUSAL_REASONS = ["no_signature", "wrong_signature", "time", "unknown_program"] as const;
+export const REFUSAL_REASONS = ["no_signature", "wrong_signature", "time", "not_configured", "unparsable"] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** It is for a program that is not here: nobody but the operator can be told. */
+export type UnownedRefusal = "unknown_program";

@@ -11,6 +11,7 @@ import { HOUR, MINUTE } from "../lib/time.ts";
 import type { ClaimedOwner, Provider } from "../providers/provider.ts";
 import { providerA } from "../providers/provider-a.ts";
 import { providerB } from "../providers/provider-b.ts";
+import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
 import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
 import { judgeBody, judgeUnread } from "./unverified-body.ts";
 
@@ -49,9 +50,13 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     return arriving;
   });
   const { ctx, body, json } = await verify(arrival);
-  if (!json.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
+  if (!json.ok) {
+    noteRefused(c, provider.name, "unparsable", ctx);
+    throw new AppError("invalid_json", "The body is not valid JSON.");
+  }
   const parsed = provider.parse(json.value);
   if (!parsed.ok) {
+    noteRefused(c, provider.name, "unparsable", ctx);
     throw new AppError("validation_failed", "This is not the documented shape of the event.", {
       details: parsed.details,
     });
@@ -79,7 +84,8 @@ function verify(arrival: Arrival): Promise<Verified> {
 /** @throws `not_found` where no program is named that could be one. */
 function arrivalOf(c: Context<AppEnv>, provider: Provider): Arrival {
   const program_id = c.req.query("program_id") ?? null;
-  if (program_id === null ? provider.name !== "provider_b" : !isProgramId(program_id)) throw notFound("program");
+  if (program_id === null ? provider.name !== "provider_b" : !isProgramId(program_id))
+    throw unknownProgram(c, provider);
   const header = provider.signature_headers.map((name) => c.req.header(name)).find((value) => value !== undefined);
   const base = actingAs(c.var.base, actors.provider(provider.name));
   return { c, base, provider, header: header ?? null, program_id };
@@ -97,19 +103,23 @@ const UNKNOWN = "unknown programs";
 const looked = remember<string, boolean>(10_000);
 
 /** "the form and the time of the signature header are judged before the body is read" (contract-2 §2). */
-async function refuseByHeader({ c, provider, header, program_id }: Arrival): Promise<void> {
+async function refuseByHeader(arrival: Arrival): Promise<void> {
+  const { c, provider, header, program_id } = arrival;
   const problem = provider.whyRefused({ header, now: c.var.now });
   if (problem === null) return;
+  if (program_id !== null && looked.get(program_id, c.var.now) !== false) {
+    noteRefusedUnread(c, provider.name, problem, program_id, () => findProgram(arrival, program_id));
+  }
   // Who presents none has guessed nothing.
   if (header !== null) await countWrongSecret(c, program_id ?? UNNAMED);
   throw invalidSignature(problem === "time" ? "The signature is of another time." : "A signature is missing.");
 }
 
-function refuseByLimits({ c, program_id }: Arrival): void {
+function refuseByLimits({ c, provider, program_id }: Arrival): void {
   if (program_id === null) return refuseGuesser(c, UNNAMED);
   refuseGuesser(c, program_id);
   const isHere = looked.get(program_id, c.var.now);
-  if (isHere === false) throw notFound("program");
+  if (isHere === false) throw unknownProgram(c, provider);
   // One that is known to be here is not shut out by those that are not.
   if (isHere === undefined) refuseGuesser(c, UNKNOWN);
 }
@@ -121,7 +131,7 @@ async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Pr
   const ctx = await findProgram(arrival, program_id);
   if (!ctx) {
     await countWrongSecret(arrival.c, UNKNOWN);
-    throw notFound("program");
+    throw unknownProgram(arrival.c, arrival.provider);
   }
   const secrets = await secretsOf(arrival, ctx.program);
   if (secrets.length === 0) throw await refused(arrival, ctx, "not_configured");
@@ -143,7 +153,7 @@ async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
   }
   if (unfit) throw await refused(arrival, unfit.ctx, unfit.verdict);
   await countWrongSecret(arrival.c, UNNAMED);
-  throw notFound("program");
+  throw unknownProgram(arrival.c, arrival.provider);
 }
 
 async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerator<ProgramCtx, void> {
@@ -189,15 +199,21 @@ function isSigned({ c, provider, header }: Arrival, secrets: readonly string[], 
   return provider.verify({ header, body, secrets, now: c.var.now });
 }
 
-/** Counts a refusal by this program; the answer to it. */
+/** Counts a refusal by this program, and tells it; the answer to it. */
 async function refused(
-  { c }: Arrival,
-  { program }: ProgramCtx,
+  { c, provider }: Arrival,
+  ctx: ProgramCtx,
   verdict: Exclude<Verdict, "verified">,
 ): Promise<AppError> {
-  await countWrongSecret(c, program.id);
+  noteRefused(c, provider.name, verdict, ctx);
+  await countWrongSecret(c, ctx.program.id);
   if (verdict === "wrong_signature") return invalidSignature("The signature does not match this body and time.");
   return new AppError("provider_not_configured", "This program has no signing secret for this provider yet.");
+}
+
+function unknownProgram(c: Context<AppEnv>, provider: Provider): AppError {
+  logUnowned(c, provider.name, "unknown_program");
+  return notFound("program");
 }
 
 function invalidSignature(message: string): AppError {

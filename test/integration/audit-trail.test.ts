@@ -14,6 +14,7 @@ import { callApi, makePartner, makeProgram, type TestProgram } from "../support/
 import { sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { callWith } from "../support/watched-database.ts";
 
 interface Told {
   id: string;
@@ -82,6 +83,7 @@ async function liveThroughAll() {
   ];
   await sendB(program, sale);
   await sendA(program, session);
+  await callWith({}, `/webhooks/provider_a?program_id=${program.id}`, { method: "POST", body: "{}" });
   await fire("17 3 * * *");
   await sendImport(program, { kind: "customers" }, `customer_id,partner_code\ncus_1,${partner.slug}\n`);
   await click({ program_id: program.id, ref: partner.slug, landing: "/", referrer: "" });
@@ -137,6 +139,7 @@ describe("the audit trail", () => {
     expect(of("partner.created")).toEqual(key);
     expect(of("payout.generated")).toEqual(key);
     expect(of("webhook.provider_b")).toEqual({ type: "provider", id: sale.event_id, name: "provider_b" });
+    expect(of("webhook.refused")).toEqual({ type: "provider", id: null, name: "provider_a" });
     expect(of("commission.created", ({ payload }) => payload["provider"] === "provider_a")).toEqual({
       type: "provider",
       id: session.id,

@@ -29,10 +29,12 @@ function post(program_id: string | null, body: string | Uint8Array, headers: Rec
   });
 }
 
+/** Beside `webhook.refused`, by which the owner learns of it. */
 async function stored(program: TestProgram): Promise<number> {
   const row = await env.DB.prepare(
     `select (select count(*) from provider_events where program_id = ?1) + (select count(*) from facts where program_id = ?1)
-      + (select count(*) from payments where program_id = ?1) + (select count(*) from events where program_id = ?1) as n`,
+      + (select count(*) from payments where program_id = ?1) + (
+        select count(*) from events where program_id = ?1 and type <> 'webhook.refused') as n`,
   )
     .bind(program.id)
     .first<{ n: number }>();

@@ -228,9 +228,10 @@ describe("provider secrets", () => {
     const arrived = "2026-01-02T03:04:05.678Z";
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
+    const refusals = { refused: 0, last_refusal: null };
     expect((await status()).body).toEqual({
-      provider_a: { configured: false, webhook_secret_set: true, last_event_at: null },
-      provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived },
+      provider_a: { configured: false, webhook_secret_set: true, last_event_at: null, ...refusals },
+      provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived, ...refusals },
       email: { configured: false },
     });
     await program.api("PATCH", ME, { provider_b_webhook_secret: "pdl_x" });

@@ -22,6 +22,7 @@ import { clientOf } from "./payouts.ts";
 import { SECRET_B } from "./program.ts";
 import { bodyOfB, signB, subscriptionCanceled } from "./provider-b.ts";
 import { admin, api, fresh, meter, METERED, meteredContext, send, type Operation, type Subject } from "./rows-world.ts";
+import { nowSeconds } from "./vendor.ts";
 import { followLink, makeVisitor, requestLink } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
@@ -49,6 +50,13 @@ export const BACKGROUND: Record<string, Operation> = {
     const headers = { "Provider-B-Signature": await signB(body, SECRET_B) };
     const { status } = await callWith(METERED, "/webhooks/provider_b", { method: "POST", body, headers });
     expect(status).toBe(404);
+  },
+  "S7: refused deliveries of a program, and what is noted of them": async ({ program }) => {
+    const path = `/webhooks/provider_a?program_id=${program.id}`;
+    const forged = `t=${nowSeconds()},v1=${"ab".repeat(32)}`;
+    for (const headers of [{}, { "Provider-A-Signature": forged }]) {
+      expect((await callWith(METERED, path, { method: "POST", body: "{}", headers })).status).toBe(401);
+    }
   },
   "a flush of clicks": async ({ program, partner }) => {
     const flush = { object: "weur:rows", epoch: fresh(), from: 0, to: 3, now };

@@ -189,7 +189,13 @@ const delivery = {
   payload: { event: "commission.created", timestamp: AT, data: commissionData },
   attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
 };
-const providerA = { configured: true, webhook_secret_set: true, last_event_at: AT };
+const providerA = {
+  configured: true,
+  webhook_secret_set: true,
+  last_event_at: AT,
+  refused: 2,
+  last_refusal: { at: AT, reason: "wrong_signature" },
+};
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
 /** One of each reply; tests hold them to their schemas. */
@@ -214,7 +220,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   },
   Integrations: {
     provider_a: providerA,
-    provider_b: { configured: false, webhook_secret_set: false, last_event_at: null },
+    provider_b: { configured: false, webhook_secret_set: false, last_event_at: null, refused: 0, last_refusal: null },
     email: { configured: true },
   },
   Partner: partner,

@@ -16,6 +16,7 @@ import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type C
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
+import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import type { viewLate } from "../health.ts";
@@ -207,6 +208,14 @@ const provider = once(() =>
     configured: z.boolean().describe("A secret is set and a verified event has arrived."),
     webhook_secret_set: z.boolean(),
     last_event_at: timestamp.nullable(),
+    refused: z
+      .int()
+      .min(0)
+      .describe("Deliveries that were refused so far; those of the last minute may not count yet."),
+    last_refusal: z
+      .strictObject({ at: timestamp, reason: z.enum(REFUSAL_REASONS) })
+      .nullable()
+      .describe("The last delivery that was refused, and why."),
   }),
 );
 

@@ -18,6 +18,7 @@ import {
   scriptTag,
   subscriptionSnippet,
 } from "../parts/snippets.ts";
+import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
 const AT = "/dashboard/integration";
@@ -74,6 +75,7 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
         <CopyBlock label="One-time payment with provider A" text={checkoutSnippet()} />
         <CopyBlock label="Subscription with provider A" text={subscriptionSnippet()} />
         <CopyBlock label="Payment links of provider A" text={paymentLinkSnippet(EXAMPLE_SLUG)} />
+        <LastRefusal program={program} provider="provider_a" />
         <ProviderWebhook program={program} origin={origin} provider="provider_a" />
       </section>
       <section class="card" id="checkout-b">
@@ -83,6 +85,7 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
         </p>
         <CopyBlock label="Checkout of provider B in the page" text={customDataSnippet(program)} />
         <CopyBlock label="Transaction of provider B on your server" text={customDataServerSnippet(program)} />
+        <LastRefusal program={program} provider="provider_b" />
         <ProviderWebhook program={program} origin={origin} provider="provider_b" />
       </section>
       <section class="card" id="api">

@@ -3,6 +3,7 @@ import type { ProviderName } from "../../../domain/provider-name.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { providerText, When } from "../parts/figures.tsx";
+import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
 const AT = "/dashboard/settings";
@@ -71,6 +72,7 @@ export function ProviderSecret({ program, origin, provider, problems }: Provider
           "Not connected."
         )}
       </p>
+      <LastRefusal program={program} provider={provider} />
       <SecretForm
         name={`${provider}_webhook_secret`}
         label="Webhook signing secret"

@@ -1,6 +1,7 @@
 import type { Condition } from "../../../domain/flow.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
+import type { RefusalReason } from "../../../domain/refusal.ts";
 import { providerText, type MoneyFormat } from "./figures.tsx";
 
 /** What became of a payment, in a few words and in a sentence. */
@@ -34,6 +35,30 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   merged: {
     short: "part of another",
     why: "The provider told this payment twice; it is counted once, under its other name.",
+  },
+};
+
+/** Why a delivery of a provider was refused, and what to do. */
+export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
+  wrong_signature: {
+    why: "its signature does not match the signing secret that is set here",
+    help: "Copy the secret of this very webhook address once more: each address has its own, and test mode has another one than live mode.",
+  },
+  time: {
+    why: "its signature was made more than five minutes before or after it came",
+    help: "Send it again from the provider's side. If that is refused too, something between the provider and us holds deliveries back, or a clock is wrong.",
+  },
+  no_signature: {
+    why: "it carried no signature that can be read",
+    help: "A provider signs every delivery. If it goes through a server of yours, that server must pass on the body and the signature header unchanged.",
+  },
+  not_configured: {
+    why: "no signing secret is set here",
+    help: "Paste the secret into the settings. The provider sends what was refused once more by itself.",
+  },
+  unparsable: {
+    why: "it is signed, but is not an event as the provider documents it",
+    help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
   },
 };
 

@@ -1,0 +1,29 @@
+import type { Program } from "../../../core/context.ts";
+import { refusalsOf } from "../../../core/refusals.ts";
+import type { ProviderName } from "../../../domain/provider-name.ts";
+import { plural, providerText, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { REFUSAL_TEXTS } from "../parts/words.ts";
+
+/** The last delivery of a provider that was refused, why, and what to do; calm where verified events came after it. */
+export function LastRefusal({ program, provider }: { program: Program; provider: ProviderName }) {
+  const { refused, last_refusal } = refusalsOf(program, provider);
+  if (last_refusal === null) return null;
+  const last_event_at = program[`${provider}_last_event_at`];
+  const isOver = last_event_at !== null && last_event_at > last_refusal.at;
+  const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
+  return (
+    <Notice tone={isOver ? "calm" : "warn"}>
+      <p>
+        A delivery to the webhook address for {providerText(provider)} was refused <When at={last_refusal.at} />: {why}.{" "}
+        {isOver
+          ? "Verified events came after it, so there is nothing to do unless you miss one."
+          : `${help} Anybody can send to this address, so one that is refused need not be the provider's.`}
+      </p>
+      <p class="muted">
+        {plural(refused, "delivery", "deliveries")} refused so far.{" "}
+        <a href="/dashboard/events?type=webhook.refused">Events</a>
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,75 @@
+import type { Context } from "hono";
+import type { ProgramCtx } from "../core/context.ts";
+import { noteRefusals } from "../core/refusals.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
+import type { RefusalReason, UnownedRefusal } from "../domain/refusal.ts";
+import type { AppEnv } from "../env.ts";
+import { logLine, reasonOf } from "../lib/log.ts";
+import { remember } from "../lib/remembered.ts";
+import { DAY, MINUTE } from "../lib/time.ts";
+import { addressKey, isOverLimit } from "./rate-limit.ts";
+
+/** Refusals of one program, provider and reason that are not noted yet, and until when (ms) they wait for that. */
+interface Waiting {
+  count: number;
+  until: number;
+}
+
+const waiting = remember<string, Waiting>(10_000);
+
+/**
+ * How many to note now: null but once a minute for each `key` and isolate, so that nobody makes the service write by
+ * being refused. Those of the minute are noted with the next after it.
+ */
+function due(key: string, now: number): Waiting | null {
+  const those = waiting.get(key, now) ?? { count: 0, until: 0 };
+  those.count++;
+  waiting.set(key, those, now + DAY);
+  if (those.until > now) return null;
+  const noted = { ...those };
+  those.count = 0;
+  those.until = now + MINUTE;
+  return noted;
+}
+
+/** Tells the program of a refused delivery, after the reply: what goes wrong there is nobody's error but the log's. */
+export function noteRefused(c: Context<AppEnv>, provider: ProviderName, reason: RefusalReason, ctx: ProgramCtx): void {
+  const those = due(`${ctx.program.id} ${provider} ${reason}`, c.var.now);
+  if (those) afterReply(c, () => noteRefusals(ctx, provider, reason, those.count));
+}
+
+/**
+ * The same where nothing has been read of the program yet, which may not even be there: `find` looks for it, for each
+ * address as often as a wrong secret may be presented.
+ */
+export function noteRefusedUnread(
+  c: Context<AppEnv>,
+  provider: ProviderName,
+  reason: RefusalReason,
+  program_id: string,
+  find: () => Promise<ProgramCtx | null>,
+): void {
+  const those = due(`${program_id} ${provider} ${reason}`, c.var.now);
+  if (!those) return;
+  afterReply(c, async () => {
+    const key = addressKey(c.req.raw.headers, "refused");
+    if (key !== null && (await isOverLimit(c.env.RATE_LIMIT_FAILED_AUTH, key))) return;
+    const ctx = await find();
+    if (ctx) await noteRefusals(ctx, provider, reason, those.count);
+  });
+}
+
+/** A delivery for a program that is not here: one line of the log a minute says how many there were. */
+export function logUnowned(c: Context<AppEnv>, provider: ProviderName, reason: UnownedRefusal): void {
+  const those = due(`${provider} ${reason}`, c.var.now);
+  if (!those) return;
+  const { request_id } = c.var;
+  logLine("info", { what: "deliveries of a provider refused", provider, reason, count: those.count, request_id });
+}
+
+function afterReply(c: Context<AppEnv>, work: () => Promise<void>): void {
+  const { request_id } = c.var;
+  const logFailure = (error: unknown) =>
+    logLine("error", { what: "a refused delivery could not be noted", reason: reasonOf(error), request_id });
+  c.executionCtx.waitUntil(work().catch(logFailure));
+}

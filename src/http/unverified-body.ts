@@ -13,14 +13,16 @@ const FIRST = 8 * 1024;
 /** So long a body may take to arrive, in each of its stages, and so long it waits for its place. */
 const ARRIVE_MS = 10 * SECOND;
 const WAIT_MS = 5 * SECOND;
-/** So long the place of a large one that was refused stays taken, and so late one is refused that was not read at all. */
-const COOLING_MS = SECOND / 4;
+/** So long the place of a large one that was refused stays taken. */
+const COOLING_MS = SECOND / 2;
+/** So late a large one is refused that was not read at all. */
+const LATE_MS = SECOND;
 /** Between two looks for a free place. */
-const LOOK_MS = SECOND / 10;
+const LOOK_MS = SECOND / 4;
 
 /**
  * Judges a request by all but its body: too long a one is refused by its told length, the rest by `judge`, which throws.
- * Where the body is large, or may be, the refusal comes late: who sends it again and again does so slowly.
+ * Where the body is told to be large the refusal comes late: who sends it again and again does so slowly.
  */
 export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
@@ -28,7 +30,7 @@ export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<
     if (length !== null && length > BODY_LIMIT) throw tooLong();
     return await judge();
   } catch (error) {
-    if (length === null || length > LARGE) await wait(COOLING_MS);
+    if (length !== null && length > LARGE) await wait(LATE_MS);
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: the built Worker against a bare Worker that is sent the same requests, on the same runtime and
- * machine, in alternating runs; clicks and lists also against the least that does the same (`least-worker.ts`).
+ * machine, in alternating runs; clicks and lists also against the least that does the same (`least-worker.ts`). `forged`
+ * is what forged webhooks of 1 MiB cost the reads of another program (`forged.ts`).
  *
  *   --only=click,script     some of the cases
  *   --connections=16,64     instead of 16, 64 and 256
@@ -16,6 +17,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CASES, makeBenchWorld, prepareLeast, type BenchCase, type BenchWorld } from "./cases.ts";
+import { measureForged, printForged, type ForgedLine } from "./forged.ts";
 import { load, type LoadResult } from "./load.ts";
 import { buildWorker, startMeasure, startRawService, type RawService } from "./raw-service.ts";
 
@@ -52,7 +54,8 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
-const cases = CASES.filter(({ name }) => !options.only || options.only.split(",").includes(name));
+const isAsked = (name: string) => !options.only || options.only.split(",").includes(name);
+const cases = CASES.filter(({ name }) => isAsked(name));
 
 const folder = await mkdtemp(join(options.state, "affiliate-bench-"));
 const running: RawService[] = [];
@@ -79,7 +82,11 @@ try {
       if (!options.json) print(line, lines.length === 1);
     }
   }
-  if (options.json) console.log(JSON.stringify({ machine: machine(), lines }, null, 2));
+  const forged: ForgedLine[] = isAsked("forged")
+    ? await measureForged({ bare, service }, Number(options.rounds), Number(options.seconds))
+    : [];
+  if (options.json) console.log(JSON.stringify({ machine: machine(), lines, forged }, null, 2));
+  else for (const line of forged) printForged(line);
 } finally {
   await Promise.allSettled(running.map((service) => service.stop()));
   await rm(folder, { recursive: true, force: true });

@@ -15,6 +15,8 @@ export interface LoadPlan {
   seconds: number;
   /** Raw requests, sent in turn and from the beginning again; `PLACE` in one becomes a number of its own. */
   requests: string[];
+  /** So many bytes follow each request, which then has a connection of its own: nobody need read them all. */
+  body_bytes?: number;
   /** Requests per second over all connections, evenly; as fast as they are answered unless given. */
   rate?: number;
 }
@@ -60,7 +62,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.exit(0);
 }
 
-function run({ port, connections, seconds, requests, rate }: LoadPlan): Promise<LoadResult> {
+function run({ port, connections, seconds, requests, body_bytes = 0, rate }: LoadPlan): Promise<LoadResult> {
   const templates = requests.map((request) => {
     const bytes = Buffer.from(request);
     const places: number[] = [];
@@ -72,15 +74,17 @@ function run({ port, connections, seconds, requests, rate }: LoadPlan): Promise<
   let sent = Date.now() * 100;
   let next = 0;
   let over = false;
+  const body = Buffer.alloc(body_bytes, "x");
   /** Between two requests of one connection. */
   const pause = rate === undefined ? 0 : (connections / rate) * 1000;
+  const due = Array.from({ length: connections }, (_, turn) => performance.now() + (pause * turn) / connections);
 
   function open(turn: number): void {
     const socket = connect(port, "127.0.0.1").setNoDelay(true);
-    let due = performance.now() + (pause * turn) / connections;
     let began = 0;
     let received = "";
     const send = (): void => {
+      if (over || socket.destroyed) return;
       const { bytes, places } = templates[next++ % templates.length]!;
       const request = Buffer.from(bytes);
       if (places.length > 0) {
@@ -89,11 +93,12 @@ function run({ port, connections, seconds, requests, rate }: LoadPlan): Promise<
       }
       began = performance.now();
       socket.write(request);
+      if (body_bytes > 0) socket.write(body);
     };
     const sendWhenDue = (): void => {
-      due = Math.max(due + pause, performance.now());
+      due[turn] = Math.max(due[turn]! + pause, performance.now());
       if (pause === 0) send();
-      else setTimeout(() => over || send(), Math.max(due - performance.now(), 0));
+      else setTimeout(send, Math.max(due[turn] - performance.now(), 0));
     };
     socket.on("connect", sendWhenDue);
     socket.on("error", (error: NodeJS.ErrnoException) => count(error.code ?? "error"));
@@ -105,7 +110,8 @@ function run({ port, connections, seconds, requests, rate }: LoadPlan): Promise<
       count(received.slice(9, 12));
       latencies.push(performance.now() - began);
       received = received.slice(end);
-      if (!over) sendWhenDue();
+      if (body_bytes > 0) socket.destroy();
+      else if (!over) sendWhenDue();
     });
   }
 

@@ -283,7 +283,7 @@ describe("S7: bodies that nobody has vouched for", () => {
     for (const length of [undefined, null]) {
       expect((await send(program.id, { ...(await signed(event(20 * KIB))), ...told(length) })).status).toBe(200);
     }
-    const waits = looks.mock.calls.filter(([, ms]) => ms === 100);
+    const waits = looks.mock.calls.filter(([, ms]) => ms === 250);
     looks.mockRestore();
     expect(waits).toEqual([]);
     await hung.end();
@@ -293,7 +293,7 @@ describe("S7: bodies that nobody has vouched for", () => {
 
   /** In played time: four places are free again a moment after bodies in them were refused. */
   async function cooled(program: TestProgram): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 600));
     const right = await signed(event(100 * KIB));
     const sending = Array.from({ length: 4 }, (_, n) => send(program.id, { ...right, from: `198.19.${n}.1` }));
     for (const { status } of await Promise.all(sending)) expect(status).toBe(200);
@@ -322,6 +322,18 @@ describe("S7: bodies that nobody has vouched for", () => {
       },
     };
   }
+
+  it("are refused unread at once, and a second late where they are told to be large", async () => {
+    const program = await makeProgram();
+    const lateness: number[] = [];
+    for (const length of [2 * KIB, null, 64 * KIB, 64 * KIB + 1, MIB]) {
+      const timers = vi.spyOn(globalThis, "setTimeout");
+      expect(await send(program.id, { header: null, body: large, length })).toMatchObject({ status: 401, read: 0 });
+      lateness.push(timers.mock.calls.filter(([, ms]) => ms === 1_000).length);
+      timers.mockRestore();
+    }
+    expect(lateness).toEqual([0, 0, 0, 1, 1]);
+  });
 
   it("are held four at a time where they are large, however many come, told or not; small ones go on", async () => {
     const program = await makeProgram();

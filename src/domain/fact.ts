@@ -63,7 +63,8 @@ export interface AdjustmentFact extends FactBase {
   /**
    * How versions and amounts combine:
    * - `cumulative`: the total refunded of one charge as of `occurred_at`; the newest version wins, the larger on a tie.
-   * - `refund_failed`: a refund that came to nothing; adds back to cumulative versions not newer than it.
+   * - `refund_failed`: one refund of a charge. Effective where it came to nothing, which is final: it is added back to
+   *   cumulative versions not newer than that. Else it stands, and a charge's total is no less than what stands of it.
    * - `single`: an amount of its own; the newest version wins.
    */
   mode: "cumulative" | "refund_failed" | "single";
@@ -73,6 +74,11 @@ export interface AdjustmentFact extends FactBase {
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */
   direction: "deduct" | "reverse";
+  /**
+   * Of a deduction: whether a reversal can give it back, as of a dispute and not of a refund, or has done so. Facts of
+   * earlier versions do not say.
+   */
+  reversal?: "never" | "possible" | "done";
   /** How far the adjustment has come: of two versions at one instant the later stage counts. */
   stage: number;
   /** Only effective versions count (approved, lost); a newer ineffective version withdraws an older effective one. */

@@ -60,25 +60,85 @@ export function spokenFirst(facts: readonly Fact[]): PaymentFact[] {
 
 /** The sum of approved adjustments net of tax, between 0 and the base (contract §5). */
 export function adjustedTotal(facts: readonly Fact[], state: PaymentState): number {
-  const newest = newestAdjustments(facts);
-  const failed = newest.filter((fact) => fact.mode === "refund_failed");
-  const net: Sum[] = [];
-  const gross: Sum[] = [];
-  for (const fact of newest) {
-    if (!fact.effective || fact.mode === "refund_failed") continue;
-    let amount = fact.amount_cents;
-    if (fact.mode === "cumulative") {
-      const back = failed.filter(
-        (other) => other.effective && other.occurred_at >= fact.occurred_at && sharesAlias(other, fact),
-      );
-      amount = clamp(addUp([amount, ...back.map((other) => -other.amount_cents)]), 0, amount);
-    }
-    if (fact.direction === "reverse") amount = -amount;
-    (fact.net_of_tax ? net : gross).push(amount);
-  }
+  const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
+  const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
+  const gross = [...amountsOf(deducted.filter((fact) => !fact.net_of_tax)), ...refundedTotals(facts)];
   const fromGross = clamp(addUp(gross), 0, state.gross_cents);
+  const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
   return clamp(addUp(net), 0, state.base_cents);
+}
+
+function amountsOf(facts: readonly AdjustmentFact[]): number[] {
+  return facts.map((fact) => fact.amount_cents);
+}
+
+/**
+ * What reversals add to the deductions, below 0 where they give back. A vendor may tell one by an adjustment of its own,
+ * by the state of what it reverses, or by both: it counts once, and never gives back what was refunded beside it.
+ */
+function reversals(singles: readonly AdjustmentFact[]): Sum[] {
+  const deducted = singles.filter((fact) => fact.direction === "deduct");
+  const done = addUp(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
+  const taken = addUp(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
+  const told = addUp(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
+  const returned = told > done ? told : done;
+  const most = addUp([done, taken]);
+  // Those that are done were not deducted.
+  return [done, -(returned > most ? most : returned)];
+}
+
+interface Refund {
+  amount_cents: number;
+  aliases: string[];
+  /** When it came to nothing; null where it stands. */
+  failed_at: string | null;
+}
+
+/**
+ * What was refunded of each charge, tax included: its newest total less the refunds that failed since, and no less than
+ * the refunds that stand. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
+ */
+function refundedTotals(facts: readonly Fact[]): Sum[] {
+  const charges = newestAdjustments(facts)
+    .filter((fact) => fact.mode === "cumulative")
+    .toSorted((a, b) => compare(a.adjustment_id, b.adjustment_id));
+  const byCharge = Map.groupBy(refundsIn(facts), (refund) => chargeOf(refund, charges));
+  const standing = (charge: AdjustmentFact | null) =>
+    addUp(amountsWhere(byCharge.get(charge), ({ failed_at }) => failed_at === null));
+  return [
+    standing(null),
+    ...charges.map((charge) => {
+      const back = amountsWhere(
+        byCharge.get(charge),
+        ({ failed_at }) => failed_at !== null && failed_at >= charge.occurred_at,
+      );
+      const left = addUp([charge.amount_cents, ...back.map((amount) => -amount)]);
+      const least = standing(charge);
+      return left > least ? left : least;
+    }),
+  ];
+}
+
+function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) => boolean): number[] {
+  return refunds.filter(holds).map((refund) => refund.amount_cents);
+}
+
+/** A refund that failed stays failed, and since it first did, whatever is said of it afterwards. */
+function refundsIn(facts: readonly Fact[]): Refund[] {
+  const refunds = versionsOf(facts.filter((fact) => fact.kind === "adjustment" && fact.mode === "refund_failed"));
+  return refunds.map((versions) => {
+    const failed = versions.filter((fact) => fact.effective).map((fact) => fact.occurred_at);
+    const { amount_cents } = newestVersion(versions);
+    return { amount_cents, aliases: versions.flatMap((fact) => fact.aliases), failed_at: failed.toSorted()[0] ?? null };
+  });
+}
+
+/** The charge with which a refund has most ids in common; null where it has none in common with any. */
+function chargeOf(refund: Refund, charges: readonly AdjustmentFact[]): AdjustmentFact | null {
+  const common = (charge: AdjustmentFact) => charge.aliases.filter((alias) => refund.aliases.includes(alias)).length;
+  const [nearest] = charges.toSorted((a, b) => common(b) - common(a));
+  return nearest && common(nearest) > 0 ? nearest : null;
 }
 
 /** True while a dispute about the payment is open. */
@@ -88,11 +148,13 @@ export function isDisputed(facts: readonly Fact[]): boolean {
 
 /** Of each adjustment the version that counts. */
 function newestAdjustments(facts: readonly Fact[]): AdjustmentFact[] {
-  const versions = Map.groupBy(
-    facts.filter((fact): fact is AdjustmentFact => fact.kind === "adjustment"),
-    (fact) => fact.adjustment_id,
-  );
-  return [...versions.values()].map(newestVersion);
+  return versionsOf(facts).map(newestVersion);
+}
+
+/** All that was said of each adjustment. */
+function versionsOf(facts: readonly Fact[]): AdjustmentFact[][] {
+  const adjustments = facts.filter((fact): fact is AdjustmentFact => fact.kind === "adjustment");
+  return [...Map.groupBy(adjustments, (fact) => fact.adjustment_id).values()];
 }
 
 /** The newest version counts; of two at one instant the one further on, then the larger: order never matters. */
@@ -105,10 +167,6 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
       Number(a.effective) - Number(b.effective) ||
       Number(b.open ?? false) - Number(a.open ?? false),
   )[0]!;
-}
-
-function sharesAlias(a: AdjustmentFact, b: AdjustmentFact): boolean {
-  return a.aliases.some((alias) => b.aliases.includes(alias));
 }
 
 /**

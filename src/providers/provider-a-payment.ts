@@ -24,17 +24,19 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   if (session.mode === "setup") {
     return factsOr(refs.length === 0 ? "setup_without_ref" : "setup_without_customer", ...attributions);
   }
-  const { amount_total: gross_cents, currency } = session;
+  const { amount_total, currency } = session;
   const tax = session.total_details?.amount_tax ?? 0;
-  if (gross_cents === null || gross_cents === undefined) {
+  if (amount_total === null || amount_total === undefined) {
     return refuse({ path: "data.object.amount_total", message: "a session that takes money has a total" });
   }
   if (currency === null || currency === undefined) {
     return refuse({ path: "data.object.currency", message: "a session that takes money has a currency" });
   }
-  if (tax > gross_cents) {
+  if (tax > amount_total) {
     return refuse({ path: "data.object.total_details.amount_tax", message: "the tax is more than the total" });
   }
+  // "No payment required" at this time: whatever its total, nothing was charged. An invoice tells what is later.
+  const isCharged = session.payment_status !== "no_payment_required";
   return factsOf(
     {
       kind: "payment",
@@ -45,8 +47,8 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
-      base_cents: gross_cents - tax,
-      gross_cents,
+      base_cents: isCharged ? amount_total - tax : 0,
+      gross_cents: isCharged ? amount_total : 0,
       ref: refs[0]?.ref ?? null,
       refs,
       customer_email: session.customer_details?.email ?? session.customer_email,

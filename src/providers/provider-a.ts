@@ -82,10 +82,9 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   }),
 );
 
-/** A refund that came to nothing gives back what the cumulative total of its charge had already taken. */
-const failedRefundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
+/** One refund: the least that was refunded while it stands; one that came to nothing gives back what the total took. */
+const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
   const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
-  if (!failed) return { facts: [], ignored: "counted_by_charge_refunded" };
   const aliases = refundAliases(object);
   if (aliases.length === 0) return { facts: [], ignored: "refund_without_payment" };
   return factsOf({
@@ -98,7 +97,7 @@ const failedRefundReader = reader(AT, refund, (object, { event_type, occurred_at
     net_of_tax: false,
     direction: "deduct",
     stage: 0,
-    effective: true,
+    effective: failed,
   });
 });
 
@@ -180,10 +179,10 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["payment_intent.payment_failed", ignore("payment_failed")],
 
   ["charge.refunded", refundedReader],
-  ["refund.created", ignore("counted_by_charge_refunded")],
-  ["refund.updated", failedRefundReader],
-  ["refund.failed", failedRefundReader],
-  ["charge.refund.updated", failedRefundReader],
+  ["refund.created", refundReader],
+  ["refund.updated", refundReader],
+  ["refund.failed", refundReader],
+  ["charge.refund.updated", refundReader],
 
   ["charge.dispute.created", disputeReader],
   ["charge.dispute.updated", disputeReader],

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { mulDivHalfUp } from "../domain/money.ts";
-import type { Provider } from "./provider.ts";
+import type { AdjustmentFact, Provider } from "./provider.ts";
 import { judgeHeader, verifySignature } from "./signature.ts";
 import {
   aliasesOf,
@@ -205,12 +205,19 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     amount_cents: data.totals.total - data.totals.tax,
     net_of_tax: true,
     direction,
+    ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),
     stage: STAGES.indexOf(data.status),
     effective: data.status === "approved",
     // Money that is asked back and not gone yet. An approved one is gone, until it is reversed: the vendor never says lost.
     ...(isDispute && data.status === "pending_approval" ? { open: true as const } : {}),
   });
 });
+
+/** The vendor reverses disputes; of a refund that is reversed nothing went back, and nothing comes again. */
+function reversalOf(isDispute: boolean, status: (typeof STAGES)[number]): NonNullable<AdjustmentFact["reversal"]> {
+  if (!isDispute) return "never";
+  return status === "reversed" ? "done" : "possible";
+}
 
 const subscription = z.object({ id, customer_id: optionalId, custom_data: bag });
 

@@ -194,6 +194,11 @@ describe("provider A: a completed checkout session", () => {
     expect(attributionsOf(event)).toHaveLength(1);
   });
 
+  it("charges nothing while no payment is required, whatever its total", () => {
+    const event = sessionCompleted({ amount: 5_000, tax: 800, payment_status: "no_payment_required", ref: "jane" });
+    expect(paymentOf(event)).toMatchObject({ paid: true, base_cents: 0, gross_cents: 0 });
+  });
+
   describe("of mode setup makes no payment but is remembered (contract §5)", () => {
     it("for its subscription and customer", () => {
       const event = sessionSetup({ created: AT, ref: "jane", customer: "cus_1", subscription: "sub_1" });

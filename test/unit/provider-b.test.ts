@@ -229,6 +229,7 @@ describe("provider B: adjustments", () => {
       net_of_tax: true,
       direction: "deduct",
       stage: 1,
+      reversal: "never",
       effective: true,
     };
     expect(factsOf(adjustmentUpdated(same))).toEqual([fact]);

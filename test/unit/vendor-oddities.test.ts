@@ -1,0 +1,201 @@
+/** What vendors tell in more than one way: in each, what went back is what really went back (contract §5, contract-2 §5). */
+import { describe, expect, it } from "vitest";
+import type { Fact } from "../../src/domain/fact.ts";
+import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";
+import { providerA } from "../../src/providers/provider-a.ts";
+import { providerB } from "../../src/providers/provider-b.ts";
+import { readerOf } from "../support/parsed.ts";
+import * as a from "../support/provider-a.ts";
+import * as b from "../support/provider-b.ts";
+
+const T = 1_780_000_000;
+const readA = readerOf(providerA);
+const readB = readerOf(providerB);
+
+/** What went back of a payment, net, in this order of its events and in the reverse. */
+function gone(events: readonly (a.EventA | b.EventB)[]): number {
+  const facts = events.flatMap((event): Fact[] => ("type" in event ? readA : readB).factsOf(event));
+  const state = paymentState(facts)!;
+  const adjusted = adjustedTotal(facts, state);
+  expect(adjustedTotal(facts.toReversed(), state)).toBe(adjusted);
+  return adjusted;
+}
+
+describe("refunds of provider A", () => {
+  const ids = { payment_intent: "pi_1", charge: "ch_1" };
+  const bought = a.sessionCompleted({ ref: "jane", payment_intent: "pi_1", created: T });
+  const total = (refunded: number, at: number) => a.chargeRefunded({ ...ids, refunded, created: T + at });
+  const refund = (type: string, id: string, amount: number, status: string, at: number) =>
+    a.refundEvent(`refund.${type}`, { ...ids, id, amount, status, created: T + at });
+
+  it("count where only those of the refunds are sent", () => {
+    expect(gone([bought, refund("created", "re_1", 3_000, "pending", 1)])).toBe(3_000);
+    expect(
+      gone([
+        bought,
+        refund("created", "re_1", 3_000, "pending", 1),
+        refund("updated", "re_1", 3_000, "succeeded", 2),
+        refund("created", "re_2", 500, "succeeded", 2),
+      ]),
+    ).toBe(3_500);
+  });
+
+  it("count once where those of the charge are sent as well", () => {
+    const both = [refund("created", "re_1", 3_000, "succeeded", 1), total(3_000, 1)];
+    expect(gone([bought, ...both])).toBe(3_000);
+    expect(gone([bought, ...both, total(4_000, 2)])).toBe(4_000);
+  });
+
+  it("that failed are given back once, in either version's events", () => {
+    const failed = [refund("failed", "re_1", 3_000, "failed", 5), refund("updated", "re_1", 3_000, "failed", 5)];
+    expect(gone([bought, total(3_000, 1), ...failed])).toBe(0);
+    expect(gone([bought, refund("created", "re_1", 3_000, "pending", 1), ...failed])).toBe(0);
+  });
+
+  it("that failed before the next one take nothing from it, though they are edited afterwards", () => {
+    const events = [total(1_000, 1), refund("failed", "re_1", 1_000, "failed", 2), total(700, 3)];
+    expect(gone([bought, ...events])).toBe(700);
+    expect(gone([bought, ...events, refund("updated", "re_1", 1_000, "failed", 4)])).toBe(700);
+  });
+
+  it("that fail in the second of the next one take nothing from it where its own event is sent", () => {
+    const events = [
+      ...[total(1_000, 1), refund("created", "re_1", 1_000, "succeeded", 1)],
+      ...[refund("failed", "re_1", 1_000, "failed", 3), total(700, 3)],
+      refund("created", "re_2", 700, "succeeded", 3),
+    ];
+    expect(gone([bought, ...events])).toBe(700);
+  });
+
+  it("are of their own charge, where one intent has several", () => {
+    const other = { payment_intent: "pi_1", charge: "ch_2" };
+    const events = [
+      ...[total(1_000, 1), a.chargeRefunded({ ...other, refunded: 2_000, created: T + 1 })],
+      a.refundFailed({ ...other, id: "re_2", amount: 2_000, created: T + 2 }),
+    ];
+    expect(gone([bought, ...events])).toBe(1_000);
+  });
+
+  it("of nothing take nothing", () => {
+    expect(gone([bought, total(0, 1), refund("created", "re_1", 0, "succeeded", 1)])).toBe(0);
+  });
+});
+
+describe("an invoice of provider A", () => {
+  it("paid in several parts loses what is refunded of each", () => {
+    const paid = a.invoicePaid({ id: "in_1", ref: "jane", amount: 10_000, created: T });
+    const parts = ["1", "2"].flatMap((n) => [
+      a.invoicePaymentPaid({ invoice: "in_1", payment_intent: `pi_${n}`, charge: `ch_${n}`, created: T }),
+      a.chargeRefunded({ payment_intent: `pi_${n}`, charge: `ch_${n}`, refunded: 1_500, created: T + 1 }),
+    ]);
+    expect(gone([paid, ...parts])).toBe(3_000);
+  });
+
+  it("names the same ids expanded as it does in short", () => {
+    const expanded = (id: string) => ({ id, object: "expanded" });
+    const told = { id: "in_1", shape: "old" as const, event_id: "evt_1", created: T, subscription: "sub_1" };
+    const short = a.invoicePaid({ ...told, payment_intent: "pi_1", charge: "ch_1", customer: "cus_1" });
+    const long = a.invoicePaid({
+      ...told,
+      object: {
+        ...{ payment_intent: expanded("pi_1"), charge: expanded("ch_1"), customer: expanded("cus_1") },
+        subscription: expanded("sub_1"),
+      },
+    });
+    expect(readA.factsOf(long)).toEqual(readA.factsOf(short));
+  });
+});
+
+describe("disputes of a part", () => {
+  const ids = { payment_intent: "pi_1", charge: "ch_1" };
+  const dispute = (change: string, status: string, at: number) =>
+    a.disputeEvent(`charge.dispute.${change}`, { id: "du_1", ...ids, amount: 4_000, status, created: T + at });
+  const bought = a.sessionCompleted({
+    amount: 12_000,
+    tax: 2_000,
+    currency: "jpy",
+    payment_intent: "pi_1",
+    created: T,
+  });
+
+  it("take their share net of tax when lost, beside a refund", () => {
+    const events = [dispute("created", "needs_response", 1), dispute("closed", "lost", 2)];
+    const refunded = a.chargeRefunded({ ...ids, refunded: 2_000, created: T + 1 });
+    expect(gone([bought, ...events, refunded])).toBe(5_000);
+  });
+
+  it("are open again when they are appealed", () => {
+    const events = [dispute("closed", "lost", 2), dispute("updated", "appeal_under_review", 3)];
+    const facts = events.flatMap(readA.factsOf);
+    expect([isDisputed(facts), gone([bought, ...events])]).toEqual([true, 0]);
+  });
+});
+
+describe("adjustments of provider B", () => {
+  const bought = b.transactionCompleted({ id: "txn_1", ref: "jane", occurred_at: "2026-06-01T10:00:00Z" });
+  const at = (minute: number) => ({ occurred_at: `2026-06-01T10:0${minute}:00Z` });
+  const adjusted = (
+    id: string,
+    action: NonNullable<b.AdjustmentOverrides["action"]>,
+    status: NonNullable<b.AdjustmentOverrides["status"]>,
+    amount: number,
+    minute: number,
+  ) => b.adjustmentCreated({ id, transaction: "txn_1", action, status, amount, ...at(minute) });
+  const refund = adjusted("adj_1", "refund", "approved", 3_000, 1);
+
+  describe.each(["chargeback", "chargeback_warning"] as const)("of a %s beside a refund", (action) => {
+    const taken = adjusted("adj_2", action, "approved", 5_000, 2);
+    const reversed = adjusted("adj_2", action, "reversed", 5_000, 3);
+    const reversal = adjusted("adj_3", `${action}_reverse`, "approved", 5_000, 3);
+
+    it("take both", () => expect(gone([bought, refund, taken])).toBe(8_000));
+
+    it.each([
+      ["an adjustment of its own", [reversal]],
+      ["its state", [reversed]],
+      ["both", [reversal, reversed]],
+    ])("and a reversal told by %s leave the refund", (_, told) => {
+      expect(gone([bought, refund, taken, ...told])).toBe(3_000);
+    });
+
+    it("and a reversal of a part leave the rest of it", () => {
+      expect(gone([bought, refund, taken, adjusted("adj_3", `${action}_reverse`, "approved", 2_000, 3)])).toBe(6_000);
+    });
+
+    it("and a reversal that only waits take both", () => {
+      expect(gone([bought, refund, taken, adjusted("adj_3", `${action}_reverse`, "pending_approval", 5_000, 3)])).toBe(
+        8_000,
+      );
+    });
+
+    it("and a second one that is lost leave the second", () => {
+      const second = adjusted("adj_4", action, "approved", 1_000, 4);
+      expect(gone([bought, refund, taken, reversal, reversed, second])).toBe(4_000);
+    });
+
+    it("leave the refund where the reversal alone is known", () => {
+      expect(gone([bought, refund, reversal])).toBe(3_000);
+    });
+  });
+
+  it("that facts of an earlier version tell are reversed as before", () => {
+    const facts = [bought, adjusted("adj_2", "chargeback", "approved", 5_000, 2)].flatMap(readB.factsOf);
+    const before = facts.map((fact): Fact => {
+      if (fact.kind !== "adjustment") return fact;
+      const { reversal: _, ...old } = fact;
+      return old;
+    });
+    const reversal = readB.factsOf(adjusted("adj_3", "chargeback_reverse", "approved", 5_000, 3));
+    expect(adjustedTotal([...before, ...reversal], paymentState(before)!)).toBe(0);
+  });
+
+  it.each([
+    ["approved", 3_000],
+    ["rejected", 0],
+    ["reversed", 0],
+  ] as const)("that are refunds, %s after they waited", (status, expected) => {
+    const waits = adjusted("adj_1", "refund", "pending_approval", 3_000, 1);
+    expect(gone([bought, waits])).toBe(0);
+    expect(gone([bought, waits, adjusted("adj_1", "refund", status, 3_000, 1)])).toBe(expected);
+  });
+});

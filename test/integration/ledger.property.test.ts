@@ -3,12 +3,11 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { and, eq, ne, sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { receiveEvent } from "../../src/core/inbound.ts";
 import { commissions, payments } from "../../src/db/schema.ts";
-import type { ProgramCtx } from "../../src/core/context.ts";
-import { eventsOf, makeWorldProgram, world, type WorldEvent } from "../support/ledger-world.ts";
+import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
+import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
 import { ledgerOf } from "../support/ledger.ts";
-import { programContext, testContext, type TestProgram } from "../support/program.ts";
+import { testContext, type TestProgram } from "../support/program.ts";
 
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -72,55 +71,6 @@ async function flowNames(program: TestProgram): Promise<Map<string, string>> {
     .bind(program.id)
     .all<{ id: string; name: string }>();
   return new Map(rows.results.map(({ id, name }) => [id, name]));
-}
-
-/** A context whose settling dies: reads fail after the facts are stored. */
-function crashing(program: TestProgram): ProgramCtx {
-  return { ...programContext(program), read: () => Promise.reject(new Error("crashed before settling")) };
-}
-
-async function deliver(program: TestProgram, { provider, event }: WorldEvent, crash = false): Promise<void> {
-  const ctx = crash ? crashing(program) : programContext(program);
-  try {
-    await receiveEvent(ctx, provider, event, "{}");
-  } catch (error) {
-    if (!crash) throw error;
-  }
-}
-
-const disorder = fc.record({
-  /** A sort key for each delivery, a number of copies, and whether the first copy crashes before it settles. */
-  keys: fc.array(fc.record({ at: fc.nat(), copies: fc.integer({ min: 1, max: 2 }), crash: fc.boolean() }), {
-    minLength: 60,
-    maxLength: 60,
-  }),
-  batch: fc.integer({ min: 1, max: 4 }),
-});
-
-type Disorder = typeof disorder extends fc.Arbitrary<infer D> ? D : never;
-
-/** Delivers everything in disorder, concurrently in batches; what crashed the vendor sends again at the end. */
-async function deliverInDisorder(
-  program: TestProgram,
-  events: readonly WorldEvent[],
-  { keys, batch }: Disorder,
-  between: () => Promise<void> = async () => {},
-): Promise<void> {
-  const deliveries = events
-    .flatMap((each, i) => {
-      const { at, copies, crash } = keys[i % keys.length]!;
-      return Array.from({ length: copies }, (_, copy) => ({
-        each,
-        crash: crash && copy === 0,
-        at: (at * (copy + 7)) % 1_009,
-      }));
-    })
-    .toSorted((a, b) => a.at - b.at);
-  for (let i = 0; i < deliveries.length; i += batch) {
-    await Promise.all(deliveries.slice(i, i + batch).map(({ each, crash }) => deliver(program, each, crash)));
-    await between();
-  }
-  for (const { each, crash } of deliveries) if (crash) await deliver(program, each);
 }
 
 describe("the ledger is a function of the set of facts", () => {

@@ -22,7 +22,7 @@ import {
 } from "./provider-a.ts";
 import { sessionAsyncSucceeded, sessionCompleted, sessionSetup, subscriptionDeleted } from "./provider-a.ts";
 import { adjustmentCreated, adjustmentUpdated, subscriptionCanceled, transactionCompleted } from "./provider-b.ts";
-import { makeProgram, testContext, type TestProgram } from "./program.ts";
+import { makeProgram, testContext, type ProgramFields, type TestProgram } from "./program.ts";
 
 export interface WorldEvent {
   provider: ProviderName;
@@ -346,8 +346,11 @@ function eventsOfStory(plan: Story, n: string): Sent[] {
 }
 
 /** A new program with the world's partners and flows; two of them differ in ids only. */
-export async function makeWorldProgram(worldFlows: readonly WorldFlow[]): Promise<TestProgram> {
-  const program = await makeProgram();
+export async function makeWorldProgram(
+  worldFlows: readonly WorldFlow[],
+  fields: ProgramFields = {},
+): Promise<TestProgram> {
+  const program = await makeProgram(fields);
   const { db } = testContext();
   const now = T0 * 1_000;
   const rows = WORLD_PARTNERS.map((partner, i) => {

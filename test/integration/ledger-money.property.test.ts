@@ -1,0 +1,219 @@
+/**
+ * What is earned is the rule applied to the money that really moved (contract-2 §5), in any order of deliveries: random
+ * lives of customers at both providers, against a model that shares nothing with the service.
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { eq, sql } from "drizzle-orm";
+import { describe, expect, it } from "vitest";
+import { approveDueCommissions } from "../../src/core/auto-approve.ts";
+import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { markPayoutPaid } from "../../src/core/payouts.ts";
+import { payouts } from "../../src/db/schema.ts";
+import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
+import { serveAll } from "../support/jobs.ts";
+import { makeWorldProgram, WORLD_PARTNERS, type WorldFlow } from "../support/ledger-world.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { expectedOf, type Expected, type ModelFlow } from "../support/money-model.ts";
+import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
+import { programContext, testContext, type TestProgram } from "../support/program.ts";
+
+const RUNS = Number(env.PROPERTY_RUNS ?? 100);
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+/** Ends a long shrinking, never a run that is still green: it is far above what the runs take. */
+const TIME_LIMIT = 60_000 + RUNS * 2_000;
+
+function programOf({ flows, attribution }: MoneyWorld): Promise<TestProgram> {
+  return makeWorldProgram(flows.map(flowOf), { attribution, auto_approve_days: 1 });
+}
+
+function flowOf({ above, provider, ...rest }: ModelFlow): WorldFlow {
+  return {
+    ...rest,
+    active: true,
+    conditions: [
+      { field: "txn_amount_cents", op: "gt", value: above },
+      ...(provider === null ? [] : [{ field: "provider" as const, op: "eq" as const, value: provider }]),
+    ],
+  };
+}
+
+function modelOf(world: MoneyWorld, { truths, said }: Lived): Map<string, Expected> {
+  const { flows, attribution } = world;
+  return expectedOf({ partners: WORLD_PARTNERS, flows, default_pct: 20, attribution }, truths, said);
+}
+
+/** The whole ledger of a program by the vendors' ids and the partners' slugs. */
+async function seen(program: TestProgram) {
+  const { payments, commissions } = await ledgerOf(program);
+  const { db } = testContext();
+  const partners = await db.all<{ id: string; slug: string }>(
+    sql`select id, slug from partners where program_id = ${program.id}`,
+  );
+  const slugs = new Map(partners.map(({ id, slug }) => [id, slug]));
+  const keys = new Map(payments.map((row) => [row.id, row.provider_transaction_id]));
+  return {
+    outcomes: Object.fromEntries(payments.map((row) => [row.provider_transaction_id, row.outcome])),
+    rows: commissions
+      .map((row) => ({
+        key: keys.get(row.payment_id!)!,
+        partner: slugs.get(row.partner_id)!,
+        ...{ kind: row.kind, status: row.status, amount: row.amount_cents, currency: row.currency },
+        ...{ base: row.txn_amount_cents, reason: row.review_reason, payout_id: row.payout_id, rate: row.rate },
+        created_at: row.created_at,
+      }))
+      .toSorted((a, b) => (`${a.key} ${a.partner} ${a.amount}` < `${b.key} ${b.partner} ${b.amount}` ? -1 : 1)),
+    balances: await db.all<{ partner: string; currency: string; account: string; amount: number; count: number }>(
+      sql`select p.slug as partner, b.currency, b.account, b.amount_cents as amount, b.commissions as count
+        from balances b join partners p on p.id = b.partner_id
+        where b.program_id = ${program.id} and (b.amount_cents <> 0 or b.commissions <> 0) order by 1, 2, 3`,
+    ),
+    entries: await db.all<{ partner: string; currency: string; amount: number }>(
+      sql`select p.slug as partner, e.currency, sum(iif(e.from_account = 'expense', e.amount_cents, 0))
+          - sum(iif(e.to_account = 'expense', e.amount_cents, 0)) as amount
+        from entries e join partners p on p.id = e.partner_id where e.program_id = ${program.id} group by 1, 2
+        having amount <> 0`,
+    ),
+  };
+}
+type Seen = Awaited<ReturnType<typeof seen>>;
+
+/** Sums by the texts of their keys, without those that come to nothing. */
+function summed(parts: readonly (readonly [string, number])[]): Record<string, number> {
+  const sums = new Map<string, number>();
+  for (const [key, amount] of parts) sums.set(key, (sums.get(key) ?? 0) + amount);
+  return Object.fromEntries([...sums].filter(([, sum]) => sum !== 0).toSorted());
+}
+
+/** What holds of every ledger, whatever the owner did meanwhile. */
+function checkMoney({ outcomes, rows, balances, entries }: Seen, model: Map<string, Expected>, lived: Lived): void {
+  const tests = Object.fromEntries(lived.tests.map((key) => [`test:${key}`, "test_mode"]));
+  const wanted = Object.fromEntries([...model].map(([key, { outcome }]) => [key, outcome]));
+  expect(outcomes).toEqual({ ...wanted, ...tests });
+
+  const counted = rows.filter(({ status }) => status !== "rejected");
+  const earned = [...model].flatMap(([key, { partner, amount }]) =>
+    amount ? [[`${key} ${partner}`, amount] as const] : [],
+  );
+  expect(summed(counted.map(({ key, partner, amount }) => [`${key} ${partner}`, amount]))).toEqual(summed(earned));
+
+  const account = ({ status, payout_id }: Seen["rows"][number]) =>
+    status === "approved" ? (payout_id === null ? "payable" : "in_payout") : status;
+  expect(summed(balances.map((one) => [`${one.partner} ${one.currency} ${one.account}`, one.amount]))).toEqual(
+    summed(counted.map((row) => [`${row.partner} ${row.currency} ${account(row)}`, row.amount])),
+  );
+  const total = (one: { partner: string; currency: string; amount: number }) =>
+    [`${one.partner} ${one.currency}`, one.amount] as const;
+  expect(summed(entries.map(total))).toEqual(summed(counted.map(total)));
+}
+
+/** Where the owner did nothing: one pending sale for each payment that earns, held back for the gravest reason. */
+function checkRows({ rows }: Seen, model: Map<string, Expected>): void {
+  const wanted = [...model].filter(([, { amount }]) => amount !== null);
+  expect(rows.map((row) => [row.key, row.partner, row.kind, row.status, row.amount, row.reason])).toEqual(
+    wanted
+      .map(([key, { partner, amount, reason }]) => [key, partner, "sale", "pending", amount, reason])
+      .toSorted((a, b) => (`${a[0]}` < `${b[0]}` ? -1 : 1)),
+  );
+}
+
+/** No reference that leads to nobody is found by any customer or subscription. */
+async function checkMemory({ id }: TestProgram): Promise<void> {
+  const found = await testContext().db.all(sql`select f.ref_key from fact_subjects s
+    join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    where s.program_id = ${id} and f.kind = 'attribution'
+      and f.ref_key not in (select slug_key from partner_slugs where program_id = ${id})`);
+  expect(found).toEqual([]);
+}
+
+/** Approves what may approve itself; what is held back stays. */
+async function approve(): Promise<void> {
+  await serveAll(approveDueCommissions(testContext()));
+}
+
+async function generate(program: TestProgram): Promise<void> {
+  const ctx = programContext(program);
+  await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
+}
+
+async function payAll(program: TestProgram): Promise<void> {
+  const open = await testContext().db.select().from(payouts).where(eq(payouts.program_id, program.id));
+  for (const { id, status } of open) if (status === "pending") await markPayoutPaid(programContext(program), id, null);
+}
+
+const options = (runs: number) => ({ seed: SEED, numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
+
+describe(`what is earned is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs)`, () => {
+  it("in any order, with repetitions, races and crashes, to the same rows and balances", async () => {
+    await fc.assert(
+      fc.asyncProperty(moneyWorld, disorder, async (world, chaos) => {
+        const lived = liveAll(world);
+        const model = modelOf(world, lived);
+        const [calm, wild] = await Promise.all([programOf(world), programOf(world)]);
+        for (const each of lived.events) await deliver(calm, each);
+        await deliverInDisorder(wild, lived.events, chaos);
+        const [one, other] = [await seen(calm), await seen(wild)];
+        checkMoney(one, model, lived);
+        checkRows(one, model);
+        expect(other).toEqual(one);
+        await checkMemory(wild);
+      }),
+      options(RUNS),
+    );
+  }, 600_000);
+
+  it("also when commissions are approved and paid in between; what is disputed is held back", async () => {
+    await fc.assert(
+      fc.asyncProperty(moneyWorld, disorder, fc.infiniteStream(fc.nat(5)), async (world, chaos, turns) => {
+        const lived = liveAll(world);
+        const model = modelOf(world, lived);
+        const program = await programOf(world);
+        await deliverInDisorder(program, lived.events, chaos, async () => {
+          const turn = turns.next().value ?? 0;
+          if (turn > 1) await approve();
+          if (turn > 2) await generate(program);
+          if (turn > 3) await payAll(program);
+        });
+        checkMoney(await seen(program), model, lived);
+        const before = await seen(program);
+        await approve();
+        await generate(program);
+        const after = await seen(program);
+        checkMoney(after, model, lived);
+        const held = (rows: Seen["rows"]) => rows.filter((row) => row.reason === "disputed");
+        expect(held(after.rows)).toEqual(held(before.rows));
+        for (const row of after.rows) {
+          if (row.kind === "sale" && model.get(row.key)?.reason === "disputed" && row.status !== "paid")
+            expect(row).toMatchObject({ reason: "disputed" });
+          if (row.reason !== null && row.status === "approved" && row.payout_id === null)
+            expect(row.status).toBe("approved");
+        }
+      }),
+      options(RUNS / 3),
+    );
+  }, 600_000);
+
+  it("through the signed addresses of the service", async () => {
+    await fc.assert(
+      fc.asyncProperty(moneyWorld, fc.infiniteStream(fc.nat()), async (world, keys) => {
+        const lived = liveAll(world);
+        const program = await programOf(world);
+        const shuffled = lived.events
+          .map((each) => ({ each, at: keys.next().value ?? 0 }))
+          .toSorted((a, b) => a.at - b.at)
+          .map(({ each }) => each);
+        for (let i = 0; i < shuffled.length; i += 3) {
+          const batch = shuffled
+            .slice(i, i + 3)
+            .map((one) => (one.provider === "provider_a" ? sendA(program, one.raw) : sendB(program, one.raw)));
+          for (const { status } of await Promise.all(batch)) expect(status).toBe(200);
+        }
+        const ledger = await seen(program);
+        checkMoney(ledger, modelOf(world, lived), lived);
+        checkRows(ledger, modelOf(world, lived));
+      }),
+      options(RUNS / 6),
+    );
+  }, 600_000);
+});

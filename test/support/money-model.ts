@@ -1,0 +1,157 @@
+/**
+ * What a program must have earned, from what really happened: written from the contract and the vendors' documentation,
+ * and sharing nothing with the code under test. Amounts are in smallest units of the currency.
+ */
+
+/** Where a payment carries a reference, the strongest first (contract-2 §5). */
+export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
+
+export interface Carried {
+  slug: string;
+  place: (typeof PLACES)[number];
+}
+
+/** Money that left the customer once, and what became of it. */
+export interface Truth {
+  provider: "provider_a" | "provider_b";
+  /** Its identity at the vendor. */
+  key: string;
+  currency: string;
+  /** What was invoiced, tax included, and the tax in it. */
+  total: number;
+  tax: number;
+  /** What the customer was charged of it: the rest was paid from credit. */
+  charged: number;
+  paid: boolean;
+  /** Gone back, tax included: refunds that stand and disputes that were lost. */
+  back: number;
+  /** The same net of tax, where the vendor says the tax of each; null where it does not. */
+  net_back: number | null;
+  /** A dispute about it that is not decided. */
+  open: boolean;
+  canceled: boolean;
+  carried: Carried[];
+  customer: string | null;
+  subscription: string | null;
+  email: string | null;
+  chapter: number;
+}
+
+/** A reference that the vendor told of a customer or a subscription. */
+export interface Said {
+  provider: Truth["provider"];
+  chapter: number;
+  /** Within the chapter. */
+  at: number;
+  /** Those that one event carries, the strongest first. */
+  slugs: string[];
+  customer: string | null;
+  subscription: string | null;
+}
+
+export interface ModelPartner {
+  slug: string;
+  status: "active" | "invited" | "deactivated";
+  /** Percent, at most four decimals. */
+  commission_pct: number | null;
+}
+
+export interface ModelFlow {
+  action_type: "percentage" | "flat";
+  action_value: number;
+  priority: number;
+  /** More than so much, net. */
+  above: number;
+  provider: Truth["provider"] | null;
+}
+
+export interface ModelProgram {
+  partners: ModelPartner[];
+  flows: ModelFlow[];
+  default_pct: number;
+  attribution: "first" | "last";
+}
+
+export interface Expected {
+  outcome: string;
+  partner: string | null;
+  /** Null where nothing is earned, which is not the same as 0: all of it went back. */
+  amount: number | null;
+  /** The gravest reason why a person should look. */
+  reason: string | null;
+}
+
+/** `a × b ÷ c`, half up. */
+export function share(a: number, b: number, c: number): number {
+  const [whole, rest] = [(BigInt(a) * BigInt(b)) / BigInt(c), (BigInt(a) * BigInt(b)) % BigInt(c)];
+  return Number(whole + (rest * 2n >= BigInt(c) ? 1n : 0n));
+}
+
+/** What each payment must come to. */
+export function expectedOf(program: ModelProgram, truths: readonly Truth[], said: readonly Said[]) {
+  return new Map(truths.map((truth) => [truth.key, expectedFor(program, truth, said)]));
+}
+
+function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[]): Expected {
+  const slug = referenceOf(program, truth, said);
+  const partner = slug === null ? null : partnerOf(program, slug);
+  const net = netOf(truth);
+  const none = { partner: partner?.slug ?? null, amount: null, reason: null };
+  if (!truth.paid) return { ...none, outcome: "unpaid" };
+  if (net === 0) return { ...none, outcome: "zero_amount" };
+  if (slug === null) return { ...none, outcome: "no_ref" };
+  if (!partner) return { ...none, outcome: "unknown_ref" };
+  if (partner.status === "deactivated") return { ...none, outcome: "partner_deactivated" };
+  if (partner.status === "invited") return { ...none, outcome: "partner_not_active" };
+  const gone = Math.min(truth.net_back ?? share(Math.min(truth.back, truth.charged), net, truth.charged), net);
+  return {
+    outcome: "commission",
+    partner: partner.slug,
+    amount: earned(program, partner, truth, net, net - gone),
+    reason: reasonOf(truth, partner, net, gone),
+  };
+}
+
+/** What was charged, net of tax: the tax counts in proportion where credit paid a part. */
+function netOf({ provider, total, tax, charged }: Truth): number {
+  if (charged <= 0 || total <= 0) return 0;
+  return provider === "provider_a" ? share(total - tax, charged, total) : charged - share(tax, charged, total);
+}
+
+/** "The first that leads to a partner of the program counts. One that leads to nobody … hides no other" (contract-2 §5). */
+function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): string | null {
+  const own = PLACES.flatMap((place) => truth.carried.filter((one) => one.place === place)).map(({ slug }) => slug);
+  const known = own.find((slug) => partnerOf(program, slug));
+  if (known !== undefined) return known;
+  const by = (field: "customer" | "subscription") =>
+    said
+      .filter((one) => one.provider === truth.provider && one.chapter <= truth.chapter)
+      .filter((one) => truth[field] !== null && one[field] === truth[field])
+      .toSorted((a, b) => a.chapter - b.chapter || a.at - b.at)
+      .flatMap(({ slugs }) => slugs.find((slug) => partnerOf(program, slug)) ?? []);
+  const [ofSubscription, ofCustomer] = [by("subscription"), by("customer")];
+  const remembered = ofSubscription.length > 0 ? ofSubscription : ofCustomer;
+  return (program.attribution === "first" ? remembered[0] : remembered.at(-1)) ?? own[0] ?? null;
+}
+
+function partnerOf(program: ModelProgram, slug: string): ModelPartner | undefined {
+  return program.partners.find((partner) => partner.slug.toLowerCase() === slug.toLowerCase());
+}
+
+/** The rule of the first flow that matches, the highest priority and then the oldest first; else a rate. */
+function earned(program: ModelProgram, partner: ModelPartner, truth: Truth, net: number, rest: number): number {
+  const flow = program.flows
+    .toSorted((a, b) => b.priority - a.priority)
+    .find(({ above, provider }) => net > above && (provider === null || provider === truth.provider));
+  if (flow?.action_type === "flat") return rest > 0 ? flow.action_value : 0;
+  const pct = flow?.action_value ?? partner.commission_pct ?? program.default_pct;
+  return share(rest, Math.round(pct * 10_000), 1_000_000);
+}
+
+/** The gravest first: disputed, the partner's own purchase, more than half gone back, the subscription canceled. */
+function reasonOf(truth: Truth, partner: ModelPartner, net: number, gone: number): string | null {
+  if (truth.open) return "disputed";
+  if (truth.email === `${partner.slug.toLowerCase()}@partners.example`) return "self_referral";
+  if (gone * 2 > net) return "mostly_refunded";
+  return truth.canceled ? "subscription_canceled" : null;
+}

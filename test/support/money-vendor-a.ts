@@ -1,0 +1,237 @@
+/** Provider A, played: its events of a customer's life, and what really happened (`money-world.ts`). */
+import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
+import type { Bought, Chapter, Life } from "./money-world.ts";
+import * as a from "./provider-a.ts";
+
+interface Refund {
+  id: string;
+  amount: number;
+  state: "stands" | "will fail" | "failed";
+}
+
+interface SaleA extends Sale {
+  payment_intent: string;
+  charge: string;
+  refunds: Refund[];
+}
+
+type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
+
+export class VendorA extends PlayedVendor<a.EventA, SaleA> {
+  constructor(life: Life, n: string) {
+    super(life, n, "cus_");
+  }
+
+  protected buy({ amount, ref, other, how }: Bought): void {
+    const key = this.id("cs_");
+    const total = how === "free" ? 0 : amount;
+    const customer = this.life.guest ? null : this.customer;
+    const carried = carriedAt(["client_reference_id", ref], ["metadata", other]);
+    const sale = this.#sell(this.truth({ key, total, charged: total, customer, carried, paid: how !== "never" }));
+    const told = {
+      ...{ id: key, ref, metadata: other === null ? {} : { service_ref: other }, customer },
+      ...{ amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase(), email: this.life.email },
+      payment_intent: sale.payment_intent,
+    };
+    const isPaid = how === "paid" || how === "free";
+    const payment_status = how === "free" ? "no_payment_required" : isPaid ? "paid" : "unpaid";
+    const created = this.at(1);
+    this.events.push(a.sessionCompleted({ ...told, payment_status, created }));
+    this.remember(created, [ref, other], customer, null);
+    if (isPaid) return;
+    const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
+    this.events.push(make({ ...told, created: this.at() }));
+  }
+
+  protected subscribe(what: Bought, subscription: string): void {
+    const { amount, ref, other, place, how } = what;
+    const total = how === "free" ? 0 : amount;
+    const key = this.id("in_");
+    const isPaid = how !== "never";
+    const charged = isPaid ? this.charge(total) : 0;
+    // What the invoice of an unpaid subscription carries is told nowhere.
+    const carried = carriedAt(["client_reference_id", ref], [place, isPaid ? other : null]);
+    const truth = this.truth({ key, total, charged, customer: this.customer, subscription, carried, paid: isPaid });
+    const sale = this.#sell(truth);
+    const session = () => {
+      const created = this.at(1);
+      const payment_status = how === "paid" ? "paid" : how === "free" ? "no_payment_required" : "unpaid";
+      const ids = { id: this.id("cs_"), invoice: key, subscription, customer: this.customer };
+      const money = { amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase() };
+      this.events.push(a.sessionCompleted({ ...ids, ...money, ref, email: this.life.email, payment_status, created }));
+      this.remember(created, [ref], this.customer, subscription);
+    };
+    // The vendor's own order is either.
+    if (amount % 2 === 0) session();
+    this.#invoice(sale, what, other);
+    if (amount % 2 === 1) session();
+  }
+
+  protected renew(what: Bought, subscription: string): void {
+    const { amount, other, place, how } = what;
+    const key = this.id("in_");
+    if (how === "never" || how === "late") {
+      this.events.push(a.eventA("invoice.payment_failed", { id: key, object: "invoice" }, { created: this.at() }));
+      if (how === "never") return;
+    }
+    const total = how === "free" ? 0 : amount;
+    const truth = this.truth({ key, total, charged: this.charge(total), customer: this.customer, subscription });
+    this.#invoice(this.#sell({ ...truth, carried: carriedAt([place, other]) }), what, other);
+  }
+
+  protected downgrade({ amount, ref }: Of<"downgrade">, subscription: string): void {
+    const key = this.id("in_");
+    this.credit += amount;
+    const carried = carriedAt(["subscription", ref]);
+    this.#sell(this.truth({ key, total: -amount, charged: 0, customer: this.customer, subscription, carried }));
+    const created = this.at(1);
+    const money = { amount: -amount, tax: -this.taxIn(amount), amount_paid: 0, object: { amount_due: 0 } };
+    this.events.push(a.invoicePaid({ id: key, ref, subscription, ...this.#whose(), ...money, created }));
+    this.remember(created, [ref], this.customer, subscription);
+  }
+
+  /** A credit note to the balance: no money moves. */
+  protected giveCredit({ amount }: Of<"credit">): void {
+    this.credit += amount;
+    this.events.push(a.eventA("credit_note.created", { id: this.id("cn_"), amount }, { created: this.at() }));
+  }
+
+  protected refund({ share, ends }: Of<"refund">, sale: SaleA): void {
+    // Refunds of before come to nothing, in the same second as the new one where the events can still tell.
+    const failing = sale.refunds.filter(({ state }) => state === "will fail");
+    for (const refund of failing) this.#fail(sale, refund, this.at(this.life.refunds === "both" ? 0 : 1));
+    const failed = sale.refunds.filter(({ state }) => state === "failed");
+    const amount = Math.floor((sale.left * share) / 100);
+    const state = ends === "fails later" ? "will fail" : "stands";
+    const refund: Refund = { id: this.id("re_"), amount, state };
+    sale.refunds.push(refund);
+    sale.left -= amount;
+    sale.truth.back += amount;
+    const created = this.at(this.life.refunds === "both" ? 0 : 1);
+    this.#tellRefunded(sale, created);
+    const status = ends === "waits" ? "pending" : "succeeded";
+    if (this.life.refunds !== "charge") {
+      this.events.push(
+        a.refundEvent("refund.created", { ...this.#refunded(sale, refund), status: "pending", created }),
+      );
+      this.events.push(
+        a.refundEvent("refund.updated", { ...this.#refunded(sale, refund), status, created: this.at() }),
+      );
+    }
+    if (ends === "fails") this.#fail(sale, refund, this.at(1));
+    // Somebody writes a note to a refund that failed long ago.
+    for (const old of failed) {
+      const told = { ...this.#refunded(sale, old), status: "failed", created: this.at(1) };
+      this.events.push(a.refundEvent("refund.updated", told));
+    }
+  }
+
+  protected dispute({ ends }: Of<"dispute">, sale: SaleA, amount: number): void {
+    const ids = { id: this.id("du_"), amount, payment_intent: sale.payment_intent, charge: sale.charge };
+    const tell = (change: string, status: string) =>
+      this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at() }));
+    tell("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");
+    if (ends === "inquiry") return void tell("closed", "warning_closed");
+    tell("funds_withdrawn", "needs_response");
+    tell("updated", "under_review");
+    if (ends === "open") {
+      sale.truth.open = true;
+      return;
+    }
+    const isWon = ends === "won";
+    tell("closed", isWon ? "won" : "lost");
+    if (isWon || ends === "reinstated") return void tell("funds_reinstated", isWon ? "won" : "lost");
+    sale.left -= amount;
+    sale.truth.back += amount;
+  }
+
+  protected say(ref: string, subscription: string | null): void {
+    const created = this.at(1);
+    this.events.push(
+      subscription === null
+        ? a.customerEvent({ id: this.customer, ref, created }, "customer.updated")
+        : a.subscriptionEventA("customer.subscription.updated", {
+            id: subscription,
+            ref,
+            customer: this.customer,
+            created,
+          }),
+    );
+    this.remember(created, [ref], this.customer, subscription);
+  }
+
+  protected override cancel(subscription: string): void {
+    super.cancel(subscription);
+    this.events.push(a.subscriptionDeleted({ id: subscription, customer: this.customer, created: this.at() }));
+  }
+
+  /** Test mode, with the ids of a live payment where there is one. */
+  protected test({ amount, ref }: Of<"test">, sale: SaleA | undefined): void {
+    const at = { livemode: false, created: this.at(1) };
+    const ids = { charge: sale?.charge ?? "ch_test", payment_intent: sale?.payment_intent ?? "pi_test" };
+    const key = sale?.truth.key ?? this.id("cs_");
+    const made = { amount, ref, ...this.#whose(), subscription: this.subscription, ...at };
+    this.tests.push(key);
+    if (key.startsWith("in_")) this.events.push(a.invoicePaid({ id: key, ...made }));
+    else
+      this.events.push(a.sessionCompleted({ id: key, payment_intent: ids.payment_intent, ...made, mode: "payment" }));
+    this.events.push(a.chargeRefunded({ ...ids, refunded: amount, ...at }));
+    this.events.push(a.disputeEvent("charge.dispute.created", { ...ids, amount, ...at }));
+    this.events.push(a.customerEvent({ id: this.customer, ref, ...at }, "customer.updated"));
+  }
+
+  #whose() {
+    return { customer: this.customer, email: this.life.email };
+  }
+
+  #sell(truth: Sale["truth"]): SaleA {
+    const left = truth.paid ? truth.charged : 0;
+    const ids = { payment_intent: this.id("pi_"), charge: this.id("ch_") };
+    const sale = { truth, left, left_tax: 0, ...ids, refunds: [] };
+    this.sales.push(sale);
+    return sale;
+  }
+
+  /** The events of a finalised invoice, and what links it to its charge. */
+  #invoice(sale: SaleA, { place, shape, how }: Bought, other: string | null): void {
+    const { truth, payment_intent, charge } = sale;
+    if (!truth.paid) {
+      this.events.push(
+        a.eventA("invoice.payment_failed", { id: truth.key, object: "invoice" }, { created: this.at() }),
+      );
+      return;
+    }
+    const { key, total, tax, charged, subscription } = truth;
+    const isOld = shape === "old";
+    const money = { amount: total, tax, amount_paid: charged, currency: this.life.currency.toLowerCase() };
+    const paidBy = isOld && charged > 0 ? { payment_intent, charge } : {};
+    const told = { id: key, ref: other, ref_in: place, subscription, ...this.#whose(), ...money, ...paidBy };
+    const created = this.at(1);
+    const make = how === "late" ? a.invoicePaymentSucceeded : a.invoicePaid;
+    this.events.push(make({ ...told, shape: isOld ? "old" : "new", created }));
+    this.remember(created, [other], this.customer, subscription);
+    if (isOld || charged === 0) return;
+    const link = { payment_intent, charge, created: this.at() };
+    if (shape === "new") this.events.push(a.invoicePaymentPaid({ invoice: key, ...link }));
+    else this.events.push(a.paymentIntentSucceeded({ order_reference: key, ...link }));
+  }
+
+  #refunded({ payment_intent, charge }: SaleA, { id, amount }: Refund) {
+    return { id, amount, payment_intent, charge };
+  }
+
+  /** All that was refunded of the charge by now. */
+  #tellRefunded({ truth, payment_intent, charge, refunds }: SaleA, created: number): void {
+    if (this.life.refunds === "refund") return;
+    const refunded = refunds.reduce((sum, { state, amount }) => sum + (state === "failed" ? 0 : amount), 0);
+    this.events.push(a.chargeRefunded({ payment_intent, charge, amount: truth.charged, refunded, created }));
+  }
+
+  #fail(sale: SaleA, refund: Refund, created: number): void {
+    refund.state = "failed";
+    sale.left += refund.amount;
+    sale.truth.back -= refund.amount;
+    const told = { ...this.#refunded(sale, refund), status: "failed", created };
+    this.events.push(a.refundFailed(told), a.refundEvent("charge.refund.updated", told));
+  }
+}

@@ -1,0 +1,134 @@
+/** What the played vendors of `money-world.ts` share: the clock, the customer's credit, and what really happened. */
+import type { Carried, Said, Truth } from "./money-model.ts";
+import type { Bought, Chapter, Life } from "./money-world.ts";
+
+const T0 = 1_780_000_000;
+const TWO_DAYS = 172_800;
+
+type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
+
+/** A payment with what the vendor knows of it besides. */
+export interface Sale {
+  truth: Truth;
+  /** Charged and not yet given back, nor held by a dispute. */
+  left: number;
+  left_tax: number;
+}
+
+export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
+  readonly events: Event[] = [];
+  readonly said: Said[] = [];
+  /** Keys of payments that are only tests. */
+  readonly tests: string[] = [];
+  protected readonly sales: Kind[] = [];
+  protected subscription: string | null = null;
+  protected readonly customer: string;
+  /** What the vendor owes the customer, who pays with it first. */
+  protected credit = 0;
+  protected chapter = 0;
+  #clock = T0;
+  #made = 0;
+
+  constructor(
+    protected readonly life: Life,
+    protected readonly n: string,
+    customerPrefix: string,
+  ) {
+    this.customer = `${customerPrefix}${n}`;
+  }
+
+  get truths(): Truth[] {
+    return this.sales.map(({ truth }) => truth);
+  }
+
+  live(next: Chapter, at: number): void {
+    this.chapter = at;
+    this.#clock = T0 + at * TWO_DAYS;
+    switch (next.do) {
+      case "buy":
+        return this.buy(next);
+      case "subscribe":
+        this.subscription = this.id("sub_");
+        return this.subscribe(next, this.subscription);
+      case "renew":
+        return this.subscription === null ? undefined : this.renew(next, this.subscription);
+      case "downgrade":
+        return this.subscription === null ? undefined : this.downgrade(next, this.subscription);
+      case "credit":
+        return this.giveCredit(next);
+      case "refund":
+        return this.withSale(next.pick, (sale) => this.refund(next, sale));
+      case "dispute":
+        return this.withSale(next.pick, (sale) => this.dispute(next, sale, Math.ceil((sale.left * next.share) / 100)));
+      case "say":
+        return next.ref === null ? undefined : this.say(next.ref, next.of === "customer" ? null : this.subscription);
+      case "cancel":
+        return this.subscription === null ? undefined : this.cancel(this.subscription);
+      case "test":
+        return this.test(next, this.sales[next.pick % Math.max(this.sales.length, 1)]);
+    }
+  }
+
+  protected abstract buy(what: Bought): void;
+  protected abstract subscribe(what: Bought, subscription: string): void;
+  protected abstract renew(what: Bought, subscription: string): void;
+  protected abstract downgrade(what: Of<"downgrade">, subscription: string): void;
+  protected abstract giveCredit(what: Of<"credit">): void;
+  protected abstract refund(what: Of<"refund">, sale: Kind): void;
+  protected abstract dispute(what: Of<"dispute">, sale: Kind, amount: number): void;
+  protected abstract say(ref: string, subscription: string | null): void;
+  protected abstract test(what: Of<"test">, sale: Kind | undefined): void;
+
+  protected cancel(subscription: string): void {
+    for (const { truth } of this.sales) if (truth.subscription === subscription) truth.canceled = true;
+    this.subscription = null;
+  }
+
+  /** A sale of which something is left to be given back, and that no dispute holds. */
+  private withSale(pick: number, then: (sale: Kind) => void): void {
+    const some = this.sales.filter(({ left, truth }) => left > 0 && !truth.open);
+    const sale = some[pick % Math.max(some.length, 1)];
+    if (sale) then(sale);
+  }
+
+  /** When the next event of the chapter happens, in seconds: at least `least` after the one before. */
+  protected at(least = 0): number {
+    return (this.#clock += Math.max(this.life.tick, least));
+  }
+
+  protected id(prefix: string): string {
+    return `${prefix}${this.n}x${this.#made++}`;
+  }
+
+  /** The tax in an amount that includes it. */
+  protected taxIn(amount: number): number {
+    return Math.floor((amount * this.life.tax_pct) / (100 + this.life.tax_pct));
+  }
+
+  /** Takes an amount from the customer, credit first: what is left to be charged. */
+  protected charge(total: number): number {
+    const used = Math.min(this.credit, Math.max(total, 0));
+    this.credit -= used;
+    return Math.max(total, 0) - used;
+  }
+
+  protected remember(at: number, refs: (string | null)[], customer: string | null, subscription: string | null): void {
+    const slugs = refs.filter((ref) => ref !== null);
+    const { provider } = this.life;
+    if (slugs.length > 0) this.said.push({ provider, chapter: this.chapter, at, slugs, customer, subscription });
+  }
+
+  protected truth(fields: Pick<Truth, "key" | "total" | "charged" | "customer"> & Partial<Truth>): Truth {
+    const { provider, currency, email } = this.life;
+    return {
+      ...{ provider, currency, email, tax: this.taxIn(fields.total), paid: true, back: 0, net_back: null },
+      ...{ open: false, canceled: false, carried: [], subscription: null, chapter: this.chapter },
+      ...fields,
+    };
+  }
+}
+
+/** The references that are there. */
+export function carriedAt(...found: [Carried["place"], string | null][]): Carried[] {
+  return found.flatMap(([place, slug]) => (slug === null ? [] : [{ place, slug }]));
+}

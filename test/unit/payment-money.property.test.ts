@@ -1,0 +1,87 @@
+/**
+ * The lives of `money-world.ts` decided without a database: what a payment earns is the rule applied to the money that
+ * really moved. Quick, so that many are lived; `ledger-money.property.test.ts` delivers them.
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Fact } from "../../src/domain/fact.ts";
+import { decidePayment, type LedgerPartner } from "../../src/domain/payment.ts";
+import { WORLD_PARTNERS } from "../support/ledger-world.ts";
+import { expectedOf, type ModelFlow } from "../support/money-model.ts";
+import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
+
+const RUNS = Number(env.PROPERTY_RUNS ?? 100) * 10;
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+
+const partners: LedgerPartner[] = WORLD_PARTNERS.map((partner) => ({
+  ...partner,
+  ...{ id: partner.slug, email: `${partner.slug.toLowerCase()}@partners.example`, payout_email: null },
+}));
+
+function partnerByRef(ref: string): LedgerPartner | null {
+  return partners.find(({ slug }) => slug.toLowerCase() === ref.toLowerCase()) ?? null;
+}
+
+/** The facts that speak of a payment, and all that its provider said of any customer or subscription. */
+function factsAbout(key: string, provider: string, { events }: Lived): Fact[] {
+  const facts = events
+    .filter(({ event, provider: from }) => from === provider && !event.test)
+    .flatMap(({ event }) => {
+      // Of the references of one event the first that leads to a partner is remembered.
+      const said = event.facts.filter((fact) => fact.kind === "attribution");
+      const remembered = said.find(({ ref }) => partnerByRef(ref));
+      return event.facts.filter((fact) => fact.kind !== "attribution" || fact === remembered);
+    });
+  const ids = new Set([key]);
+  for (let before = 0; before < ids.size;) {
+    before = ids.size;
+    for (const fact of facts) {
+      if ("aliases" in fact && fact.aliases.some((alias) => ids.has(alias))) for (const id of fact.aliases) ids.add(id);
+    }
+  }
+  return facts.filter((fact) => !("aliases" in fact) || fact.aliases.some((alias) => ids.has(alias)));
+}
+
+function flowOf({ above, provider, action_type, action_value, priority }: ModelFlow, i: number) {
+  return {
+    ...{ id: `flow_${i}`, name: `flow ${i}`, action_type, action_value, priority, active: true },
+    created_at: `2026-01-01T00:00:0${i}.000Z`,
+    conditions: [
+      { field: "txn_amount_cents" as const, op: "gt" as const, value: above },
+      ...(provider === null ? [] : [{ field: "provider" as const, op: "eq" as const, value: provider }]),
+    ],
+  };
+}
+
+function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
+  return lived.truths.map(({ key, provider }) => {
+    const decision = decidePayment({
+      provider,
+      program: { default_commission_pct: 20, attribution, live_only: true },
+      facts: factsAbout(key, provider, lived),
+      partnerByRef,
+      flows: flows.map(flowOf),
+      previous: { outcome: null, decision: null, erased: false },
+      commissionedPartners: [],
+    });
+    const { outcome, record, review_reasons } = decision!;
+    const { amount_cents, partner_slug } = record;
+    return [key, outcome, partner_slug, amount_cents, amount_cents === null ? null : (review_reasons[0] ?? null)];
+  });
+}
+
+it(`what a payment earns is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs)`, () => {
+  fc.assert(
+    fc.property(moneyWorld, (world) => {
+      const lived = liveAll(world);
+      const { flows, attribution } = world;
+      const program = { partners: WORLD_PARTNERS, flows, default_pct: 20, attribution };
+      const model = expectedOf(program, lived.truths, lived.said);
+      expect(decided(world, lived)).toEqual(
+        [...model].map(([key, { outcome, partner, amount, reason }]) => [key, outcome, partner, amount, reason]),
+      );
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+});

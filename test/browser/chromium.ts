@@ -8,10 +8,14 @@ const PLACES = [
   "/opt/google/chrome/chrome",
 ];
 
+/** How long a page may take on a busy machine before it counts as stuck (ms). */
+export const PATIENCE = 120_000;
+
 /** The browser of the machine: `CHROMIUM_PATH`, or where systems put it. */
 export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
   const executablePath = process.env["CHROMIUM_PATH"] ?? PLACES.find((path) => existsSync(path));
   if (!executablePath)
     throw new Error("No Chromium found: install one (apt-get install chromium) or set CHROMIUM_PATH.");
-  return chromium.launch({ ...options, executablePath, args: ["--no-sandbox", ...(options.args ?? [])] });
+  const args = ["--no-sandbox", ...(options.args ?? [])];
+  return chromium.launch({ timeout: PATIENCE, ...options, executablePath, args });
 }

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { scriptTag, SERVICE, SHOP, startTrackerWorld, type TrackerWorld, type Visitor } from "./tracker-world.ts";
+import {
+  scriptTag,
+  SERVICE,
+  SHOP,
+  startTrackerWorld,
+  until,
+  type TrackerWorld,
+  type Visitor,
+} from "./tracker-world.ts";
 
 let world: TrackerWorld;
 let visitor: Visitor;
@@ -34,19 +42,21 @@ async function kept(): Promise<{ ref: string | null; cookie: string | undefined 
 
 /** Until the script holds the reference, in the page and in the cookie. */
 async function becomes(ref: string): Promise<void> {
-  for (let i = 0; i < 300 && (await kept()).cookie !== ref; i++) await sleep(50);
+  await until(async () => (await kept()).cookie === ref);
   assert.deepEqual(await kept(), { ref, cookie: ref });
 }
 
-/** Until no click waits for an answer. */
-async function settled(): Promise<void> {
-  const pending = async () => (await visitor.cookies())["service_hit"]?.value.includes("service_click") ?? false;
-  for (let i = 0; i < 300 && (await pending()); i++) await sleep(50);
-  assert.equal(await pending(), false);
-}
+const settled = () => visitor.settled();
 
 async function stays(ref: string): Promise<void> {
   assert.deepEqual(await kept(), { ref, cookie: ref });
+}
+
+/** From now on no click is answered; gives what answers those that wait, and all later ones. */
+function holdAnswers(): () => void {
+  const gate = Promise.withResolvers<void>();
+  world.delay = () => gate.promise;
+  return gate.resolve;
 }
 
 const sent = () => world.clicks.map(({ ref }) => ref);
@@ -70,20 +80,24 @@ describe("U1: ?ref=noah, then ?ref=producthunt", () => {
     await begin();
     await visit("/?ref=noah");
     await settled();
-    world.delay = () => 2_000;
+    const answer = holdAnswers();
     await visit("/?ref=producthunt");
+    await until(() => world.clicks.length >= 2);
     await stays("noah");
+    answer();
     await settled();
     await stays("noah");
   });
 
   it("noah stays although no answer to either click came before the page was left", async () => {
     await begin();
-    world.delay = () => 1_000;
+    const answer = holdAnswers();
     await visit("/?ref=noah");
     await visit("/?ref=producthunt");
     await stays("noah");
     await visit("/next");
+    await stays("noah");
+    answer();
     await settled();
     await stays("noah");
     assert.deepEqual(new Set(sent()), new Set(["noah", "producthunt"]));
@@ -146,11 +160,11 @@ describe("U1: ?ref=noah, then ?ref=producthunt", () => {
     });
     await visit("/?ref=noah");
     await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=producthunt"));
+    await until(() => world.clicks.length >= 2);
     await sleep(500);
     assert.equal(await visitor.getRef(), "noah");
     await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=joe"));
-    for (let i = 0; i < 100 && (await visitor.getRef()) !== "joe"; i++) await sleep(50);
-    assert.equal(await visitor.getRef(), "joe");
+    await until(async () => (await visitor.getRef()) === "joe");
     assert.deepEqual(sent(), ["noah", "producthunt", "joe"]);
   });
 
@@ -158,7 +172,7 @@ describe("U1: ?ref=noah, then ?ref=producthunt", () => {
     await begin();
     await visit("/?ref=noah");
     await settled();
-    world.delay = () => 2_000;
+    holdAnswers();
     world.html = () => `${scriptTag()}<a id="pay" href="https://buy.stripe.com/abc">pay</a>`;
     await visit("/?ref=producthunt");
     const href = await visitor.page.evaluate(() => {
@@ -176,9 +190,11 @@ describe("a reference that leads to a partner", () => {
     await begin();
     await visit("/?ref=noah");
     await settled();
-    world.delay = () => 1_000;
+    const answer = holdAnswers();
     await visit("/?ref=joe");
+    await until(() => world.clicks.length >= 2);
     await stays("noah");
+    answer();
     await becomes("joe");
     assert.deepEqual(sent(), ["noah", "joe"]);
   });
@@ -216,7 +232,7 @@ describe("a reference that leads to a partner", () => {
     await settled();
     world.isTold = false;
     await visit("/?ref=joe");
-    while (world.clicks.length < 2) await sleep(20);
+    await until(() => world.clicks.length >= 2);
     world.isTold = true;
     await becomes("joe");
   });

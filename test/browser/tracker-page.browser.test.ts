@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  expectClicks as expectClicksOf,
   PROGRAM,
   scriptTag,
   SERVICE,
   SHOP,
   startTrackerWorld,
+  until,
   type TrackerWorld,
   type Visitor,
 } from "./tracker-world.ts";
@@ -38,11 +40,7 @@ async function newVisit(path: string, html?: string, prepare?: () => void): Prom
   await visitor.page.goto(SHOP + path);
 }
 
-async function expectClicks(count: number): Promise<void> {
-  for (let i = 0; i < 3_000 && world.clicks.length < count; i++) await sleep(20);
-  await sleep(150);
-  assert.equal(world.clicks.length, count);
-}
+const expectClicks = (count: number) => expectClicksOf(world, visitor, count);
 
 describe("it never breaks the page (contract §10: 'every failure is silent')", () => {
   it("without storage: cookies that are thrown away", async () => {
@@ -67,7 +65,7 @@ describe("it never breaks the page (contract §10: 'every failure is silent')", 
   it("without network", async () => {
     world.answers = [0, 0, 0, 0, 0];
     await newVisit("/?ref=jane");
-    for (let i = 0; i < 600 && world.clicks.length < 3; i++) await sleep(100);
+    await until(() => world.clicks.length >= 3);
     await sleep(4_500);
     assert.equal(world.clicks.length, 3, "three tries, then it gives up");
     assert.equal(await visitor.getRef(), "jane");
@@ -194,6 +192,7 @@ describe("going back", () => {
   it("to an earlier arrival, loaded again, is neither a click nor a new reference", async () => {
     world.headers = { "cache-control": "no-store" };
     await newVisit("/?ref=jane", `${scriptTag()}<script>addEventListener("unload", () => {})</script>`);
+    await expectClicks(1);
     await visitor.page.goto(`${SHOP}/?ref=joe`);
     await expectClicks(2);
     await visitor.page.goBack();

@@ -1,10 +1,11 @@
 /** Owners' pages on any host name, the tracking service beside them, and a real browser that visits both. */
+import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchChromium } from "./chromium.ts";
+import { launchChromium, PATIENCE } from "./chromium.ts";
 
 export const PROGRAM = "prog_01h2xcejqtf2nbrexx3vqjhp41";
 export const SERVICE = "http://service.test";
@@ -37,8 +38,8 @@ export interface TrackerWorld {
   partners: string[] | null;
   /** Whether the service says which references lead to a partner. */
   isTold: boolean;
-  /** How long the answer to a click takes (ms). */
-  delay: (click: SentClick) => number;
+  /** How long the answer to a click takes (ms), or what it waits for. */
+  delay: (click: SentClick) => number | Promise<void>;
   /** What an owner's page holds, and headers of it. */
   html: (url: URL) => string;
   headers: Record<string, string>;
@@ -58,6 +59,25 @@ export interface Visitor {
   cookies(): Promise<
     Record<string, { value: string; domain: string; expires: number; secure: boolean; sameSite: string }>
   >;
+  /** Until the page has the answer to every click that it remembers. */
+  settled(): Promise<void>;
+}
+
+/** Waits as long as it takes. @throws after a time that no working code needs. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + PATIENCE;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`It never came to hold: ${holds.toString()}`);
+    await sleep(20);
+  }
+}
+
+/** Waits for a number of reports and the answer to them, and a moment longer for one too many. */
+export async function expectClicks(world: TrackerWorld, visitor: Visitor, count: number): Promise<void> {
+  await until(() => world.clicks.length >= count);
+  if (count > 0) await visitor.settled();
+  await sleep(150);
+  assert.equal(world.clicks.length, count);
 }
 
 export async function startTrackerWorld(): Promise<TrackerWorld> {
@@ -114,7 +134,8 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
     world.queries.push(url.search);
     world.contentTypes.push(request.headers["content-type"]);
     const status = world.answers.shift() ?? 202;
-    await sleep(world.delay(click));
+    const delay = world.delay(click);
+    await (typeof delay === "number" ? sleep(delay) : delay);
     if (status === 0) response.destroy();
     else response.writeHead(status, { "access-control-allow-origin": "*" }).end(replyTo(world, click, url, status));
   } else {
@@ -132,19 +153,22 @@ function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: UR
 
 async function newVisitor(browser: Browser): Promise<Visitor> {
   const context = await browser.newContext();
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const thrown: string[] = [];
   page.on("pageerror", (error) => thrown.push(error.message));
+  const cookies = async () => {
+    const found = await context.cookies();
+    return Object.fromEntries(found.map(({ name, ...cookie }) => [name, cookie]));
+  };
   return {
     context,
     page,
     thrown,
     getRef: () =>
       page.evaluate(() => (globalThis as unknown as { Service: { getRef(): string | null } }).Service.getRef()),
-    async cookies() {
-      const cookies = await context.cookies();
-      return Object.fromEntries(cookies.map(({ name, ...cookie }) => [name, cookie]));
-    },
+    cookies,
+    settled: () => until(async () => !(await cookies())["service_hit"]?.value.includes("service_click")),
   };
 }
 

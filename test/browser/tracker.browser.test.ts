@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  expectClicks as expectClicksOf,
   PROGRAM,
   SCRIPT,
   scriptTag,
   SHOP,
   startTrackerWorld,
+  until,
   type TrackerWorld,
   type Visitor,
 } from "./tracker-world.ts";
@@ -39,12 +41,7 @@ async function newVisit(path: string, html?: string, origin = SHOP): Promise<voi
   await visit(path, origin);
 }
 
-/** Waits for a number of reports, and a moment longer for one too many. */
-async function expectClicks(count: number): Promise<void> {
-  for (let i = 0; i < 3_000 && world.clicks.length < count; i++) await sleep(20);
-  await sleep(150);
-  assert.equal(world.clicks.length, count);
-}
+const expectClicks = (count: number) => expectClicksOf(world, visitor, count);
 
 const inDays = (expires: number) => (expires - Date.now() / 1000) / DAY;
 
@@ -213,6 +210,7 @@ describe("one click per arrival (contract §10: 'not on reload of the same ref w
 
   it("reports another reference, of which the first is only the beginning, too", async () => {
     await newVisit("/?ref=janet");
+    await expectClicks(1);
     await visit("/?ref=jane");
     await expectClicks(2);
     assert.equal(await visitor.getRef(), "jane");
@@ -227,17 +225,16 @@ describe("one click per arrival (contract §10: 'not on reload of the same ref w
   it("tries three times at most on a page when the click itself is refused, with the same id", async () => {
     world.answers = [422, 422, 422, 422];
     await newVisit("/?ref=jane");
-    for (let i = 0; i < 300 && world.clicks.length < 3; i++) await sleep(100);
+    await until(() => world.clicks.length >= 3);
     await sleep(4_500);
-    await expectClicks(3);
+    assert.equal(world.clicks.length, 3);
     assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
   });
 
   it("tries again with the same id when the service refuses or cannot be reached, and stops when it is taken", async () => {
     world.answers = [503, 0];
     await newVisit("/?ref=jane");
-    for (let i = 0; i < 600 && world.clicks.length < 3; i++) await sleep(100);
-    assert.equal(world.clicks.length, 3);
+    await expectClicks(3);
     assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
   });
 });
@@ -245,6 +242,7 @@ describe("one click per arrival (contract §10: 'not on reload of the same ref w
 describe("attribution (contract §10: 'last click wins unless data-attribution=\"first\"')", () => {
   it("last: the later reference replaces the earlier", async () => {
     await newVisit("/?ref=jane");
+    await expectClicks(1);
     await visit("/?ref=joe");
     await expectClicks(2);
     assert.equal(await visitor.getRef(), "joe");
@@ -252,6 +250,7 @@ describe("attribution (contract §10: 'last click wins unless data-attribution=\
 
   it("first: the earlier stays, and the later click is reported all the same", async () => {
     await newVisit("/?ref=jane", scriptTag('data-attribution="first"'));
+    await expectClicks(1);
     const before = (await visitor.cookies())["service_ref"];
     await visit("/?ref=joe");
     await expectClicks(2);
@@ -261,6 +260,7 @@ describe("attribution (contract §10: 'last click wins unless data-attribution=\
 
   it("a referenceless visit changes nothing", async () => {
     await newVisit("/?ref=jane");
+    await expectClicks(1);
     await visit("/");
     assert.equal(await visitor.getRef(), "jane");
     await expectClicks(1);

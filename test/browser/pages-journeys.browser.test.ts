@@ -106,19 +106,28 @@ for (const scripts of [true, false]) {
       await signInOwner(world, page, owner_email);
       await go(page, "Commissions");
       await page.getByLabel("Status", { exact: true }).selectOption("pending");
-      await page.getByLabel("Flag", { exact: true }).selectOption("false");
       await page.getByRole("button", { name: "Filter" }).click();
-      const all = page.getByLabel("All on this page");
+      const all = page.getByLabel("All on this page that are not flagged");
       if (scripts) await all.check();
       else assert.equal(await all.isVisible(), false, "a box that does nothing is not shown");
+      assert.equal(await page.locator("input[data-flagged]:checked").count(), 0);
+      // Whoever ticks the flagged ones one by one is asked once more.
       for (const box of await page.getByRole("checkbox", { name: /^Choose the commission/ }).all()) await box.check();
       await page.getByRole("button", { name: "Approve chosen" }).click();
-      await see(page, /\d+ commissions? approved\./);
+      await heading(page, /^\d+ commissions approved$/).waitFor();
+      await see(page, "2 flagged");
+      await page.getByRole("link", { name: "Leave them" }).click();
+      await heading(page, "Commissions").waitFor();
+      const left = await program.api<{ data: { flagged: boolean }[] }>("GET", "/commissions?status=pending");
+      assert.deepEqual(
+        left.data.map(({ flagged }) => flagged),
+        [true, true],
+      );
 
       await go(page, "Payouts");
       await page.getByRole("link", { name: "Prepare payouts" }).click();
-      await see(page, /^\d payouts?: /);
-      await page.getByRole("button", { name: /^Prepare \d payout/ }).click();
+      await see(page, /^\d+ payouts?: /);
+      await page.getByRole("button", { name: /^Prepare \d+ payout/ }).click();
       await heading(page, "Payouts prepared").waitFor();
       await page.getByRole("link", { name: "the list of open payouts" }).click();
       const boxes = page.getByRole("checkbox", { name: /^Choose the payout/ });

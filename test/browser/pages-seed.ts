@@ -7,7 +7,12 @@ interface WithId {
 }
 
 interface Commission extends WithId {
-  payment_id: string;
+  flagged: boolean;
+}
+
+interface Partner extends WithId {
+  slug: string;
+  email: string;
 }
 
 export interface SeededProgram {
@@ -21,90 +26,158 @@ const PARTNERS = [
   ["Ada", "Lovelace"],
   ["Grace", "Hopper"],
   ["Katherine", "Johnson"],
+  // Longer than any column is wide, with no space to break at.
+  ["Wolfeschlegelsteinhausenbergerdorff", "Hohenzollern-Sigmaringen-Wittelsbach"],
+] as const;
+
+/** What is sold beside the program's own currency: three more, one of them without smaller units. */
+const SALES = [
+  ["eur", 11_900],
+  ["gbp", 12_500],
+  ["jpy", 1_250_000],
 ] as const;
 
 export async function seedProgram(world: PagesWorld, owner_email: string): Promise<SeededProgram> {
   const program = await world.createProgram({ name: "Northwind Coffee", owner_email, domain: "northwind.example" });
-  const { api, sendA } = program;
+  const { api } = program;
   await api("PATCH", "/programs/me", { provider_a_webhook_secret: SECRET_A, min_payout_cents: 2_000 });
-  const partners = await Promise.all(
-    PARTNERS.map(([first_name, last_name]) => {
-      const slug = `${first_name.toLowerCase()}-${program.id.slice(-6)}`;
-      const email = `${slug}@partners.example`;
-      return api<WithId & { slug: string; email: string }>("POST", "/partners", { email, slug, first_name, last_name });
-    }),
-  );
-  for (const { id } of partners)
-    await api("PATCH", `/partners/${id}`, { status: "active", payout_method: "provider_a" });
-  const [ada, grace] = partners;
-  if (!ada || !grace) throw new Error("no partners");
+  const { active, invited, deactivated } = await addPartners(program);
   const large = { field: "txn_amount_cents", op: "gt", value: 20_000 };
   const flow = await api("POST", "/flows", {
     ...{ name: "Large orders", action_type: "percentage", action_value: 30, priority: 10, conditions: [large] },
   });
   const endpoint = await api("POST", "/webhooks", { url: "https://receiver.example.com/hooks", events: ["*"] });
+  await sell(program, active);
+  await settle(program);
+  const { data: commissions } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100");
+  const { data: payouts } = await api<{ data: WithId[] }>("GET", "/payouts");
+  const { data: payments } = await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments");
+  const owner = {
+    ...PLACES,
+    ...partnerPlaces(at("partners", active[0]), "partner"),
+    ...partnerPlaces(at("partners", active.at(-1)), "partner with a long name"),
+    "invited partner": at("partners", invited),
+    "deactivated partner": at("partners", deactivated),
+    ...commissionPlaces(commissions, active[0]),
+    payment: at(
+      "payments",
+      payments.find(({ outcome }) => outcome === "unknown_ref"),
+    ),
+    payout: at("payouts", payouts[0]),
+    "pay payout": `${at("payouts", payouts[0])}/pay`,
+    "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
+    "cancel payout": `${at("payouts", payouts[0])}/cancel`,
+    flow: at("flows", flow),
+    "delete flow": `${at("flows", flow)}/delete`,
+    endpoint: at("webhooks", endpoint),
+    "edit endpoint": `${at("webhooks", endpoint)}/edit`,
+  };
+  return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: PORTAL_PLACES } };
+}
+
+async function addPartners({ id, api }: OwnedProgram) {
+  const add = (first_name: string, last_name: string) => {
+    const slug = `${first_name.toLowerCase()}-${id.slice(-6)}`;
+    const email = `${slug}@partners.example`;
+    return api<Partner>("POST", "/partners", { email, slug, first_name, last_name });
+  };
+  const active = await Promise.all(PARTNERS.map(([first_name, last_name]) => add(first_name, last_name)));
+  for (const partner of active)
+    await api("PATCH", `/partners/${partner.id}`, { status: "active", payout_method: "provider_a" });
+  const [invited, deactivated] = await Promise.all([add("Alan", "Turing"), add("Emmy", "Noether")]);
+  await api("PATCH", `/partners/${deactivated.id}`, { status: "deactivated" });
+  return { active, invited, deactivated };
+}
+
+/** Twelve days of sales in four currencies, two refunds, a sale to nobody and one to the partner who recommends it. */
+async function sell({ sendA }: OwnedProgram, partners: readonly Partner[]): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
+  const refOf = (i: number) => partners.at(i)?.slug ?? null;
   for (let day = 11; day >= 0; day--) {
-    const { slug } = partners[day % partners.length] ?? ada;
     const created = now - day * 86_400;
-    await sendA(
-      sessionCompleted({ ref: slug, amount: 4_000 + day * 2_300, tax: 700, created, payment_intent: `pi_${day}` }),
-    );
+    const sale = { ref: refOf(day % partners.length), amount: 4_000 + day * 2_300, tax: 700, created };
+    await sendA(sessionCompleted({ ...sale, payment_intent: `pi_${day}` }));
+  }
+  for (const [i, [currency, amount]] of SALES.entries()) {
+    await sendA(sessionCompleted({ ref: refOf(0), amount, currency, created: now - (i + 7) * 86_400 }));
+    await sendA(sessionCompleted({ ref: refOf(-1), amount, currency, created: now - (i + 1) * 43_200 }));
   }
   await sendA(chargeRefunded({ payment_intent: "pi_2", amount: 8_600, refunded: 1_700 }));
+  await sendA(chargeRefunded({ payment_intent: "pi_1", amount: 6_300, refunded: 5_000 }));
   await sendA(sessionCompleted({ ref: "nobody", amount: 3_000 }));
-  await sendA(sessionCompleted({ ref: grace.slug, amount: 9_000, email: grace.email }));
-  const { data: commissions } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100");
-  const ids = commissions.slice(5).map(({ id }) => id);
-  await api("POST", "/commissions/bulk", { ids, status: "approved" });
+  await sendA(sessionCompleted({ ref: refOf(1), amount: 9_000, email: partners[1]?.email ?? null }));
+}
+
+/** The older commissions are in payouts; of the newer ones two are approved, and the others wait. */
+async function settle({ api }: OwnedProgram): Promise<void> {
+  const { data } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100&flagged=false");
+  const approve = (rows: Commission[]) =>
+    api("POST", "/commissions/bulk", { ids: rows.map(({ id }) => id), status: "approved" });
+  await approve(data.slice(7));
   await api("POST", "/payouts/generate", {});
-  await api("POST", "/commissions/bulk", { ids: commissions.slice(2, 4).map(({ id }) => id), status: "approved" });
-  const [payout] = (await api<{ data: WithId[] }>("GET", "/payouts")).data;
-  const payments = (await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments")).data;
-  const unknown = payments.find(({ outcome }) => outcome === "unknown_ref");
-  const [commission] = commissions;
-  const at = (place: string, thing: WithId | undefined, rest = "") => `/dashboard/${place}/${thing?.id ?? ""}${rest}`;
+  await approve(data.slice(2, 4));
+}
+
+/** The address of the page of one thing. */
+function at(place: string, thing: WithId | undefined): string {
+  if (!thing) throw new Error(`the seed has nothing for a page of ${place}`);
+  return `/dashboard/${place}/${thing.id}`;
+}
+
+function partnerPlaces(href: string, name: string): Record<string, string> {
+  return { [name]: href, [`edit ${name}`]: `${href}/edit`, [`deactivate ${name}`]: `${href}/deactivate` };
+}
+
+function commissionPlaces(commissions: readonly Commission[], partner: WithId | undefined): Record<string, string> {
+  const list = "/dashboard/commissions";
+  const one = (flagged: boolean) =>
+    at(
+      "commissions",
+      commissions.find((row) => row.flagged === flagged),
+    );
   return {
-    program,
-    partner_email: ada.email,
-    pages: {
-      owner: {
-        overview: "/dashboard",
-        partners: "/dashboard/partners",
-        "no partner matches": "/dashboard/partners?search=nobody",
-        "add partner": "/dashboard/partners/new",
-        "import partners": "/dashboard/partners/import",
-        partner: at("partners", ada),
-        "edit partner": at("partners", ada, "/edit"),
-        "deactivate partner": at("partners", ada, "/deactivate"),
-        commissions: "/dashboard/commissions",
-        commission: at("commissions", commission),
-        "add commission": "/dashboard/commissions/new",
-        payments: "/dashboard/payments",
-        payment: at("payments", unknown),
-        payouts: "/dashboard/payouts",
-        "prepare payouts": "/dashboard/payouts/new",
-        payout: at("payouts", payout),
-        "pay payout": at("payouts", payout, "/pay"),
-        "mark payout paid": at("payouts", payout, "/mark-paid"),
-        flows: "/dashboard/flows",
-        flow: at("flows", flow),
-        events: "/dashboard/events",
-        webhooks: "/dashboard/webhooks",
-        endpoint: at("webhooks", endpoint),
-        "add endpoint": "/dashboard/webhooks/new",
-        integration: "/dashboard/integration",
-        settings: "/dashboard/settings",
-        "new API key": "/dashboard/settings/api-key",
-        "choose an account": "/switch",
-        "not found": "/dashboard/nowhere",
-      },
-      partner: {
-        overview: "/portal",
-        commissions: "/portal/commissions",
-        payouts: "/portal/payouts",
-        details: "/portal/details",
-      },
-    },
+    commission: one(false),
+    "flagged commission": one(true),
+    commissions: list,
+    "flagged commissions": `${list}?status=pending&flagged=true`,
+    "no commission matches": `${list}?from=2001-01-01&to=2001-01-02`,
+    "a partner's commissions": `${list}?partner_id=${partner?.id}`,
+    "approve all that match": `${list}/matching?move=approve&status=pending&partner_id=${partner?.id}`,
+    "approve all": `${list}/matching?move=approve`,
+    "approve all flagged": `${list}/matching?move=approve&flagged=true`,
+    "reject all": `${list}/matching?move=reject&status=pending`,
+    "nothing to approve": `${list}/matching?move=approve&status=paid`,
+    "whom to add a commission for": `${list}/new`,
+    "nobody to add a commission for": `${list}/new?search=nobody`,
+    "add commission": `${list}/new?partner_id=${partner?.id}`,
   };
 }
+
+const PLACES = {
+  overview: "/dashboard",
+  "overview of 90 days": "/dashboard?days=90",
+  partners: "/dashboard/partners",
+  "no partner matches": "/dashboard/partners?search=nobody",
+  "add partner": "/dashboard/partners/new",
+  "import partners": "/dashboard/partners/import",
+  payments: "/dashboard/payments",
+  payouts: "/dashboard/payouts",
+  "prepare payouts": "/dashboard/payouts/new",
+  flows: "/dashboard/flows",
+  "add flow": "/dashboard/flows/new",
+  events: "/dashboard/events",
+  webhooks: "/dashboard/webhooks",
+  "add endpoint": "/dashboard/webhooks/new",
+  integration: "/dashboard/integration",
+  settings: "/dashboard/settings",
+  "new API key": "/dashboard/settings/api-key",
+  "choose an account": "/switch",
+  "not found": "/dashboard/nowhere",
+};
+
+const PORTAL_PLACES = {
+  overview: "/portal",
+  commissions: "/portal/commissions",
+  payouts: "/portal/payouts",
+  details: "/portal/details",
+};

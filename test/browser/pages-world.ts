@@ -11,7 +11,7 @@ import { PlayedWorld } from "../../src/dev/demo/receiver.ts";
 import { freePort, startLocalService, WRANGLER } from "../../src/dev/local-service.ts";
 import { ROOT } from "../../src/dev/root.ts";
 import { bodyOfA, signA } from "../support/provider-a.ts";
-import { launchChromium } from "./chromium.ts";
+import { launchChromium, PATIENCE } from "./chromium.ts";
 
 export const RECEIVER_HOST = "receiver.example.com";
 export const SECRET_A = "whsec_secret_of_the_browser_tests";
@@ -87,6 +87,7 @@ export async function startPagesWorld(): Promise<PagesWorld> {
         timezoneId: "Europe/Berlin",
         reducedMotion: "reduce",
       });
+      context.setDefaultTimeout(PATIENCE);
       return context.newPage();
     },
     async sql(statements) {

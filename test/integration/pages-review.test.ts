@@ -52,6 +52,18 @@ describe("U7: flagged commissions", () => {
     expect(textOf(body)).toContain("All on this page that are not flagged");
   });
 
+  it("look so on their own page, and behind the overview's count", async () => {
+    const { month, boss, partner_id } = await newMonth();
+    const [plain, flagged] = await makeCommissions(month, partner_id, [
+      { status: "pending" },
+      { status: "pending", flagged: true, review_reason: "self_referral" },
+    ]);
+    expect((await boss.get(`${AT}/${plain?.id}`)).body).not.toContain("badge flag");
+    expect((await boss.get(`${AT}/${flagged?.id}`)).body).toMatch(/<h1>.*<span class="badge flag">.*<\/h1>/s);
+    const link = /<a href="([^"]+)"[^>]*><span class="badge flag">/.exec((await boss.get("/dashboard")).body)?.[1];
+    expect(link).toBe(`${AT}?status=pending&amp;flagged=true`);
+  });
+
   it("that are ticked are left out, and go along where the next page is told so", async () => {
     const { month, boss, partner_id } = await newMonth();
     const rows = await makeCommissions(month, partner_id, [
@@ -120,7 +132,7 @@ describe("U7: all that match", () => {
       ...Array.from({ length: 3 }, () => "approved!"),
       "pending",
     ]);
-    expect(textOf((await boss.get(href ?? "")).body)).toContain("None of the 0 commissions that match can be approved");
+    expect(textOf((await boss.get(href ?? "")).body)).toContain("No commission matches");
   });
 
   it("leave as it is what was changed after the numbers were shown", async () => {

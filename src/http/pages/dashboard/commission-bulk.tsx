@@ -185,7 +185,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
-          <Empty title={`None of the ${plural(matched, "commission")} that match can be ${status}`} />
+          <Empty title={matched === 0 ? "No commission matches" : `None of those that match can be ${status}`} />
         ) : (
           <>
             <Facts

@@ -2,7 +2,7 @@ import { canBecome } from "../../../domain/commission.ts";
 import type { CommissionStory } from "../../../core/story.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
-import { Badge, Money, providerText, When } from "../parts/figures.tsx";
+import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -19,7 +19,8 @@ export function CommissionDetail({ story }: { story: CommissionStory }) {
       <PageHead
         title={
           <>
-            Commission of <Money of={commission} /> <Badge state={commission.status} />
+            Commission of <Money of={commission} /> <Badge state={commission.status} />{" "}
+            {commission.flagged ? <Flag label="flagged" /> : null}
           </>
         }
         back={{ href: AT, label: "Commissions" }}

@@ -65,7 +65,7 @@ export const events = new Hono<PageEnv>().get("/", async (c) => {
               ]}
               rows={page.data.map((event) => [
                 <When at={event.created_at} />,
-                <code>{event.type}</code>,
+                <code class="whole">{event.type}</code>,
                 <Who event={event} />,
                 <What event={event} />,
                 <Links event={event} />,
@@ -103,10 +103,10 @@ function Who({ event: { type, actor } }: { event: AuditEvent }) {
   if (!actor) return <span class="muted">not recorded</span>;
   const name = actor.type === "api_key" ? `…${actor.name}` : actor.name;
   return (
-    <>
+    <span class="who">
       {ACTORS[actor.type]}
-      {actor.type === "operator" ? null : <span class="muted"> {name}</span>}
-    </>
+      {actor.type === "operator" ? null : <span class="second"> {name}</span>}
+    </span>
   );
 }
 

@@ -5,7 +5,7 @@ import { sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
-import { Count, countText, Money, plural, Stat, Sums } from "../parts/figures.tsx";
+import { Count, countText, Flag, Money, plural, Stat, Sums } from "../parts/figures.tsx";
 import { DailyPlot, MoneyPlots, ShareBar, totalOf } from "../parts/plot.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
@@ -75,10 +75,15 @@ function Owed({ overview, program }: { overview: Overview; program: Program }) {
 }
 
 function ReviewLink({ flagged }: { flagged: number }) {
-  return flagged > 0 ? (
-    <a href="/dashboard/commissions?status=pending&flagged=true">{countText(flagged)} flagged</a>
-  ) : (
-    <a href="/dashboard/commissions?status=pending">Review them</a>
+  return (
+    <>
+      {flagged > 0 ? (
+        <a href="/dashboard/commissions?status=pending&flagged=true" class="flag-link">
+          <Flag label={`${countText(flagged)} flagged`} />
+        </a>
+      ) : null}{" "}
+      <a href="/dashboard/commissions?status=pending">Review them</a>
+    </>
   );
 }
 

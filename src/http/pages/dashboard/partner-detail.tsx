@@ -143,7 +143,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
             total={countText(totalOf(overview.clicks))}
           />
         </section>
-        <MoneyPlots title="Commissions, 30 days" tone="three" amounts={overview.commissions} />
+        <MoneyPlots title="Commissions" days={30} tone="three" amounts={overview.commissions} />
       </div>
     </>
   );

@@ -100,8 +100,16 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
   );
 }
 
+interface MoneyPlotsProps extends Pick<PlotProps, "title" | "tone"> {
+  amounts: DailyAmounts[];
+  /** Told in the title where the page does not say it. */
+  days?: number;
+}
+
 /** A card with a plot for each currency: amounts of two cannot be in one plot. */
-export function MoneyPlots({ title, amounts, tone }: Pick<PlotProps, "title" | "tone"> & { amounts: DailyAmounts[] }) {
+export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps) {
+  const titleOf = (currency: string) =>
+    `${title}${amounts.length === 1 ? "" : ` in ${currency}`}${span === undefined ? "" : `, ${span} days`}`;
   return (
     <>
       {amounts.map(({ currency, days }) => {
@@ -109,7 +117,7 @@ export function MoneyPlots({ title, amounts, tone }: Pick<PlotProps, "title" | "
         return (
           <section class="card">
             <DailyPlot
-              title={amounts.length === 1 ? title : `${title} in ${currency}`}
+              title={titleOf(currency)}
               tone={tone}
               points={days}
               format={format}

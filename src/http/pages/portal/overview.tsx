@@ -65,7 +65,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
             total={countText(clicks)}
           />
         </section>
-        <MoneyPlots title={`Commissions, ${DAYS} days`} tone="three" amounts={seen.commissions} />
+        <MoneyPlots title="Commissions" days={DAYS} tone="three" amounts={seen.commissions} />
       </div>
     </>,
   );

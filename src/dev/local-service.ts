@@ -147,7 +147,7 @@ function listenOnce(port: number, host: string): Promise<number> {
 }
 
 /** @throws after `seconds` without a 200 from `GET /healthz`. */
-export async function untilHealthy(url: string, seconds = 30): Promise<void> {
+export async function untilHealthy(url: string, seconds = 120): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   let last = "no answer";
   while (Date.now() < deadline) {

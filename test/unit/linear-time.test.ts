@@ -6,9 +6,13 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
+import { judgeCustomerLines, type NamedPartner } from "../../src/core/customer-lines.ts";
+import { judgeLines, type KnownPartner } from "../../src/core/partner-lines.ts";
+import type { PartnerInput } from "../../src/core/partners.ts";
 import { growth, isLinear, TIMES } from "../support/linear.ts";
 import { HTTP_PARSERS } from "../support/parsers-http.ts";
 import { PARSERS, type Parser } from "../support/parsers.ts";
+import { allSlices } from "../support/slices.ts";
 
 const ALL = [...PARSERS, ...HTTP_PARSERS];
 
@@ -76,6 +80,60 @@ describe("linear in what it reads is", () => {
   it.each(NAMED)("%s, which takes what is good", async (_, { read, good }) => {
     const result = await read(good);
     if (result instanceof Response) expect(result.status).not.toBe(500);
+  });
+});
+
+describe("the import's judgment of lines", () => {
+  const NOBODY = { id: "par_1", email: "a@b.co", slug: "a", payout_email: null };
+  const known = {
+    ...{ partners: new Map(), holders: new Map<string, string>(), addresses: new Map<string, string>() },
+    ...{ byCode: new Map([["a", NOBODY]]), byEmail: new Map<string, NamedPartner>() },
+  };
+  const newcomer = (input: PartnerInput) => ({ ...input, id: `par_${input.slug}` }) as unknown as KnownPartner;
+
+  /** What the lines have in common, each with its number. */
+  const LINES: Record<string, (i: number) => { address: string; codes: string[] }> = {
+    "all different": (i) => ({ address: `p${i}@b.co`, codes: [`a${i}`] }),
+    "of one address": (i) => ({ address: "p@b.co", codes: [`a${i}`] }),
+    "with one code": (i) => ({ address: `p${i}@b.co`, codes: ["a"] }),
+    "all the same": () => ({ address: "p@b.co", codes: ["a"] }),
+    "with many codes": (i) => ({ address: "p@b.co", codes: Array.from({ length: 20 }, (_, k) => `a${20 * i + k}`) }),
+  };
+
+  it.each(Object.entries(LINES))("is linear in their number: %s", async (_, of) => {
+    const lines = (count: number) =>
+      Array.from({ length: count }, (_each, i) => {
+        const { address, codes } = of(i);
+        return {
+          partner: { line: i, input: { email: address }, codes, status: null },
+          customer: {
+            ...{ line: i, customer: { provider: "provider_a", scope: "email", subject: address } as const },
+            ...{ customer_email: address, codes: ["a", ...codes], partner_email: null, unreadable: null },
+          },
+        };
+      });
+    const inputs = { small: lines(500), large: lines(TIMES * 500) };
+    type Lines = typeof inputs.small;
+    const ratios = [
+      await growth((all: Lines) => {
+        allSlices(
+          judgeLines(
+            all.map(({ partner }) => partner),
+            known,
+            newcomer,
+          ),
+        );
+      }, inputs),
+      await growth((all: Lines) => {
+        allSlices(
+          judgeCustomerLines(
+            all.map(({ customer }) => customer),
+            known,
+          ),
+        );
+      }, inputs),
+    ];
+    expect(ratios.filter((ratio) => !isLinear(ratio))).toEqual([]);
   });
 });
 

@@ -7,6 +7,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { decidePayment, type LedgerPartner } from "../../src/domain/payment.ts";
+import type { PartnerRules } from "../../src/domain/rules.ts";
 import { WORLD_PARTNERS } from "../support/ledger-world.ts";
 import { expectedOf, type ModelFlow } from "../support/money-model.ts";
 import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
@@ -14,7 +15,7 @@ import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/mon
 const RUNS = Number(env.PROPERTY_RUNS ?? 100) * 10;
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-const partners: LedgerPartner[] = WORLD_PARTNERS.map((partner) => ({
+const partners: (LedgerPartner & PartnerRules)[] = WORLD_PARTNERS.map((partner) => ({
   ...partner,
   ...{ id: partner.slug, email: `${partner.slug.toLowerCase()}@partners.example`, payout_email: null },
 }));
@@ -58,11 +59,16 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
   return lived.truths.map(({ key, provider }) => {
     const decision = decidePayment({
       provider,
-      program: { default_commission_pct: 20, attribution, live_only: true },
+      live_only: true,
       facts: factsAbout(key, provider, lived),
       partnerByRef,
-      flows: flows.map(flowOf),
+      rulesOf: () => ({
+        program: { default_commission_pct: 20, attribution },
+        flows: flows.map(flowOf),
+        ofPartner: (id) => partners.find((partner) => partner.id === id)!,
+      }),
       previous: { outcome: null, decision: null, erased: false },
+      anew: false,
       commissionedPartners: [],
     });
     const { outcome, record, review_reasons } = decision!;

@@ -4,10 +4,11 @@ import { partners, programs, signInLinks } from "../db/schema.ts";
 import { ageOfProgramId, shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { AppError, notFound } from "../lib/errors.ts";
-import { iso, MINUTE } from "../lib/time.ts";
+import { HOUR, iso, MINUTE } from "../lib/time.ts";
+import { commit } from "./commit.ts";
 import type { BaseCtx } from "./context.ts";
 import { untilWon } from "./races.ts";
-import { openSession, type OpenedSession } from "./sessions.ts";
+import { actAs, openSession, type OpenedSession } from "./sessions.ts";
 import { askAll, askFirst, onShard } from "./shards.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
@@ -130,20 +131,27 @@ export type Confirmation =
 
 /**
  * Uses a link up, exactly once, and opens a new session for it (contract §11); every other link of its address ends,
- * whoever it was made for. `as` chooses among several identities by their `identityKey`. A partner's first sign-in turns
- * `invited` into `active`.
+ * whoever it was made for. `as` chooses among several identities by their `identityKey`, `device` is what the
+ * person signs in with. A partner's first sign-in turns
+ * `invited` into `active`. A link that is no good any more is told in the audit log.
  */
-export async function confirmLink(base: BaseCtx, token: string, as: string | null): Promise<Confirmation> {
+export async function confirmLink(
+  base: BaseCtx,
+  token: string,
+  as: string | null,
+  device: string | null = null,
+): Promise<Confirmation> {
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return { outcome: "link_refused" };
-  const isUsable = usable(ctx, await sha256Hex(token));
+  const token_hash = await sha256Hex(token);
+  const isUsable = usable(ctx, token_hash);
   const spend = () =>
     ctx.db
       .update(signInLinks)
       .set({ used_at: iso(ctx.now) })
       .where(isUsable);
   // Who loses a race against another use of the link finds it used; one against a change of the partner tries again.
-  return untilWon(async () => {
+  const confirmed = await untilWon<Confirmation>(async () => {
     const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
     if (!link) return { outcome: "link_refused" };
     const { email } = link;
@@ -158,9 +166,35 @@ export async function confirmLink(base: BaseCtx, token: string, as: string | nul
     if (!chosen) return { outcome: "choose", email, identities };
     await endLinksElsewhere(ctx, email);
     const before = [{ statement: spend(), expect: 1 }, { statement: endLinks(ctx, email) }];
-    const proof = { email, proven_at: ctx.now, shard: ctx.shard, before };
+    const proof = { email, proven_at: ctx.now, shard: ctx.shard, before, device };
     return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
   });
+  if (confirmed.outcome === "link_refused") await tellOfFailure(base, ctx, token_hash);
+  return confirmed;
+}
+
+/** How many accounts of an address are told of a failed sign-in, and how often. */
+const MOST_TOLD = 10;
+const TOLD_EVERY = HOUR;
+
+/**
+ * Tells the accounts of a link that it was tried though used up or expired: once an hour for each address. Nothing is
+ * told of a token that never was one: whoever guesses fills nobody's audit log.
+ */
+async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
+  const [[tried]] = await runBatch(db, [
+    db.all<{ email: string; used_at: string | null }>(sql`update sign_in_links set failed_at = ${iso(now)}
+      where token_hash = ${token_hash} and not exists (select 1 from sign_in_links o
+        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at`),
+  ]);
+  if (!tried) return;
+  const { email, used_at } = tried;
+  const reason = used_at === null ? "expired" : "used";
+  for (const identity of (await identitiesOf(base, email)).slice(0, MOST_TOLD)) {
+    const { bound, partner } = await actAs(base, identity);
+    const payload = { ...(partner && { partner_id: partner.id }), email, reason };
+    await commit(bound, { writes: [], occurrences: [{ type: "sign_in.failed", payload }] });
+  }
 }
 
 function usable({ now }: BaseCtx, token_hash: string): SQL | undefined {
@@ -172,7 +206,7 @@ function usable({ now }: BaseCtx, token_hash: string): SQL | undefined {
 }
 
 /** Ends every link of an address that could still be used. */
-function endLinks({ db, now }: BaseCtx, email: string) {
+export function endLinks({ db, now }: BaseCtx, email: string) {
   return db
     .update(signInLinks)
     .set({ used_at: iso(now) })

@@ -249,6 +249,8 @@ export const signInLinks = sqliteTable(
     created_at: text().notNull(),
     expires_at: text().notNull(),
     used_at: text(),
+    /** When it was tried although it is no good any more, and the audit log told of it. */
+    failed_at: text(),
   },
   (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
 );
@@ -264,8 +266,16 @@ export const sessions = sqliteTable(
     partner_id: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
+    /** To within five minutes; null in rows of earlier versions that were not seen since. */
+    last_seen_at: text(),
+    /** What it was opened with, in words of `domain/device.ts`. */
+    device: text(),
   },
-  (t) => [index("sessions_program").on(t.program_id, t.audience), index("sessions_partner").on(t.partner_id)],
+  (t) => [
+    index("sessions_program").on(t.program_id, t.audience),
+    index("sessions_partner").on(t.partner_id),
+    index("sessions_email").on(t.email),
+  ],
 );
 
 /**

@@ -22,6 +22,10 @@ export const AUDIT_EVENT_TYPES = [
   "program.updated",
   "api_key.regenerated",
   "partner.signed_in",
+  "member.signed_in",
+  "session.ended",
+  "session.all_ended",
+  "sign_in.failed",
   "customers.imported",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];

@@ -45,7 +45,7 @@ function mailToPartner(
     `Details are shown in part. Changed by: ${by}.`,
     `If you did not expect this, tell ${program_name} at once, before the next payout. ` +
       (origin === null ? "Sign in to the portal" : `Sign in at ${origin}/portal/details`) +
-      " to see the details and correct them.",
+      " to correct the details, and to see and end your sessions.",
     "Payouts that exist already still go where they went before.",
   ]);
 }

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { actingAs, forProgram } from "../core/context.ts";
-import { actorOf, endSession, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
+import { actorOf, endSession, noteSeen, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
 import type { Audience } from "../core/sign-in.ts";
 import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
@@ -74,7 +74,13 @@ export async function currentSession(c: Context<PageEnv>): Promise<Session | nul
   if (token === null) return null;
   refuseGuesser(c);
   const session = await readSession(c.var.base, token);
-  if (!session) await countWrongSecret(c);
+  if (!session) {
+    await countWrongSecret(c);
+    return null;
+  }
+  const noted = noteSeen(session);
+  // The next request notes it where this one cannot.
+  if (noted) c.executionCtx.waitUntil(noted.catch(() => undefined));
   return session;
 }
 

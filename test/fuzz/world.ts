@@ -80,8 +80,8 @@ async function formsOf({ stocked, owner, partner, places }: Own): Promise<Form[]
     await find(path.startsWith("/portal") ? partner : owner, pageAddress(path, stocked.ids));
   }
   await find(makeVisitor(), "/sign-in");
-  // Signing out or a new key would end the session that the rest of the run needs.
-  return [...found.values()].filter(({ action }) => !/sign-out|switch|api-key/.test(action));
+  // Signing out, ending sessions or a new key would end the session that the rest of the run needs.
+  return [...found.values()].filter(({ action }) => !/sign-out|switch|api-key|sessions/.test(action));
 }
 
 function placesOf({ program, partner, ids }: Stocked): Record<string, string> {

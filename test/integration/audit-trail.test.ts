@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ACTOR_TYPES, type Changes, type ShownActor } from "../../src/domain/actor.ts";
 import { AUDIT_EVENT_TYPES, isChange, type AuditEventType } from "../../src/domain/event.ts";
+import { createOwnerLink } from "../../src/core/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
 import { click, flush } from "../support/clicks.ts";
@@ -10,10 +11,10 @@ import { create, ENDPOINT } from "../support/conformance.ts";
 import { sendImport } from "../support/imports.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
-import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 interface Told {
@@ -54,9 +55,9 @@ async function fire(cron: string): Promise<void> {
 }
 
 /** A form of a page, as a person sends it. */
-async function send(visitor: Visitor, page: string, fields: Record<string, string>): Promise<void> {
+async function send(visitor: Visitor, page: string, fields: Record<string, string>, action = ""): Promise<void> {
   await visitor.get(page);
-  const reply = await visitor.post(page, fields);
+  const reply = await visitor.post(`${page}${action}`, fields);
   if (reply.status !== 303) throw new Error(`${page}: ${reply.status} ${textOf(reply.body)}`);
 }
 
@@ -101,6 +102,11 @@ async function liveThroughAll() {
   await patch("/programs/me", { min_payout_cents: 7, provider_a_api_key: "rk_test_1" });
   const portal = await signInPartner(partner.email);
   await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
+
+  await (await signInOwner(program)).post("/sign-out");
+  await send(await signInOwner(program), "/dashboard/settings/sessions", {}, "/end-all");
+  const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+  for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
 
   const issued = await callApi<{ api_key: string }>(
     "test-admin-token",
@@ -147,13 +153,16 @@ describe("the audit trail", () => {
     });
     expect(of("commission.updated")).toEqual({ type: "cron", id: null, name: "approve due commissions" });
     expect(of("partner.signed_in")).toEqual({ type: "partner", id: partner.id, name: "Wanda" });
+    const member = { type: "member", id: before.owner_email, name: before.owner_email };
+    for (const type of ["member.signed_in", "session.ended", "session.all_ended", "sign_in.failed"] as const) {
+      expect([type, of(type)]).toEqual([type, member]);
+    }
     expect((await last(program, "partner.updated")).actor).toEqual({ type: "partner", id: partner.id, name: "Wanda" });
     expect(of("api_key.regenerated")).toEqual({ type: "operator", id: null, name: "operator" });
     expect(of("click")).toEqual({ type: "visitor", id: null, name: null });
     const { owner } = world;
     await send(owner, `/dashboard/partners/${partner.id}/deactivate`, {});
-    const email = before.owner_email;
-    expect((await last(program, "partner.deleted")).actor).toEqual({ type: "member", id: email, name: email });
+    expect((await last(program, "partner.deleted")).actor).toEqual(member);
   });
 
   it("says what changed, with secrets and payout details masked", async () => {

@@ -183,7 +183,9 @@ describe("the crons", () => {
           .prepare("update commissions set created_at = '2026-01-01T00:00:00.000Z' where program_id = ?")
           .bind(program.id),
         database
-          .prepare("insert into sign_in_links values ('old', 'owner', 'o@example.com', ?, null, '2020', '2020', null)")
+          .prepare(
+            "insert into sign_in_links values ('old', 'owner', 'o@example.com', ?, null, '2020', '2020', null, null)",
+          )
           .bind(program.id),
       ]);
     }

@@ -2,10 +2,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { programIdOn, tokenOn } from "../../src/domain/shard.ts";
 import { sendA } from "../support/ledger.ts";
-import { call, callApi, makePartner, SECRET_A, type TestProgram } from "../support/program.ts";
+import { call, callApi, makePartner, SECRET_A, testContext, type TestProgram } from "../support/program.ts";
 import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
-import { ADMIN, databaseOn, dump, makeProgramOn } from "../support/shards.ts";
-import { followLink, makeVisitor, signInOwner } from "../support/visitor.ts";
+import { ADMIN, away, databaseOn, dump, makeProgramOn } from "../support/shards.ts";
+import { followLink, makeVisitor, requestLink, signInOwner, type Visitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
 interface Furnished {
@@ -152,6 +152,33 @@ describe("programs of two databases", () => {
       }
       expect((await followLink(makeVisitor(), token)).headers.get("location")).toBe("/dashboard");
     }
+  });
+
+  it("S11: list and end the sessions of an address in both, and say so where one is away", async () => {
+    const owner_email = `everywhere-${Date.now()}@example.com`;
+    const programs = [await makeProgramOn(0, { owner_email }), await makeProgramOn(1, { owner_email })] as const;
+    const at = "/dashboard/settings/sessions";
+    const signedIn = async (id: string, bindings = {}) => {
+      const visitor = makeVisitor((path, init) => callWith<string>(bindings, path, init));
+      await followLink(visitor, (await requestLink(testContext(), owner_email))!.link.token, id);
+      return visitor;
+    };
+    const isIn = async (visitor: Visitor) => (await visitor.get("/dashboard")).status === 200;
+    const bindings: { DB_1?: D1Database } = {};
+    const here = await signedIn(programs[0].id, bindings);
+    const [also, there] = [await signedIn(programs[0].id), await signedIn(programs[1].id)];
+    await here.get(at);
+    expect(here.html.match(/name="id" value="ses_/g)).toHaveLength(3);
+    bindings.DB_1 = away(1);
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    expect((await here.post(`${at}/end-all`)).status).toBe(503);
+    expect([await isIn(here), await isIn(also), await isIn(there)]).toEqual([true, false, true]);
+    delete bindings.DB_1;
+    await here.get(at);
+    expect((await here.post(`${at}/end-all`)).headers.get("location")).toBe("/sign-in");
+    expect([await isIn(here), await isIn(also), await isIn(there)]).toEqual([false, false, false]);
+    const told = programs.map(({ api }) => api<{ total: number }>("GET", "/api/v1/events?type=session.all_ended"));
+    expect((await Promise.all(told)).map(({ body }) => body.total)).toEqual([2, 1]);
   });
 
   it("end an owner's sessions with the key in their own database", async () => {

@@ -151,7 +151,20 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
   );
 }
 
-const TELLING = ["slug", "ref", "landing", "name", "url", "event_type", "format", "outcome", "status", "email"];
+const TELLING = [
+  "slug",
+  "ref",
+  "landing",
+  "name",
+  "url",
+  "event_type",
+  "format",
+  "outcome",
+  "status",
+  "email",
+  "device",
+  "reason",
+];
 
 /** The fields that tell the most, as far as the payload has them. */
 function summaryOf(payload: Record<string, unknown>): string {

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
+import { sessions } from "../sessions.tsx";
 import { commissionsChosen, commissionsMatching } from "./commission-bulk.tsx";
 import { commissionNew } from "./commission-new.tsx";
 import { commissions } from "./commissions.tsx";
@@ -34,4 +35,5 @@ export const dashboard = new Hono<PageEnv>()
   .route("/events", events)
   .route("/webhooks", webhooks)
   .route("/integration", integration)
+  .route("/settings/sessions", sessions("/dashboard/settings", "Settings"))
   .route("/settings", settings);

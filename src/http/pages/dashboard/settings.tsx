@@ -169,6 +169,15 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
           </a>
         </p>
       </section>
+      <section class="card" id="sessions">
+        <h2>Sessions</h2>
+        <p>Where you are signed in. End what you do not know, or sign out everywhere.</p>
+        <p class="more">
+          <a class="button" href={`${AT}/sessions`}>
+            See your sessions
+          </a>
+        </p>
+      </section>
       <section class="card" id="script">
         <h2>Script</h2>
         <p>

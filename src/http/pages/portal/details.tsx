@@ -160,6 +160,11 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
           ]}
         />
         <p class="muted small">Something wrong here? {program.name} can change it.</p>
+        <p class="more">
+          <a class="button" href={`${AT}/sessions`}>
+            See your sessions
+          </a>
+        </p>
       </section>
     </>,
   );

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
+import { sessions } from "../sessions.tsx";
 import { commissions } from "./commissions.tsx";
 import { details } from "./details.tsx";
 import { overview } from "./overview.tsx";
@@ -14,4 +15,5 @@ export const portal = new Hono<PageEnv>()
   .route("/", overview)
   .route("/commissions", commissions)
   .route("/payouts", payouts)
+  .route("/details/sessions", sessions("/portal/details", "Payout details"))
   .route("/details", details);

@@ -13,6 +13,7 @@ import {
   type LinkRequest,
 } from "../../../core/sign-in.ts";
 import { switchSession } from "../../../core/sessions.ts";
+import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { logLine, reasonOf } from "../../../lib/log.ts";
@@ -67,7 +68,7 @@ export const signIn = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const token = fields.text("token");
     const confirmed = TOKEN_PATTERN.test(token)
-      ? await confirmLink(c.var.base, token, fields.textOrNull("as"))
+      ? await confirmLink(c.var.base, token, fields.textOrNull("as"), deviceOf(c.req.header("user-agent") ?? ""))
       : ({ outcome: "link_refused" } as const);
     switch (confirmed.outcome) {
       case "signed_in":

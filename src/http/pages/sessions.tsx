@@ -1,0 +1,81 @@
+import { Hono } from "hono";
+import { endAllSessions, endOwnSession, listSessions, type ListedSession } from "../../core/session-list.ts";
+import { sessionId } from "../../core/sessions.ts";
+import { dropSession, type PageEnv } from "../session.ts";
+import { FormFields } from "./forms.ts";
+import { framed } from "./framed.tsx";
+import { PageHead } from "./layout.tsx";
+import { ActionButton } from "./parts/form.tsx";
+import { Badge, When } from "./parts/figures.tsx";
+import { Done } from "./parts/notice.tsx";
+import { Table } from "./parts/table.tsx";
+
+const DONE = { ended: "The session is ended." };
+
+/**
+ * The sessions of who is signed in, below the page `parent`: each can be ended, or all at once. They are those of the
+ * address, for whoever has one of them can switch to its other accounts.
+ */
+export function sessions(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
+  const at = `${parent}/sessions`;
+  return new Hono<PageEnv>()
+    .get("/", async (c) => {
+      const { session } = c.var;
+      const listed = await listSessions(c.var.base, session);
+      return framed(
+        c,
+        { title: "Sessions", at: parent },
+        <>
+          <Done code={c.req.query("done")} texts={DONE} />
+          <PageHead
+            title="Sessions"
+            lede={`Where ${session.record.email} is signed in.`}
+            back={{ href: parent, label }}
+            actions={<ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />}
+          />
+          <section class="card flush">
+            <Table
+              label="Sessions"
+              columns={[
+                { label: "Device" },
+                { label: "Account" },
+                { label: "Signed in" },
+                { label: "Last seen" },
+                { label: "End", hidden: true },
+              ]}
+              rows={listed.map((one) => sessionRow(one, at))}
+            />
+          </section>
+        </>,
+      );
+    })
+    .post("/end", async (c) => {
+      const { session, base } = c.var;
+      const id = new FormFields(await c.req.formData()).text("id");
+      await endOwnSession(base, session, id);
+      if (id !== sessionId(session.record)) return c.redirect(`${at}?done=ended`, 303);
+      await dropSession(c);
+      return c.redirect("/sign-in", 303);
+    })
+    .post("/end-all", async (c) => {
+      await endAllSessions(c.var.base, c.var.session);
+      await dropSession(c);
+      return c.redirect("/sign-in", 303);
+    });
+}
+
+function sessionRow(one: ListedSession, at: string) {
+  return [
+    <span>
+      {one.device ?? "Unknown device"}
+      {one.is_current ? <Badge state="active" label="this one" /> : null}
+    </span>,
+    <span>
+      {one.program_name}
+      <span class="second">{one.audience === "owner" ? "Owner" : "Partner"}</span>
+    </span>,
+    <When at={one.created_at} />,
+    one.last_seen_at === null ? "–" : <When at={one.last_seen_at} />,
+    <ActionButton action={`${at}/end`} label={one.is_current ? "Sign out" : "End"} values={{ id: one.id }} />,
+  ];
+}

@@ -70,17 +70,34 @@ export interface Sale {
   id?: string;
   outcome: string | null;
   partner: string | null;
-  /** The rule, from when it first earned for this partner on. */
-  rule: { slug: string; rule: Rule } | null;
   adjusted: number;
+  /** How many changes of rules there were when it was first heard of. */
+  heard: number;
 }
 
-export interface State {
+/** What decides a purchase. */
+interface Rules {
   pct: number;
+  partners: Record<string, { status: PartnerStatus; pct: number | null }>;
+  flows: Flow[];
+}
+
+/** A rule was changed at a moment; `undo` brings what it was before. */
+interface Change {
+  at: number;
+  undo: {
+    pct?: number;
+    partner?: [slug: string, status: PartnerStatus, pct: number | null];
+    flow?: [string, Flow | null];
+  };
+}
+
+export interface State extends Rules {
   auto_approve_days: number | null;
   min_payout_cents: number;
   partners: Record<string, { status: PartnerStatus; pct: number | null; email: string }>;
-  flows: Flow[];
+  /** In the order in which they were made. */
+  changes: Change[];
   purchases: Record<string, Purchase>;
   sales: Record<string, Sale>;
   remembered: Remembered[];
@@ -110,6 +127,7 @@ export function copyOf(state: State): State {
       ]),
     ),
     sales: each(state.sales),
+    changes: [...state.changes],
     remembered: [...state.remembered],
     learned: [...state.learned],
     ended: [...state.ended],
@@ -124,8 +142,8 @@ export function copyOf(state: State): State {
 export function keyOf(state: State): string {
   const { purchases: _, sales, rows, payouts, judgements, remembered: __, learned, ...few } = state;
   const parts = [JSON.stringify(few), ...learned.toSorted()];
-  for (const { outcome, partner, rule } of Object.values(sales)) {
-    parts.push(outcome ?? "", partner ?? "", rule ? `${rule.slug} ${rule.rule.type} ${rule.rule.value}` : "");
+  for (const { outcome, partner, heard } of Object.values(sales)) {
+    parts.push(outcome ?? "", partner ?? "", String(heard));
   }
   for (const { slug, currency, amount, status } of payouts) parts.push(slug, currency, String(amount), status);
   for (const [key, { status, manual, dismissed }] of Object.entries(judgements)) {
@@ -140,14 +158,12 @@ export function keyOf(state: State): string {
 
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
-/**
- * Makes the rows of a purchase what its facts and decisions say. Known difference (D6): rules, and whether a partner is
- * active, are those of the moment at which it first earns, not of the purchase; the contract wants the latter.
- */
+/** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
 export function settle(state: State, key: string, now: number, anew = false): void {
   const purchase = state.purchases[key];
   if (!purchase || purchase.said.length === 0) return;
-  const before = state.sales[key] ?? { outcome: null, partner: null, rule: null, adjusted: 0 };
+  const before = state.sales[key] ?? { outcome: null, partner: null, adjusted: 0, heard: state.changes.length };
+  const then = rulesAt(state, occurredAt(purchase), before.heard);
   const { ref, slug } = chosenPartner(purchase, state.remembered, (named) => slugOf(state, named));
   const partner = slug === null ? null : state.partners[slug]!;
   const has = (whose: string | null) =>
@@ -158,14 +174,17 @@ export function settle(state: State, key: string, now: number, anew = false): vo
     if (money.base <= 0) return "zero_amount";
     if (!partner) return ref === null ? "no_ref" : "unknown_ref";
     if (has(slug)) return "commission";
-    if (!anew && before.outcome === "partner_deactivated" && before.partner === slug) return "partner_deactivated";
+    const { status } = then.partners[slug!]!;
+    if (status === "active") return "commission";
+    const isRefused = before.outcome === "partner_deactivated" && before.partner === slug;
+    if (!anew && (isRefused || status === "deactivated")) return "partner_deactivated";
     if (partner.status === "active") return "commission";
     return partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
   })();
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
-  const rule = earns ? (before.rule?.slug === slug ? before.rule.rule : ruleFor(state, slug, money.base)) : null;
-  state.sales[key] = { ...before, outcome, partner: slug, rule: rule && slug ? { slug, rule } : null, adjusted: taken };
+  const rule = earns ? ruleFor(then, slug, money.base) : null;
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken };
   const email = emailOf(purchase);
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
@@ -208,8 +227,47 @@ function slugOf(state: State, named: string): string | null {
   return Object.keys(state.partners).find((slug) => slug.toLowerCase() === named.toLowerCase()) ?? null;
 }
 
+/** Vendors date events to the second: what is so close is ordered by what was heard first. */
+const CLOSE = 1_000;
+
+/** "rates, flows […] are those in force when the payment was made, whenever its facts arrive" (contract-2 §5). */
+function rulesAt({ pct, partners, flows, changes }: State, at: number, heard: number): Rules {
+  const then: Rules = { pct, partners: { ...partners }, flows };
+  for (const [i, { at: changed, undo }] of [...changes.entries()].toReversed()) {
+    if (i < heard && changed <= at + CLOSE) continue;
+    if (undo.pct !== undefined) then.pct = undo.pct;
+    if (undo.partner) then.partners[undo.partner[0]] = { status: undo.partner[1], pct: undo.partner[2] };
+    const [name, before] = undo.flow ?? [];
+    if (name !== undefined) then.flows = then.flows.flatMap((flow) => (flow.name === name ? (before ?? []) : flow));
+  }
+  return then;
+}
+
+/** A change of the program's rate, a partner's rate or a flow, from now on. */
+export function changeRules(
+  state: State,
+  now: number,
+  { pct, partner, flow }: { pct?: number; partner?: [slug: string, pct: number | null]; flow?: Flow },
+): void {
+  if (pct !== undefined && pct !== state.pct) {
+    state.changes.push({ at: now, undo: { pct: state.pct } });
+    state.pct = pct;
+  }
+  if (partner) {
+    const [slug] = partner;
+    const { status, pct: before } = state.partners[slug]!;
+    if (before !== partner[1]) state.changes.push({ at: now, undo: { partner: [slug, status, before] } });
+    state.partners[slug]!.pct = partner[1];
+  }
+  if (flow) {
+    const before = state.flows.find(({ name }) => name === flow.name) ?? null;
+    state.changes.push({ at: now, undo: { flow: [flow.name, before] } });
+    state.flows = before ? state.flows.map((one) => (one === before ? flow : one)) : [...state.flows, flow];
+  }
+}
+
 /** "highest priority first, then the older; first match wins; else the partner's rate, else the program's". */
-function ruleFor(state: State, slug: string, base: number): Rule {
+function ruleFor(state: Rules, slug: string, base: number): Rule {
   const flow = state.flows
     .toSorted((a, b) => b.priority - a.priority)
     .find((one) => one.active && (one.slug ?? slug) === slug && (one.above === null || base > one.above));
@@ -431,7 +489,10 @@ export function putPayout(state: State, index: number, to: Payout["status"], now
 
 /** A partner's status; who turns active gets what waited. */
 export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
-  state.partners[slug]!.status = status;
+  const partner = state.partners[slug]!;
+  if (partner.status === status) return;
+  state.changes.push({ at: now, undo: { partner: [slug, partner.status, partner.pct] } });
+  partner.status = status;
   if (status !== "active") return;
   for (const [key, { outcome, partner }] of Object.entries(state.sales)) {
     if (outcome === "partner_not_active" && partner === slug) settle(state, key, now);

@@ -2,6 +2,7 @@
 import type { Chance } from "../faults/random.ts";
 import {
   approveDue,
+  changeRules,
   copyOf,
   flag,
   generate,
@@ -44,22 +45,31 @@ export interface Scene {
   state: State;
   /** Ids of partners by slug. */
   ids: Record<string, string>;
+  /** A purchase on which something else happens at the same moment. */
+  near: string | null;
+}
+
+/** Of several things the near ones, if there are any. */
+function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
+  const own = all.filter(({ sale }) => sale === near);
+  return own.length > 0 ? own : all;
 }
 
 const NOTHING = async (): Promise<Reply> => ({ status: 200, body: {} });
 
 type Maker = (scene: Scene, chance: Chance) => Operation | null;
 
-const deliver: Maker = ({ world, vendors }, chance) => {
+const deliver: Maker = ({ world, vendors, near }, chance) => {
   const isAgain = vendors.sent.length > 0 && chance.happens(0.15);
-  const event = isAgain ? chance.of(vendors.sent) : vendors.waiting.length > 0 ? chance.of(vendors.waiting) : null;
+  const events = isAgain ? vendors.sent : vendors.waiting;
+  const event = events.length > 0 ? chance.of(nearest(events.slice(-20), near)) : null;
   if (!event) return null;
   const atNeighbor = event.provider === "provider_b" && chance.happens(0.4);
   return {
     text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,
     run: () => world.vendorEvent(event.provider, event.body, atNeighbor),
     effects: [(state, now) => event.learn(state, now)],
-    sales: [event.sale],
+    sales: vendors.touchedBy(event),
     arrived: () => {
       const at = vendors.waiting.indexOf(event);
       if (at >= 0) vendors.sent.push(...vendors.waiting.splice(at, 1));
@@ -79,10 +89,10 @@ const patch = (world: World, path: string, body: object) => ({
   run: () => world.call("PATCH", `/api/v1${path}`, body),
 });
 
-const decide: Maker = ({ world, state }, chance) => {
+const decide: Maker = ({ world, state, near }, chance) => {
   const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
   if (rows.length === 0) return null;
-  const { id, sale, slug, status, kind } = chance.of(rows);
+  const { id, sale, slug, status, kind } = chance.of(nearest(rows, near));
   const what = status === "rejected" ? "reopen" : chance.of(["approve", "approve", "approve", "reject"] as const);
   const to = { approve: "approved", reject: "rejected", reopen: "pending" }[what];
   return {
@@ -178,7 +188,7 @@ const movePayouts: Maker = ({ world, state }, chance) => {
     ["pay", "processing"],
     ["pay", "processing"],
   ] as const);
-  if (verb === "pay" && chance.happens(0.5)) world.upsetVendor(chance, chance.whole(1, 4));
+  if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance, chance.whole(1, 4));
   const isOfVendor = slug === "ann" || slug === "bob";
   return {
     text: `${verb} ${id} of ${slug} (${amount})`,
@@ -205,7 +215,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
     return {
       text: `${slug} gets ${pct ?? "the program's"} %`,
       ...patch(world, `/partners/${ids[slug]}`, { commission_pct: pct }),
-      effects: [(state) => void (state.partners[slug]!.pct = pct)],
+      effects: [(state, now) => changeRules(state, now, { partner: [slug, pct] })],
       sales: [],
     };
   }
@@ -218,19 +228,30 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
   };
 };
 
-const changeProgram: Maker = ({ world }, chance) => {
-  const change = chance.of([
-    { default_commission_pct: chance.whole(0, 50) },
-    { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
-    { min_payout_cents: chance.happens(0.5) ? 0 : chance.whole(0, 4_000) },
-    { provider_a_api_key: chance.of(VENDOR_KEYS) },
-  ]);
+const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
+
+const changeProgram: Maker = (scene, chance) => {
+  const { world } = scene;
+  const key = { provider_a_api_key: chance.of(VENDOR_KEYS) };
+  const change: { [K in "default_commission_pct" | "min_payout_cents"]?: number } & {
+    auto_approve_days?: number | null;
+    provider_a_api_key?: string;
+  } =
+    isPaying(scene) && chance.happens(0.8)
+      ? key
+      : chance.of([
+          key,
+          { default_commission_pct: chance.whole(0, 50) },
+          { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
+          { min_payout_cents: chance.happens(0.5) ? 0 : chance.whole(0, 4_000) },
+        ]);
   return {
     text: `the program changes: ${JSON.stringify(change)}`,
     ...patch(world, "/programs/me", change),
     effects: [
-      (state) => {
-        if (change.default_commission_pct !== undefined) state.pct = change.default_commission_pct;
+      (state, now) => {
+        if (change.default_commission_pct !== undefined)
+          changeRules(state, now, { pct: change.default_commission_pct });
         if (change.auto_approve_days !== undefined) state.auto_approve_days = change.auto_approve_days;
         if (change.min_payout_cents !== undefined) state.min_payout_cents = change.min_payout_cents;
       },
@@ -247,11 +268,10 @@ const changeFlows: Maker = ({ world, state }, chance) => {
       text: `a flow changes: ${JSON.stringify(change)}`,
       ...patch(world, `/flows/${old.id}`, change),
       effects: [
-        (state) =>
-          void Object.assign(
-            state.flows.find(({ id }) => id === old.id)!,
-            change,
-          ),
+        (state, now) => {
+          const before = state.flows.find(({ id }) => id === old.id);
+          if (before) changeRules(state, now, { flow: { ...before, ...change } });
+        },
       ],
       sales: [],
     };
@@ -274,7 +294,7 @@ const changeFlows: Maker = ({ world, state }, chance) => {
   return {
     text: `a flow: ${JSON.stringify(flow)}`,
     ...post(world, "/flows", { name, action_type: type, action_value: value, priority, conditions }),
-    effects: [(state) => void state.flows.push({ ...flow })],
+    effects: [(state, now) => changeRules(state, now, { flow })],
     sales: [],
   };
 };
@@ -351,6 +371,8 @@ const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 
 /** Some operation that makes sense in the scene. */
 export function choose(scene: Scene, chance: Chance): Operation {
+  // While a transfer is open, the key that it was begun with may go.
+  if (isPaying(scene) && chance.happens(0.15)) return changeProgram(scene, chance)!;
   for (;;) {
     let at = chance.next() * WEIGHT;
     const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;

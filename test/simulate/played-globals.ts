@@ -133,6 +133,34 @@ function exactly(buffer: Buffer): ArrayBuffer {
 const put = (target: object, name: string, value: unknown) =>
   Object.defineProperty(target, name, { value, configurable: true, writable: true });
 
+/** What the Workers runtime has beside the standard: reads into a buffer until it is full or the stream ends. */
+function readerOfBytes(stream: ReadableStream<Uint8Array>) {
+  const reader = plainReader.call(stream) as ReadableStreamDefaultReader<Uint8Array>;
+  let left = new Uint8Array();
+  return {
+    async readAtLeast(min: number, into: Uint8Array) {
+      let filled = 0;
+      for (let isOver = false; filled < min && !isOver;) {
+        if (left.length === 0) {
+          const { done, value } = await reader.read();
+          isOver = done;
+          left = Uint8Array.from(value ?? []);
+        }
+        const part = left.subarray(0, into.length - filled);
+        into.set(part, filled);
+        left = left.subarray(part.length);
+        filled += part.length;
+      }
+      return { done: filled < min, value: into.subarray(0, filled) };
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+const plainReader = ReadableStream.prototype.getReader;
+put(ReadableStream.prototype, "getReader", function getReader(this: ReadableStream, options?: { mode?: "byob" }) {
+  return options?.mode === "byob" ? readerOfBytes(this) : plainReader.call(this);
+});
 put(globalThis, "Date", PlayedDate);
 put(globalThis, "setTimeout", setPlayedTimeout);
 put(globalThis, "clearTimeout", clearPlayedTimeout);

@@ -21,7 +21,7 @@ export interface VendorEvent {
   provider: "provider_a" | "provider_b";
   text: string;
   body: string;
-  /** The purchase that it is about; empty of a subscription's end. */
+  /** The purchase that it is about, or one of the subscription that ends. */
   sale: string;
   /** What the model learns from it; learning it again changes nothing. */
   learn: (state: State, now: number) => void;
@@ -57,10 +57,20 @@ export class Vendors {
     this.#program = program;
   }
 
+  /** The purchases that an event may change: its own first, then others of the customer. */
+  touchedBy({ sale }: VendorEvent): string[] {
+    const own = this.sold.find(({ key }) => key === sale)!;
+    const others = this.sold.filter(
+      ({ key, customer, subscription }) =>
+        key !== sale && (customer === own.customer || (subscription !== null && subscription === own.subscription)),
+    );
+    return [sale, ...others.map(({ key }) => key)];
+  }
+
   /** Something new happens between customers and vendors; what in words. */
   happen(chance: Chance): string {
-    const sold = this.sold.length > 0 ? chance.of(this.sold.slice(-12)) : null;
-    if (!sold || chance.happens(0.35)) return this.#sell(chance, sold && chance.happens(0.4) ? sold : null);
+    const sold = this.sold.length > 0 ? chance.of(this.sold.slice(-8)) : null;
+    if (!sold || chance.happens(0.25)) return this.#sell(chance, sold && chance.happens(0.4) ? sold : null);
     if (sold.subscription !== null && chance.happens(0.25)) {
       return chance.happens(0.7) ? this.#renew(chance, sold) : this.#end(sold);
     }
@@ -132,7 +142,7 @@ export class Vendors {
       provider,
       text: `the end of ${id}`,
       body: event,
-      sale: "",
+      sale: sold.key,
       learn: (state, now) => {
         if (!state.ended.includes(ended)) state.ended.push(ended);
         for (const [key, purchase] of Object.entries(state.purchases)) {

@@ -1,0 +1,131 @@
+/** Mistakes that runs must find: those of the past, and others of the same kinds. Each replaces texts of the source. */
+import type { Patch } from "./bundle.ts";
+
+export interface Plant {
+  name: string;
+  patches: Patch[];
+}
+
+const plant = (name: string, file: string, ...texts: [find: string, put: string][]): Plant => ({
+  name,
+  patches: texts.map(([find, put]) => ({ file: `src/${file}`, find, put })),
+});
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: "D1: neither canceling a payout nor rejecting settles again",
+    patches: [
+      {
+        file: "src/core/decisions.ts",
+        find: "where k.payment_id = ${payment_id} and k.kind = 'clawback')",
+        put: "where k.payment_id = ${payment_id} and k.kind = 'drawback')",
+      },
+    ],
+  },
+  plant("D2: a forgiven clawback counts as if it applied", "domain/commission.ts", [
+    "const missing = worth(own, target) - sumOf(locked);",
+    "const missing = worth(locked, target) - sumOf([...locked, ...own.filter(isWaived)]);",
+  ]),
+  plant(
+    "D3: canceling a payout settles nothing again",
+    "core/payouts.ts",
+    ["      unsettleDifferences(ctx, held),\n", ""],
+    ["for (const key of differing) await settle(ctx, key);", "void differing;"],
+  ),
+  plant("D4: a transfer is sent with whatever key is stored", "core/payout-attempt.ts", [
+    "if (frozen.key_mark === (await keyMark(api_key))) return",
+    "if (frozen.key_mark !== api_key) return",
+  ]),
+  plant("D5: a refund is filed under the program of the URL", "core/inbound-program.ts", [
+    "event.facts.some(mayWait) ? receiveChange : receiveUnclaimed",
+    "(url: ProgramCtx, one: Delivery) => receive(url, one)",
+  ]),
+  plant("D6: a payment is decided by the rules of the moment", "domain/rules.ts", [
+    "return firstSince(time, past)?.rules ?? current;",
+    "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
+  ]),
+  plant("D7: a judgement goes with the payment, not with whom it judged", "core/ledger-rows.ts", [
+    "state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id)",
+    "state.decisions",
+  ]),
+  plant("D8: a kept count forgets some events", "core/commit.ts", [
+    "      db.run(countEvents(program_id, created_at, source.events)),\n",
+    "      ...(source.messages ? [db.run(countEvents(program_id, created_at, source.events))] : []),\n",
+  ]),
+  plant("commit: a lost race is not noticed", "core/commit.ts", [
+    "select 1 where changes() <> ${expect}",
+    "select 1 where changes() > ${expect}",
+  ]),
+  plant("commit: only the first message of a change is sent", "core/commit.ts", [
+    "const outbound = occurrences.flatMap(",
+    "const outbound = occurrences.slice(0, 1).flatMap(",
+  ]),
+  plant("commit: a repeated request is carried out again", "core/idempotency.ts", [
+    "if (!row || row.claimed_by === claim.claimed_by) return null;",
+    "if (!row || row.key === claim.key) return null;",
+  ]),
+  plant("settle: of two that read the same facts both write", "core/ledger-rows.ts", [
+    ".where(and(eq(payments.id, before.id), eq(payments.facts_revision, before.facts_revision))),",
+    ".where(eq(payments.id, before.id)),",
+  ]),
+  plant("settle: tax is refunded as if it were earned on", "domain/payment-state.ts", [
+    "net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents))",
+    "net.push(fromGross)",
+  ]),
+  plant("settle: an older version of an adjustment counts", "domain/payment-state.ts", [
+    "compare(b.occurred_at, a.occurred_at) ||\n      b.stage - a.stage",
+    "compare(a.occurred_at, b.occurred_at) ||\n      b.stage - a.stage",
+  ]),
+  plant("settle: what was remembered later counts for an earlier payment", "domain/reference.ts", [
+    "<= (fact.imported ? paidAt : paidAt + ATTRIBUTION_SLACK_MS)",
+    "<= (fact.imported ? paidAt : Number.MAX_VALUE)",
+  ]),
+  plant("settle: a cleared flag comes back", "domain/commission.ts", [
+    "reasons.filter((reason) => !dismissed.includes(reason))",
+    "reasons.filter((reason) => !dismissed.includes(`${reason}!`))",
+  ]),
+  plant("settle: half a unit is rounded down", "domain/money.ts", [
+    "(2n * product + divisor) / (2n * divisor)",
+    "(2n * product + divisor - 1n) / (2n * divisor)",
+  ]),
+  plant("payout: a disputed commission is paid", "core/payout-generate.ts", [
+    "(${c}.flagged = 1 and ${c}.review_reason is 'disputed')",
+    "(${c}.flagged = 1 and ${c}.review_reason is 'refuted')",
+  ]),
+  plant("payout: what is being settled is paid", "core/payout-generate.ts", [
+    "u.settled_revision < u.facts_revision)",
+    "u.settled_revision > u.facts_revision)",
+  ]),
+  plant("payout: exactly the least amount is not paid", "core/payout-generate.ts", [
+    "when ${sum} < (select min_payout_cents",
+    "when ${sum} <= (select min_payout_cents",
+  ]),
+  plant("payout: two moves at once both happen", "core/payouts.ts", [
+    "and(ownedPayout(ctx, before.id), eq(payouts.status, before.status), eq(payouts.updated_at, before.updated_at)),",
+    "and(ownedPayout(ctx, before.id)),",
+  ]),
+  plant("payout: each sending has a key of its own", "core/payout-pay.ts", [
+    "`${payout.id}:${payout.attempt}`",
+    "`${payout.id}:${ctx.now}`",
+  ]),
+  plant("payout: a refusal counts while a transfer may exist", "core/payout-pay.ts", [
+    'return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };',
+    "return answer;",
+  ]),
+  plant("delivery: a refused attempt is a success", "domain/delivery.ts", [
+    "if (error === null) return",
+    'if (error === null || error === "http") return',
+  ]),
+  plant("delivery: nobody looks for what was never woken", "jobs.ts", [
+    "work: ({ outbound }) => wakeDue(outbound)",
+    "work: ({ outbound }) => (outbound.now() > 0 ? null : wakeDue(outbound))",
+  ]),
+  plant("delivery: a claim that has run out is not taken over", "core/deliveries.ts", [
+    "and c.claimed_until <= ${now} limit ${literal(limit)}))",
+    "and c.claimed_until <= '' limit ${literal(limit)}))",
+  ]),
+  plant("delivery: one more attempt after the last", "core/deliveries.ts", [
+    "attempt_count = d.attempt_count + 1,",
+    "attempt_count = d.attempt_count,",
+  ]),
+];

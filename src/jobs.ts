@@ -10,6 +10,7 @@ import { generateMonthlyPayouts } from "./core/payout-month.ts";
 import { reconcileTransfers } from "./core/payout-reconcile.ts";
 import { recountEvents } from "./core/recount-events.ts";
 import { recountLists } from "./core/recount-lists.ts";
+import { reconcilePrograms } from "./core/reconcile.ts";
 import { forgetOld } from "./core/retention.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/unfinished.ts";
 import { MAX_WAKE_UPS } from "./core/wake.ts";
@@ -17,6 +18,7 @@ import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf } from "./http/connect.ts";
 import { logLine } from "./lib/log.ts";
+import { sendMail } from "./lib/mail.ts";
 import type { ConsumerDeps } from "./outbound/consumer.ts";
 import { disableFailingEndpoints } from "./outbound/health.ts";
 import { endClaimsAtInactive, wakeDue } from "./outbound/sweep.ts";
@@ -56,6 +58,16 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
   { name: "recount events", every: "day", work: ({ ctx }) => recountEvents(ctx) },
   { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },
+  {
+    name: "reconcile the ledger",
+    every: "day",
+    work: ({ ctx, env, onCall }) =>
+      reconcilePrograms(ctx, {
+        transfers: connectOf(env),
+        onCall,
+        mail: (mail) => sendMail(env, mail),
+      }),
+  },
   { name: "generate the past month's payouts", every: "month", work: ({ ctx }) => generateMonthlyPayouts(ctx) },
 ];
 

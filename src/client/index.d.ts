@@ -361,6 +361,8 @@ type Routes = {
             | "payout.paid"
             | "payout.updated"
             | "program.updated"
+            | "reconciliation.failed"
+            | "reconciliation.repaired"
             | "session.all_ended"
             | "session.ended"
             | "sign_in.failed"
@@ -717,6 +719,8 @@ type Routes = {
     $get: {
       input: {};
       output: {
+        reconciled_at: string | null;
+        differences: number;
         email: {
           configured: boolean;
         };

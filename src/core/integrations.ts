@@ -1,5 +1,6 @@
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Program, ProgramCtx } from "./context.ts";
+import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { refusalsOf, type Refusals } from "./refusals.ts";
 
 export interface ProviderStatus extends Refusals {
@@ -9,10 +10,15 @@ export interface ProviderStatus extends Refusals {
   last_event_at: string | null;
 }
 
-/** How the program's connections to the payment providers stand. */
-export async function integrationStatus(ctx: ProgramCtx): Promise<Record<ProviderName, ProviderStatus>> {
-  await ctx.read();
-  return { provider_a: statusOf(ctx.program, "provider_a"), provider_b: statusOf(ctx.program, "provider_b") };
+/** How the program's connections to the payment providers stand, and its books. */
+export async function integrationStatus(ctx: ProgramCtx): Promise<Record<ProviderName, ProviderStatus> & BooksStatus> {
+  const [[books]] = await ctx.read(booksStatus(ctx));
+  return {
+    provider_a: statusOf(ctx.program, "provider_a"),
+    provider_b: statusOf(ctx.program, "provider_b"),
+    reconciled_at: books?.reconciled_at ?? null,
+    differences: books?.differences ?? 0,
+  };
 }
 
 function statusOf(program: Program, provider: ProviderName): ProviderStatus {

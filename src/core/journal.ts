@@ -45,8 +45,8 @@ export interface CurrencyStats {
   paid_cents: Sum;
 }
 
-/** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it. */
-const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'
+/** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it; over its columns. */
+export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'
   when 'approved' then iif(payout_id is null, 'payable', 'in_payout')
   else iif(kind = 'clawback' and amount_cents < 0, 'forgiven', 'expense') end`);
 

@@ -3,12 +3,18 @@ import { commissions, flows, payments } from "../db/schema.ts";
 import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import { decidePayment, type LedgerPartner, type Outcome, type Rules } from "../domain/payment.ts";
+import {
+  decidePayment,
+  type LedgerPartner,
+  type Outcome,
+  type PaymentDecision,
+  type Rules,
+} from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { flowsAt, rulesAt, type PartnerRules, type PastRule, type ProgramRules } from "../domain/rules.ts";
-import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { commit, CommitConflict, type CommitPlan, type Occurrence } from "./commit.ts";
+import type { Program, ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./ledger-rows.ts";
 
@@ -86,6 +92,49 @@ export async function settle(
       if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
     }
   }
+}
+
+/** What settling a payment would change in its commissions. */
+export interface Unsettled {
+  /** The rows as they are. */
+  rows: Commission[];
+  /** What would be told of them. */
+  occurrences: Occurrence[];
+}
+
+/**
+ * The settings as which a payment may have been settled: when `live_only` was changed is not kept, nor what an earlier
+ * version went by.
+ */
+function settingsOf({ attribution }: Program, state: LedgerState): Partial<Program>[] {
+  const isOld = state.payments.some(({ rules_seen }) => rules_seen === null);
+  const attributions = isOld ? (["last", "first"] as const) : [attribution];
+  return [true, false].flatMap((live_only) => attributions.map((one) => ({ live_only, attribution: one })));
+}
+
+/**
+ * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
+ * nothing, as it should be, or where a settling is under way. Writes nothing. A payment that carries the name of a
+ * partner who came after its settling is not judged: it is decided anew when its owner asks (contract-2 §4).
+ */
+export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
+  const { state } = await readState(ctx, key, undefined);
+  if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
+  if (isNamedSince(state)) return null;
+  const planned = [{}, ...settingsOf(ctx.program, state)].map((settings) => {
+    const decided = decide({ ...ctx, program: { ...ctx.program, ...settings } }, state, false);
+    return planSettlement(ctx, state, decided).occurrences;
+  });
+  if (planned.some((occurrences) => occurrences.length === 0)) return null;
+  return { rows: state.commissions, occurrences: planned[0]! };
+}
+
+function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
+  const named = new Set(partners.map(({ slug_key }) => slug_key));
+  const tried = rows.flatMap(({ decision }): Pick<PaymentDecision, "ref" | "partner_id">[] => {
+    return decision ? (decision.candidates ?? [decision]) : [];
+  });
+  return tried.some(({ ref, partner_id }) => ref !== null && partner_id === null && named.has(slugKey(ref)));
 }
 
 /** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */

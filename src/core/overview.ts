@@ -4,6 +4,7 @@ import type { Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
+import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
 /** A number for each UTC day of a span, the days without any among them, oldest first. */
@@ -66,6 +67,7 @@ export interface Overview {
   /** By currency, in each the one who earned most first. */
   top: TopPartner[];
   seen: SetupSeen;
+  books: BooksStatus;
 }
 
 const TOP_PARTNERS = 5;
@@ -78,7 +80,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   const own = sql`program_id = ${ctx.programId}`;
   const earned = sql`c.program_id = ${ctx.programId} and c.id >= ${firstIdAt("commission", first)}
     and c.status <> 'rejected'`;
-  const [clicks, paid, earnings, standing, top, [seen]] = await ctx.read(
+  const [clicks, paid, earnings, standing, top, [seen], [books]] = await ctx.read(
     db.all<Row>(sql`select day, count as value from event_counts
       where ${own} and type = 'click' and day >= ${from}`),
     db.all<Row>(sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
@@ -105,6 +107,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
       exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
       exists (select 1 from event_counts where ${own} and type = 'click')
         or exists (select 1 from click_drops where ${own}) as clicks`),
+    booksStatus(ctx),
   );
   return {
     from,
@@ -116,6 +119,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
       .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
       .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
     seen: { partners: seen?.partners === 1, endpoints: seen?.endpoints === 1, clicks: seen?.clicks === 1 },
+    books: books ?? { reconciled_at: null, differences: 0 },
   };
 }
 

@@ -1,8 +1,9 @@
-/** What happened and who was told: the audit log, clicks, endpoints and deliveries, replies, sign-in. */
+/** What happened and who was told: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
 import type { DeliveryStatus } from "../domain/delivery.ts";
+import type { Check, Figures } from "../domain/reconciliation.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { programs } from "./schema-ledger.ts";
 
@@ -295,6 +296,38 @@ export const jobRuns = sqliteTable("job_runs", {
   /** Before then there is nothing to do. */
   next_at: text().notNull(),
 });
+
+/** Where the reconciler is in a program (`core/reconcile.ts`). WITHOUT ROWID. */
+export const reconciliations = sqliteTable("reconciliations", {
+  program_id: text().primaryKey(),
+  /** Raised by every step: of two that begin at the same place one is kept. */
+  revision: integer().notNull(),
+  /** Of the present or the last round; `finished_at` is null while it is under way. */
+  began_at: text().notNull(),
+  finished_at: text(),
+  /** The end of the last round that left no difference. */
+  reconciled_at: text(),
+  mailed_at: text(),
+  /** Everything that events before this id touched has been looked at. */
+  event_id: text().notNull(),
+  position: text().notNull(),
+  /** Deliveries found waiting beyond their time. */
+  deliveries_left: integer().notNull(),
+});
+
+/** Differences that the reconciler found and that are still there, each told once. WITHOUT ROWID. */
+export const differences = sqliteTable(
+  "differences",
+  {
+    program_id: text().notNull(),
+    kind: text().$type<Check>().notNull(),
+    subject: text().notNull(),
+    expected: text({ mode: "json" }).$type<Figures>().notNull(),
+    found: text({ mode: "json" }).$type<Figures>().notNull(),
+    found_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.kind, t.subject] })],
+);
 
 /** What a lost race runs into: inserting anything here fails the whole batch (`core/commit.ts`). */
 export const commitGuards = sqliteTable("commit_guards", { lost_race: integer().notNull() }, () => [

@@ -27,6 +27,8 @@ export const AUDIT_EVENT_TYPES = [
   "session.all_ended",
   "sign_in.failed",
   "customers.imported",
+  "reconciliation.failed",
+  "reconciliation.repaired",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 

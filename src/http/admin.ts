@@ -3,14 +3,18 @@ import * as z from "zod";
 import type { Ctx } from "../core/context.ts";
 import { listPrograms } from "../core/program-list.ts";
 import { createProgram, findProgram, regenerateApiKey, type ProgramWithKey } from "../core/programs.ts";
+import { reconcileNow } from "../core/reconcile-now.ts";
 import { resealAll } from "../core/reseal.ts";
 import { onShard } from "../core/shards.ts";
 import { createOwnerLink } from "../core/sign-in.ts";
 import { viewProgram } from "../core/views.ts";
+import { isProgramId } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
+import { sendMail } from "../lib/mail.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { currency, domain, programName } from "./api/programs.ts";
+import { connectOf } from "./connect.ts";
 import { nothing, optionalJson } from "./optional-json.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 import { email, jsonBody, pageQuery, query, requireJson } from "./validate.ts";
@@ -23,6 +27,26 @@ export const programCreate = z.strictObject({
 });
 
 export const linkCreate = z.strictObject({ email });
+
+const programId = z.string().refine(isProgramId, { message: "must be a program id (prog_…)" });
+
+export const reconcileBody = z
+  .strictObject({
+    program_id: programId.optional().describe("Only this program; otherwise all of the deployment."),
+    next: programId.optional().describe("`next` of the call before: goes on there."),
+    repair: z
+      .literal("balances")
+      .optional()
+      .describe("Recomputes the balances of the program that were found to differ, from its entries, and looks again."),
+  })
+  .refine(({ program_id, repair }) => repair === undefined || program_id !== undefined, {
+    path: ["program_id"],
+    message: "A repair is of one program.",
+  })
+  .refine(({ program_id, next }) => program_id === undefined || next === undefined || next === program_id, {
+    path: ["next"],
+    message: "This is where a call for another program went on.",
+  });
 
 /** The only replies that show a key. */
 function viewWithKey({ program, api_key }: ProgramWithKey) {
@@ -48,6 +72,14 @@ export const admin = new Hono<AppEnv>()
     const base = publicUrl(c.env);
     const { token, expires_at } = await createOwnerLink(c.var.operator, c.req.valid("json").email);
     return c.json({ url: `${base}/sign-in?token=${token}`, expires_at }, 201);
+  })
+  .post("/reconcile", optionalJson(reconcileBody), async (c) => {
+    const reply = await reconcileNow(c.var.operator, c.req.valid("json"), {
+      transfers: connectOf(c.env),
+      onCall: () => {},
+      mail: (mail) => sendMail(c.env, mail, c.var.request_id),
+    });
+    return c.json(reply);
   })
   .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.operator)));
 

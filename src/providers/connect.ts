@@ -35,8 +35,22 @@ export type SendAnswer =
       worth_looking: boolean;
     } & Trouble);
 
+/** A transfer as the vendor keeps it. */
+export interface MadeTransfer {
+  transfer_id: string;
+  /** Smallest units. */
+  amount_cents: number;
+  /** ISO 4217, upper case. */
+  currency: string;
+  /** The connected account that it went to; null where the vendor does not say. */
+  account_id: string | null;
+  /** What was taken back of it, in smallest units. */
+  reversed_cents: number;
+}
+
 export type FindAnswer =
-  | { outcome: "made"; transfer_id: string }
+  /** `transfers` is how many there are of the payout, the first of which is told. */
+  | ({ outcome: "made"; transfers: number } & MadeTransfer)
   | { outcome: "none" }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 

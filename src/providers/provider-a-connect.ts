@@ -106,6 +106,8 @@ const transfer = z.object({
   amount: z.int(),
   currency: z.string(),
   transfer_group: z.string().nullable(),
+  destination: z.string().nullish(),
+  amount_reversed: z.int().default(0),
 });
 const transferList = z.object({ object: z.literal("list"), data: z.array(transfer) });
 const failure = z.object({
@@ -194,8 +196,18 @@ function readFound(answer: Answer, payout_id: string): FindAnswer {
     return { outcome: "unknown", ...troubleOf(answer), retry_after_ms: answer.retry_after_ms };
   }
   const { data } = list.data;
-  const found = data.find((candidate) => candidate.transfer_group === payout_id);
-  if (found) return { outcome: "made", transfer_id: found.id };
+  const [found, ...more] = data.filter((candidate) => candidate.transfer_group === payout_id);
+  if (found) {
+    return {
+      outcome: "made",
+      transfers: 1 + more.length,
+      transfer_id: found.id,
+      amount_cents: found.amount,
+      currency: found.currency.toUpperCase(),
+      account_id: found.destination ?? null,
+      reversed_cents: found.amount_reversed,
+    };
+  }
   if (data.length === 0) return { outcome: "none" };
   // A list that was not filtered says nothing about this payout.
   return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };

@@ -188,6 +188,9 @@ describe("live answers are as documented", () => {
     await operator(404, "POST", "/admin/programs/prog_none/api-key");
     await operator(201, "POST", "/admin/sign-in-links", { email: owner_email });
     await operator(404, "POST", "/admin/sign-in-links", { email: "nobody@example.com" });
+    await operator(200, "POST", "/admin/reconcile", { program_id: made.body.program.id });
+    await operator(422, "POST", "/admin/reconcile", { program_id: "x" });
+    await operator(404, "POST", "/admin/reconcile", { program_id: "prog_00000000000000000000000000" });
     await operator(200, "POST", "/admin/secrets/reseal");
     await operator(422, "POST", "/admin/secrets/reseal", { all: true });
   });

@@ -233,6 +233,8 @@ describe("provider secrets", () => {
       provider_a: { configured: false, webhook_secret_set: true, last_event_at: null, ...refusals },
       provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived, ...refusals },
       email: { configured: false },
+      reconciled_at: null,
+      differences: 0,
     });
     await program.api("PATCH", ME, { provider_b_webhook_secret: "pdl_x" });
     expect((await status()).body).toMatchObject({

@@ -9,6 +9,7 @@ import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { recountEvents } from "../../src/core/recount-events.ts";
 import { recountLists } from "../../src/core/recount-lists.ts";
+import { reconcilePrograms } from "../../src/core/reconcile.ts";
 import { forgetOld } from "../../src/core/retention.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/unfinished.ts";
 import { openDatabase } from "../../src/db/client.ts";
@@ -113,6 +114,11 @@ export const BACKGROUND: Record<string, Operation> = {
   },
 };
 
+async function reconcileDaily(vendor: Subject["vendor"], at = now): Promise<void> {
+  const tools = { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };
+  await serveAll(reconcilePrograms(meteredContext(at), tools));
+}
+
 /** What reads more where there is more: why, and at most how many rows more for each story, delivery or program. */
 export interface Growing {
   run: Operation;
@@ -198,6 +204,27 @@ export const GROWING: Record<string, Growing> = {
     delivery: 1,
   },
   "GET /admin/programs": { run: admin("GET", "/admin/programs?per_page=5"), why: "programs are counted", program: 1.2 },
+  "POST /admin/reconcile": {
+    run: admin("POST", "/admin/reconcile", ({ program }) => ({ program_id: program.id })),
+    why: "the operator asks for all of a program, as far as one call goes",
+    story: 300,
+  },
+  "cron: reconcile the ledger, the first time": {
+    run: async ({ vendor }) => reconcileDaily(vendor),
+    why: "once, all of a program is looked at",
+    story: 2_500,
+    program: 60,
+  },
+  "cron: reconcile the ledger, on another day": {
+    run: async ({ vendor }) => {
+      // What events have touched, which is not the day's.
+      await reconcileDaily(vendor, now + 2 * DAY);
+      meter.taken();
+      await reconcileDaily(vendor, now + 4 * DAY);
+    },
+    why: "once a day each program is looked at, and a part of what it has",
+    program: 60,
+  },
   "POST /admin/secrets/reseal": {
     run: admin("POST", "/admin/secrets/reseal"),
     why: "every sealed value of the deployment is looked at",

@@ -218,9 +218,26 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     left: 1,
     unreadable: [{ program_id: id("prog"), field: "programs.provider_a_api_key", id: id("prog") }],
   },
+  Reconciling: {
+    checked: { commissions: 310, payments: 290, partners: 12, payouts: 9, transfers: 2 },
+    differences: [
+      {
+        program_id: id("prog"),
+        check: "payout",
+        subject: id("pay"),
+        expected: { amount_cents: 3000, commission_count: 2, other_status: 0, entered_cents: 3000 },
+        found: { amount_cents: 2000, commission_count: 1, other_status: 0, entered_cents: 2000 },
+        found_at: AT,
+      },
+    ],
+    repaired: [],
+    next: null,
+  },
   Integrations: {
     provider_a: providerA,
     provider_b: { configured: false, webhook_secret_set: false, last_event_at: null, refused: 0, last_refusal: null },
+    reconciled_at: AT,
+    differences: 0,
     email: { configured: true },
   },
   Partner: partner,
@@ -342,6 +359,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
 export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
   SignInLinkCreate: { email: "owner@example.com" },
+  Reconcile: {},
   ProgramUpdate: { default_commission_pct: 25, payout_term: "NET-30" },
   PartnerCreate: partnerCreate,
   PartnerUpdate: { status: "active" },

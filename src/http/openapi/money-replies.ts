@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Generation } from "../../core/payout-generate.ts";
 import type { BulkReport, BulkResult } from "../../core/commission-bulk.ts";
 import type { JournalEntry, PartnerBalance } from "../../core/journal.ts";
+import type { Reconciling, ShownDifference } from "../../core/reconcile-now.ts";
 import type { SimulatedPayment, Simulation } from "../../core/simulate.ts";
 import type {
   viewCommission,
@@ -17,8 +18,9 @@ import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES } from "../../domain/reference.ts";
-import { cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
+import { bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
 
 const provider = once(() => z.enum(PROVIDER_NAMES));
 
@@ -27,6 +29,32 @@ const rate = once(() =>
     source: z.enum(["flow", "partner", "program", "manual"]),
     action_type: z.enum(FLOW_ACTION_TYPES),
     action_value: z.number(),
+  }),
+);
+
+const reconciling = once(() =>
+  shows<Reconciling>()({
+    checked: shows<Checked>()({
+      commissions: z.int().min(0),
+      payments: z.int().min(0),
+      partners: z.int().min(0),
+      payouts: z.int().min(0),
+      transfers: z.int().min(0),
+    }).describe("How many were looked at by this call."),
+    differences: z
+      .array(
+        shows<ShownDifference>()({
+          program_id: idOf("program"),
+          check: z.enum(CHECKS),
+          subject: z.string().describe("The commission, payment, partner, payout or program."),
+          expected: bag.describe("Amounts in smallest units, by name."),
+          found: bag,
+          found_at: timestamp,
+        }),
+      )
+      .describe("Those that are there, at most 100, of the programs that this call looked at."),
+    repaired: z.array(idOf("partner")).describe("Partners whose balances were recomputed."),
+    next: z.string().nullable().describe("Goes on there as `next`; null when everything was looked at."),
   }),
 );
 
@@ -290,6 +318,7 @@ export const moneyReplies = once(() => ({
   CommissionData: commissionData(),
   CommissionList: listOf(commission()),
   BalanceList: z.strictObject({ data: z.array(balance()) }),
+  Reconciling: reconciling(),
   EntryList: listOf(entry()),
   BulkResults: z.strictObject({
     data: z.array(bulkResult()).describe("Of `ids`, a result each, in the order given; empty with `filter`."),

@@ -266,6 +266,8 @@ export const replies = once(() => ({
   Integrations: z.strictObject({
     provider_a: provider(),
     provider_b: provider(),
+    reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
+    differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
     email: z.strictObject({ configured: z.boolean() }),
   }),
   Partner: partner(),

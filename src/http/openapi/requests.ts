@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CLICK_ID_PATTERN, PROGRAM_ID_PATTERN } from "../../domain/click.ts";
 import { SLUG_PATTERN } from "../../domain/partner.ts";
-import { linkCreate, programCreate } from "../admin.ts";
+import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
 import { commissionBulk, commissionCreate, commissionPatch } from "../api/commissions.ts";
 import { erasure } from "../api/customers.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
@@ -45,6 +45,7 @@ const providerBEvent = z.looseObject({
 export const REQUESTS = {
   ProgramCreate: programCreate,
   SignInLinkCreate: linkCreate,
+  Reconcile: reconcileBody,
   ProgramUpdate: programPatch,
   PartnerCreate: partnerCreate,
   PartnerUpdate: partnerPatch,

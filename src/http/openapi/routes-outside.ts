@@ -47,6 +47,17 @@ export const OUTSIDE_ROUTES: Route[] = [
   },
   {
     method: "POST",
+    path: "/admin/reconcile",
+    tag: "Operator",
+    summary: "Check the ledger",
+    description:
+      "Compares commissions with the journal, payments with their facts, balances with entries, payouts with their commissions and with the vendor's transfers. Each call looks at a bounded part; call it with `next` until that is null. Nothing is repaired unless `repair` says so.",
+    body: { schema: "Reconcile", optional: true },
+    replies: ok("Reconciling", "What was looked at, and every difference that is there."),
+    errors: ["not_found"],
+  },
+  {
+    method: "POST",
     path: "/admin/secrets/reseal",
     tag: "Operator",
     summary: "Seal the stored secrets under the present key",

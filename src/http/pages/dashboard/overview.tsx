@@ -5,7 +5,8 @@ import { sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
-import { Count, countText, Flag, Money, plural, Stat, Sums } from "../parts/figures.tsx";
+import { Count, countText, Flag, Money, plural, Stat, Sums, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, ShareBar, totalOf } from "../parts/plot.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
@@ -24,6 +25,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     { title: "Overview", at: "/dashboard" },
     <>
       <PageHead title="Overview" actions={<Spans days={days} />} />
+      <Books books={seen.books} />
       <Setup program={program} seen={seen.seen} />
       <Owed overview={seen} program={program} />
       <Plots overview={seen} />
@@ -41,6 +43,28 @@ function Spans({ days }: { days: number }) {
         </a>
       ))}
     </nav>
+  );
+}
+
+/** Whether the money adds up, once the daily check has gone through it. */
+function Books({ books: { reconciled_at, differences } }: { books: Overview["books"] }) {
+  if (differences > 0) {
+    return (
+      <Notice tone="bad">
+        <p>
+          <strong>{plural(differences, "difference")} in the ledger.</strong> The daily check has found money that does
+          not add up. Nothing was changed. Pay out nothing that it concerns, look at{" "}
+          <a href="/dashboard/events?type=reconciliation.failed">what was expected and what was found</a>, and tell
+          whoever runs this service. This notice goes with the first check that finds no difference.
+        </p>
+      </Notice>
+    );
+  }
+  if (reconciled_at === null) return null;
+  return (
+    <p class="muted small">
+      The ledger was last checked without a difference <When at={reconciled_at} />.
+    </p>
   );
 }
 

@@ -1,0 +1,120 @@
+/** What a step of the reconciler looks at (`core/reconcile.ts`). */
+import { sql } from "drizzle-orm";
+import { literal } from "../db/client.ts";
+import { payouts } from "../db/schema.ts";
+import { HOUR, iso } from "../lib/time.ts";
+import type { ProgramCtx } from "./context.ts";
+import { isWhole, KINDS, partsOf, type Kind, type Place, type Turn } from "./reconcile-place.ts";
+
+/** Audit events of one step; each touches at most a commission and a payment, or a payout. */
+const EVENTS_AT_ONCE = 6;
+/** Paid payouts of one round about which the vendor is asked in turn. */
+const TRANSFERS_AT_ONCE = 2;
+/** So long a delivery may wait beyond its time, for the sweep of every minute. */
+const DELIVERED_AFTER = HOUR;
+/** Waiting deliveries are counted up to here. */
+const DELIVERIES_COUNTED = 100;
+
+/** Events after which something is to be looked at. */
+const TOUCHING = [
+  "commission.created",
+  "commission.updated",
+  "payout.generated",
+  "payout.updated",
+  "payout.paid",
+] as const;
+
+interface Touched {
+  id: string;
+  commission_id: string | null;
+  payment_id: string | null;
+  partner_id: string | null;
+  payout_id: string | null;
+}
+
+/** Ids, those that events touched among them. */
+export interface Chosen extends Record<Kind, string[]> {
+  /** Those that were taken in turn. */
+  turn: Turn;
+  /** Where the next step goes on among the events. */
+  event_id: string;
+  /** Whether more events wait. */
+  isFull: boolean;
+}
+
+/** Among which events a step chooses: from an id on, up to another that is left out. */
+export interface EventSpan {
+  from: string;
+  until: string;
+}
+
+/** What the next events touched, and the next rows in turn. A round through everything leaves the events for later. */
+export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan, isNew: boolean): Promise<Chosen> {
+  const { db } = ctx;
+  const parts = partsOf(place, isNew);
+  const most = literal(isWhole(place) ? 0 : EVENTS_AT_ONCE);
+  // One search for each type: the index goes by type, then by id.
+  const touched = TOUCHING.map(
+    (type) => sql`select * from (select id, payload from events indexed by events_type
+      where program_id = ${ctx.program.id} and type = ${type} and type <> 'click' and id >= ${span.from} and id < ${span.until} order by id limit ${most})`,
+  );
+  const inTurn = (kind: Kind) =>
+    db.all<{ id: string }>(sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
+      and id > ${place[kind]} order by id limit ${literal(parts[kind])}`);
+  const [events, ...rows] = await ctx.read(
+    db.all<Touched>(sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
+        payload ->> 'partner_id' as partner_id, payload ->> 'payout_id' as payout_id
+      from (${sql.join(touched, sql` union all `)}) order by id limit ${most}`),
+    ...([inTurn("commissions"), inTurn("payments"), inTurn("partners"), inTurn("payouts")] as const),
+  );
+  const turn = Object.fromEntries(KINDS.map((kind, i) => [kind, rows[i]!.map(({ id }) => id)])) as Turn;
+  const named = (name: Exclude<keyof Touched, "id">) => events.flatMap((event) => event[name] ?? []);
+  const isFull = events.length === EVENTS_AT_ONCE;
+  return {
+    commissions: [...named("commission_id"), ...turn.commissions],
+    payments: [...named("payment_id"), ...turn.payments],
+    partners: [...named("partner_id"), ...turn.partners],
+    payouts: [...named("payout_id"), ...turn.payouts],
+    turn,
+    // Nothing stands between an id and this.
+    event_id: isFull ? `${events.at(-1)!.id}0` : isWhole(place) ? span.from : span.until,
+    isFull,
+  };
+}
+
+export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
+  return ctx.db
+    .select()
+    .from(payouts)
+    .where(
+      sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)}))
+        and +${payouts.program_id} = ${ctx.program.id}`,
+    );
+}
+
+/** The paid payouts whose transfers have their turn, in the first step of a round. */
+export function payoutsInTurn(ctx: ProgramCtx, place: Place, isNew: boolean) {
+  return ctx.db
+    .select()
+    .from(payouts)
+    .where(
+      sql`${payouts.program_id} = ${ctx.program.id} and ${payouts.status} = 'paid' and ${payouts.id} > ${place.transfers}`,
+    )
+    .orderBy(payouts.id)
+    .limit(isNew ? TRANSFERS_AT_ONCE : 0);
+}
+
+/** The last of them, or the start again behind the last of all. */
+export function transfersAfter(place: Place, rows: readonly { id: string }[], isNew: boolean): string {
+  if (!isNew) return place.transfers;
+  return rows.length < TRANSFERS_AT_ONCE ? "" : rows.at(-1)!.id;
+}
+
+/** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */
+export function deliveriesLeft(ctx: ProgramCtx) {
+  return ctx.db.all<{ count: number }>(sql`select count(*) as "count" from (
+    select 1 from webhook_endpoints e cross join deliveries d on d.endpoint_id = e.id and d.status = 'pending'
+      and d.next_attempt_at < ${iso(ctx.now - DELIVERED_AFTER)}
+    where e.program_id = ${ctx.program.id} and e.deleted_at is null and e.active = 1
+    limit ${literal(DELIVERIES_COUNTED)})`);
+}

@@ -1,0 +1,290 @@
+/** How the reconciler goes through a program: bounded, resumed, by many at once; and what it must not call a difference. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { eq } from "drizzle-orm";
+import { openDatabase } from "../../src/db/client.ts";
+import { programs } from "../../src/db/schema.ts";
+import { forProgram } from "../../src/core/context.ts";
+import { openDifferences } from "../../src/core/reconcile-findings.ts";
+import { reconcilePrograms, reconcileStep } from "../../src/core/reconcile.ts";
+import { newId } from "../../src/lib/id.ts";
+import { DAY } from "../../src/lib/time.ts";
+import { fireCron } from "../support/jobs.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { meterRowsRead } from "../support/metered-database.ts";
+import { makeCommissions, makePayingProgram, makePayout, payoutsOf, playOutside } from "../support/payouts.ts";
+import {
+  makePartner,
+  makeProgram,
+  programContext,
+  setSecrets,
+  testContext,
+  type TestProgram,
+} from "../support/program.ts";
+import { chargeRefunded } from "../support/provider-a-changes.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { differencesOf, reconcileRound, reconcileTools } from "../support/reconcile.ts";
+import { signInOwner } from "../support/visitor.ts";
+import { watchDatabase } from "../support/watched-database.ts";
+
+const NOW = Date.now();
+const DAILY = "17 3 * * *";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+async function run(sql: string, ...values: unknown[]): Promise<void> {
+  const { meta } = await env.DB.prepare(sql)
+    .bind(...values)
+    .run();
+  expect([sql, meta.changes > 0]).toEqual([sql, true]);
+}
+
+/** A partner with so many sales of 10,000, each of which earns 2,000. */
+async function selling(sales: number, fields: Parameters<typeof makeProgram>[0] = {}) {
+  const program = await makeProgram(fields);
+  const partner = await makePartner(program);
+  const intents = Array.from({ length: sales }, (_, i) => `pi_${partner.slug}_${i}`);
+  for (const payment_intent of intents) {
+    await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent }));
+  }
+  return { program, partner, intents };
+}
+
+const offByOne = (partner_id: string) =>
+  run("update balances set amount_cents = amount_cents + 1 where partner_id = ?", partner_id);
+
+const quiet = () => vi.spyOn(console, "error").mockImplementation(() => {});
+
+async function told(program: TestProgram): Promise<number> {
+  return (await program.api<{ total: number }>("GET", "/api/v1/events?type=reconciliation.failed")).body.total;
+}
+
+describe("a round", () => {
+  it("goes through each commission once, in bounded steps, and goes on where a crash ended it", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await makeCommissions(
+      program,
+      partner.id,
+      Array.from({ length: 250 }, () => ({})),
+    );
+    const ctx = programContext(program, NOW);
+    const first = await reconcileStep(ctx, reconcileTools());
+    expect(first).toMatchObject({ more: true, checked: { commissions: 100 } });
+    const dying = watchDatabase(env.DB, {
+      before: (statements) => {
+        if (statements.some((sql) => sql.startsWith('insert into "reconciliations"'))) throw new Error("it died");
+      },
+    });
+    const mortal = forProgram({ ...testContext(NOW), db: openDatabase(dying.binding) }, program.program);
+    await expect(reconcileStep(mortal, reconcileTools())).rejects.toThrow("it died");
+    const steps = await reconcileRound(ctx);
+    expect(steps.reduce((sum, { checked }) => sum + checked.commissions, 0)).toBe(150);
+    expect(await told(program)).toBe(0);
+  });
+
+  it("takes no more statements than it promised, and a day's few hundred rows", async () => {
+    const { program } = await selling(30);
+    const rows = meterRowsRead(env.DB);
+    const world = watchDatabase(rows.binding);
+    const at = (now: number) => ({ ...testContext(now), db: openDatabase(world.binding) });
+    const { cost } = reconcilePrograms(testContext(), reconcileTools());
+    const serve = async (now: number) => {
+      const work = reconcilePrograms(at(now), reconcileTools());
+      for (let more = true; more;) {
+        world.roundTrips.length = 0;
+        more = await work.serve({ key: program.id, program: program.program });
+        expect(world.roundTrips.flat().length).toBeLessThanOrEqual(cost);
+      }
+    };
+    await serve(NOW);
+    // What the events of the sales touched.
+    await serve(NOW + DAY);
+    rows.taken();
+    await serve(NOW + 2 * DAY);
+    expect(rows.taken().rows).toBeLessThan(700);
+  });
+
+  it("is told once where two go on at the same time", async () => {
+    const { program, partner } = await selling(3);
+    await offByOne(partner.id);
+    quiet();
+    await Promise.all([1, 2, 3].map(() => reconcileRound(programContext(program, NOW))));
+    expect(await told(program)).toBe(1);
+  });
+
+  it("runs daily: one program that fails keeps neither the others nor the rest of itself from it", async () => {
+    const [broken, healthy] = [await selling(2), await selling(2)];
+    await offByOne(broken.partner.id);
+    await run(
+      "update facts set data = 'x' where program_id = ? and fact_id = (select max(fact_id) from facts where program_id = ?1)",
+      broken.program.id,
+    );
+    const lines = quiet();
+    await fireCron(DAILY, NOW);
+    const said = lines.mock.calls.flat().map(String);
+    expect(said.filter((line) => line.includes('"job failed"') && line.includes(broken.program.id))).not.toEqual([]);
+    expect(await told(broken.program)).toBe(1);
+    const status = async ({ program }: typeof healthy) =>
+      (await program.api<{ reconciled_at: string | null }>("GET", "/api/v1/integrations/status")).body.reconciled_at;
+    expect(await status(healthy)).toBe(new Date(NOW).toISOString());
+    expect(await status(broken)).toBeNull();
+  });
+});
+
+describe("a partner with too many entries for one statement", () => {
+  /** 1,300 commissions, approved: 2,600 entries. */
+  async function large() {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    await run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
+      insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
+        journaled, created_at, updated_at)
+      select substr(?1, 1, 24) || printf('%06d', i), ?2, ?3, 'manual', 'pending', i, 0, iif(i % 3, 'USD', 'EUR'), '{}', 1,
+        ?4, ?4 from n`,
+      ...[newId("commission", NOW), program.id, partner.id, new Date(NOW).toISOString()],
+    );
+    await run("update commissions set status = 'approved' where program_id = ? and status = 'pending'", program.id);
+    return { program, partner };
+  }
+
+  it("is added up in slices: no difference where there is none, whatever is posted meanwhile, and each that is there", async () => {
+    const { program, partner } = await large();
+    const ctx = programContext(program, NOW);
+    for (let step = 0, more = true; more; step++) {
+      ({ more } = await reconcileStep(ctx, reconcileTools(), step === 0));
+      // Behind the place, as commissions of before the journal are posted, and before it.
+      if (step < 12) {
+        await makeCommissions(program, partner.id, [{ amount_cents: 11 }, { updated_at: "2026-01-01T00:00:00.000Z" }]);
+      }
+    }
+    expect(await told(program)).toBe(0);
+    await offByOne(partner.id);
+    quiet();
+    expect((await differencesOf(ctx)).map(({ kind, subject }) => [kind, subject])).toEqual(
+      expect.arrayContaining([["balance", partner.id]]),
+    );
+    await run("update balances set amount_cents = amount_cents - 1 where partner_id = ?", partner.id);
+    expect(await differencesOf(ctx)).toEqual([]);
+  });
+
+  it("is walked a slice a day as well", async () => {
+    const { program, partner } = await large();
+    await reconcileRound(programContext(program, NOW));
+    await offByOne(partner.id);
+    quiet();
+    let day = 1;
+    for (; day < 9 && (await told(program)) < 2; day++) await reconcileRound(programContext(program, NOW + day * DAY));
+    const [rows] = await programContext(program).read(openDifferences(programContext(program), 10));
+    expect(rows.map(({ subject }) => subject)).toContain(partner.id);
+  });
+});
+
+describe("no difference is", () => {
+  it("a change of rules after the settling: settings, rates, flows, a partner who is deactivated or comes later", async () => {
+    const { program, partner, intents } = await selling(2, { live_only: false });
+    await sendA(program, { ...sessionCompleted({ ref: partner.slug }), livemode: false });
+    await sendA(program, sessionCompleted({ ref: "later", payment_intent: `${intents[0]}_later` }));
+    await program.api("PATCH", "/api/v1/programs/me", {
+      default_commission_pct: 50,
+      attribution: "first",
+      live_only: true,
+    });
+    await program.api("POST", "/api/v1/flows", { name: "all", action_type: "flat", action_value: 1 });
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { commission_pct: 3, status: "deactivated" });
+    await makePartner(program, { slug: "later" });
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("a payment that is being settled, or a commission that the journal does not hold yet", async () => {
+    const { program, partner } = await selling(1);
+    await run("update payments set facts_revision = facts_revision + 1 where program_id = ?", program.id);
+    await run("update commissions set amount_cents = amount_cents + 5 where program_id = ?", program.id);
+    await makeCommissions(program, partner.id, [{ journaled: false }]);
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("a transfer about which the vendor cannot be asked: no key, another account's, one who is away", async () => {
+    const world = await makePayingProgram();
+    const payout = await makePayout(world);
+    playOutside(world.vendor);
+    await world.program.api("POST", `/api/v1/payouts/${payout.id}/pay`, {});
+    expect((await payoutsOf(world.program))[0]!.status).toBe("paid");
+    const context = async () => {
+      const { db } = testContext();
+      const [program] = await db.select().from(programs).where(eq(programs.id, world.program.id));
+      return forProgram(testContext(), program!);
+    };
+    const asked = async (vendor = world.vendor) => {
+      const steps = await reconcileRound(await context(), reconcileTools(vendor), true);
+      return steps.reduce((sum, { checked }) => sum + checked.transfers, 0);
+    };
+    expect(await asked()).toBe(1);
+    world.vendor.transfers.length = 0;
+    expect(await asked({ ...world.vendor, fetch: async () => Response.error() })).toBe(0);
+    for (const provider_a_api_key of [null, "sk_test_of_another_account"]) {
+      await setSecrets(world.program.id, { provider_a_api_key });
+      expect(await asked()).toBe(0);
+    }
+    expect(await told(world.program)).toBe(0);
+  });
+});
+
+describe("the upgrade from the version before the journal", () => {
+  it("lists what D1 to D3 left wrong, and changes nothing of it", async () => {
+    const { program, partner, intents } = await selling(3);
+    const { commissions } = await ledgerOf(program);
+    // D1: the clawback of a sale that was never paid. D3: a sale whose refund was never taken off.
+    await makeCommissions(program, partner.id, [
+      {
+        kind: "clawback",
+        amount_cents: -2_000,
+        payment_id: commissions[0]!.payment_id,
+        source_commission_id: commissions[0]!.id,
+        journaled: false,
+      },
+    ]);
+    await sendA(program, chargeRefunded({ payment_intent: intents[1]!, amount: 10_000, refunded: 10_000 }));
+    const wrong = (await ledgerOf(program)).commissions.find(({ amount_cents }) => amount_cents === 0)!;
+    await run("update commissions set amount_cents = 2000 where id = ?", wrong.id);
+    const before = (await ledgerOf(program)).commissions.map(({ journaled: _, ...row }) => row);
+    quiet();
+    await fireCron("* * * * *", NOW);
+    const differences = await differencesOf(programContext(program, NOW));
+    expect(differences).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: "entitlement", subject: commissions[0]!.payment_id }),
+        expect.objectContaining({
+          kind: "entitlement",
+          subject: wrong.payment_id,
+          expected: { [`${partner.id} USD sale pending`]: 0 },
+          found: { [`${partner.id} USD sale pending`]: 2_000 },
+        }),
+      ]),
+    );
+    expect(differences).toHaveLength(2);
+    const after = (await ledgerOf(program)).commissions;
+    expect(after.map(({ journaled: _, ...row }) => row)).toEqual(before);
+    expect(after.every(({ journaled }) => journaled)).toBe(true);
+  });
+});
+
+describe("the dashboard", () => {
+  it("shows a notice while something differs, and when the ledger last added up", async () => {
+    const { program, partner } = await selling(1);
+    const owner = await signInOwner(program);
+    const page = async () => (await owner.get("/dashboard")).body;
+    expect(await page()).not.toContain("without a difference");
+    await reconcileRound(programContext(program, NOW));
+    expect(await page()).toContain("without a difference");
+    await offByOne(partner.id);
+    quiet();
+    await reconcileRound(programContext(program, NOW + DAY));
+    const shown = await page();
+    expect(shown).toMatch(/class="notice bad"[^>]*role="alert"/);
+    expect(shown).toContain("/dashboard/events?type=reconciliation.failed");
+  });
+});

@@ -1,0 +1,27 @@
+/** The reconciler as tests run it: whole rounds, and what they left. */
+import { reconcileStep, type ReconcileTools, type Step } from "../../src/core/reconcile.ts";
+import type { ProgramCtx } from "../../src/core/context.ts";
+import { openDifferences } from "../../src/core/reconcile-findings.ts";
+import { clientOf } from "./payouts.ts";
+import { openVendor } from "./provider-a-api.ts";
+
+/** Tools that tell nobody; the vendor has no transfers unless one is given. */
+export function reconcileTools(vendor = openVendor()): ReconcileTools {
+  return { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };
+}
+
+/** A round to its end; `anew` goes through all of the program. Gives its steps. */
+export async function reconcileRound(ctx: ProgramCtx, tools = reconcileTools(), anew = false): Promise<Step[]> {
+  const steps: Step[] = [];
+  do {
+    steps.push(await reconcileStep(ctx, tools, anew && steps.length === 0));
+  } while (steps.at(-1)!.more);
+  return steps;
+}
+
+/** Everything that differs in a program, after all of it was looked at. */
+export async function differencesOf(ctx: ProgramCtx, tools = reconcileTools()) {
+  await reconcileRound(ctx, tools, true);
+  const [rows] = await ctx.read(openDifferences(ctx, 100));
+  return rows.map(({ kind, subject, expected, found }) => ({ kind, subject, expected, found }));
+}

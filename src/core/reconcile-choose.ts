@@ -113,7 +113,8 @@ export function transfersAfter(place: Place, rows: readonly { id: string }[], is
 /** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */
 export function deliveriesLeft(ctx: ProgramCtx) {
   return ctx.db.all<{ count: number }>(sql`select count(*) as "count" from (
-    select 1 from webhook_endpoints e cross join deliveries d on d.endpoint_id = e.id and d.status = 'pending'
+    select 1 from webhook_endpoints e cross join deliveries d indexed by deliveries_lane on d.endpoint_id = e.id
+      and d.status = 'pending' and d.status in ('pending', 'delivering')
       and d.next_attempt_at < ${iso(ctx.now - DELIVERED_AFTER)}
     where e.program_id = ${ctx.program.id} and e.deleted_at is null and e.active = 1
     limit ${literal(DELIVERIES_COUNTED)})`);

@@ -14,7 +14,7 @@ export interface Place extends Record<Kind, string> {
 }
 
 /** Rows of one step: the part of an ordinary round, and of one that goes through everything. */
-const PART: Record<Kind, number> = { commissions: 20, payments: 2, partners: 2, payouts: 1 };
+const PART: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
 const WHOLE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: 10 };
 
 /** Behind every id. */

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import type { ProgramCtx } from "./context.ts";
-import { readSum } from "./sums.ts";
+import { exactSum, readSum } from "./sums.ts";
 
 /** Entries of one step. */
 const SLICE = 1_000;
@@ -42,9 +42,8 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   return [
     ctx.db.all<Entry>(sql`select id, currency, from_account, to_account, amount_cents from entries
       where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`),
-    ctx.db.all<{ name: string; millions: string }>(sql`select currency || ' ' || account as name,
-        cast(amount_cents as integer) / 1000000 || ' ' || cast(amount_cents as integer) % 1000000 as millions
-      from balances where ${own}`),
+    ctx.db.all<{ name: string; kept: string }>(sql`select currency || ' ' || account as name,
+        ${exactSum(sql`cast(amount_cents as integer)`)} as kept from balances where ${own} group by 1`),
   ] as const;
 }
 
@@ -52,7 +51,7 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
 export function walkOn(
   walk: Walk,
   entries: readonly Entry[],
-  balances: readonly { name: string; millions: string }[],
+  balances: readonly { name: string; kept: string }[],
 ): { walk: Walk; isOver: boolean; agrees: boolean } {
   const sums = new Map(Object.entries(walk.sums).map(([name, sum]) => [name, BigInt(sum)]));
   const add = (name: string, amount: bigint) => sums.set(name, (sums.get(name) ?? 0n) + amount);
@@ -66,7 +65,7 @@ export function walkOn(
     sums: Object.fromEntries([...sums].map(([name, sum]) => [name, String(sum)])),
   };
   const isOver = entries.length < SLICE;
-  if (isOver) for (const { name, millions } of balances) add(name, -BigInt(readSum(millions)));
+  if (isOver) for (const { name, kept } of balances) add(name, -BigInt(readSum(kept)));
   const agrees = [...sums].every(([name, sum]) => sum === 0n || name.endsWith(" expense"));
   return { walk: after, isOver, agrees };
 }

@@ -212,7 +212,7 @@ export const GROWING: Record<string, Growing> = {
   "cron: reconcile the ledger, the first time": {
     run: async ({ vendor }) => reconcileDaily(vendor),
     why: "once, all of a program is looked at",
-    story: 2_500,
+    story: 6_500,
     program: 60,
   },
   "cron: reconcile the ledger, on another day": {

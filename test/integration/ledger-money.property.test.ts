@@ -17,6 +17,7 @@ import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { expectedOf, type Expected, type ModelFlow } from "../support/money-model.ts";
 import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
+import { uniqueId } from "../support/vendor.ts";
 
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -197,7 +198,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
   it("through the signed addresses of the service", async () => {
     await fc.assert(
       fc.asyncProperty(moneyWorld, fc.infiniteStream(fc.nat()), async (world, keys) => {
-        const lived = liveAll(world);
+        const lived = liveAll(world, uniqueId("x"));
         const program = await programOf(world);
         const shuffled = lived.events
           .map((each) => ({ each, at: keys.next().value ?? 0 }))

@@ -117,10 +117,13 @@ export interface Lived {
   tests: string[];
 }
 
-/** Lives all lives of a world; events are in the order in which they happened. */
-export function liveAll({ lives }: MoneyWorld): Lived {
+/**
+ * Lives all lives of a world; events are in the order in which they happened. `mark` stands in every id of a vendor:
+ * programs of one secret must have none in common.
+ */
+export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   const vendors = lives.map((one, i) => {
-    const vendor = one.provider === "provider_a" ? new VendorA(one, `${i}`) : new VendorB(one, `${i}`);
+    const vendor = one.provider === "provider_a" ? new VendorA(one, `${mark}${i}`) : new VendorB(one, `${mark}${i}`);
     for (const [at, next] of one.chapters.entries()) vendor.live(next, at);
     return vendor;
   });

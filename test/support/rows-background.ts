@@ -46,6 +46,15 @@ export const BACKGROUND: Record<string, Operation> = {
     const requested = await requestLink(meteredContext(), partner.email);
     expect((await followLink(makeVisitor(send), requested!.link.token)).status).toBe(303);
   },
+  "a link that is tried twice, and signing out everywhere": async ({ partner }) => {
+    const requested = await requestLink(meteredContext(), partner.email);
+    const visitor = makeVisitor(send);
+    for (const status of [303, 410]) {
+      expect((await followLink(visitor, requested!.link.token)).status).toBe(status);
+    }
+    await visitor.get("/portal/details/sessions");
+    expect((await visitor.post("/portal/details/sessions/end-all")).headers.get("location")).toBe("/sign-in");
+  },
   "S7: an event of a provider that names no program": async () => {
     const body = bodyOfB(subscriptionCanceled({ id: "sub_of_nobody" }));
     const headers = { "Provider-B-Signature": await signB(body, SECRET_B) };

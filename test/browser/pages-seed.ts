@@ -171,6 +171,7 @@ const PLACES = {
   integration: "/dashboard/integration",
   settings: "/dashboard/settings",
   "new API key": "/dashboard/settings/api-key",
+  sessions: "/dashboard/settings/sessions",
   "choose an account": "/switch",
   "not found": "/dashboard/nowhere",
 };
@@ -180,4 +181,5 @@ const PORTAL_PLACES = {
   commissions: "/portal/commissions",
   payouts: "/portal/payouts",
   details: "/portal/details",
+  sessions: "/portal/details/sessions",
 };

@@ -108,6 +108,13 @@ async function liveThroughAll() {
   const { token } = await createOwnerLink(testContext(), program.program.owner_email);
   for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
 
+  await env.DB.prepare("update balances set amount_cents = amount_cents + 1 where partner_id = ?")
+    .bind(partner.id)
+    .run();
+  for (const repair of [undefined, "balances"]) {
+    await callApi("test-admin-token", "POST", "/admin/reconcile", { program_id: program.id, repair });
+  }
+
   const issued = await callApi<{ api_key: string }>(
     "test-admin-token",
     "POST",
@@ -158,7 +165,9 @@ describe("the audit trail", () => {
       expect([type, of(type)]).toEqual([type, member]);
     }
     expect((await last(program, "partner.updated")).actor).toEqual({ type: "partner", id: partner.id, name: "Wanda" });
-    expect(of("api_key.regenerated")).toEqual({ type: "operator", id: null, name: "operator" });
+    for (const type of ["api_key.regenerated", "reconciliation.failed", "reconciliation.repaired"] as const) {
+      expect([type, of(type)]).toEqual([type, { type: "operator", id: null, name: "operator" }]);
+    }
     expect(of("click")).toEqual({ type: "visitor", id: null, name: null });
     const { owner } = world;
     await send(owner, `/dashboard/partners/${partner.id}/deactivate`, {});

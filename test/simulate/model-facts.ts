@@ -24,7 +24,9 @@ export interface Adjustment {
   /** Tax included, as provider A tells it. */
   gross: boolean;
   counts: boolean;
+  /** A reversal: it gives back what others took, as far as they can be reversed. */
   gives: boolean;
+  reversible: boolean;
   open: boolean;
 }
 
@@ -88,16 +90,22 @@ export function chosenPartner(
   return { ref: own[0] ?? null, slug: null };
 }
 
-/** "the sum of approved adjustments, net of tax", between nothing and all. */
+/** "the sum of approved adjustments, net of tax", between nothing and all; "reversals add back" what chargebacks took. */
 export function adjusted({ adjustments }: Purchase, { base, gross }: { base: number; gross: number }): number {
   const within = (amount: number, most: number) => Math.min(Math.max(amount, 0), most);
-  const of = (isGross: boolean) =>
-    adjustments
-      .filter((one) => one.counts && one.gross === isGross)
-      .reduce((total, { amount, gives }) => total + (gives ? -amount : amount), 0);
-  const part = within(of(true), gross);
+  const sum = (which: (one: Adjustment) => boolean) =>
+    adjustments.filter((one) => one.counts && which(one)).reduce((total, { amount }) => total + amount, 0);
+  const part = within(
+    sum((one) => one.gross),
+    gross,
+  );
   const net = gross > 0 ? Math.floor((2 * part * base + gross) / (2 * gross)) : 0;
-  return within(net + of(false), base);
+  const taken = sum((one) => !one.gross && !one.gives);
+  const back = within(
+    sum((one) => one.gives),
+    sum((one) => one.reversible && !one.gives),
+  );
+  return within(net + taken - back, base);
 }
 
 /** Takes in an adjustment's version: the newest counts. */

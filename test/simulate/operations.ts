@@ -29,6 +29,8 @@ export interface Operation {
   effects: ((state: State, now: number, beside: Beside) => boolean | void)[];
   /** The purchases that it changes. */
   sales: string[];
+  /** The payout that it moves. */
+  payout?: string;
   /** Whether it makes payouts. */
   generates?: boolean;
   /** Sent again under the same key it must come to the same. */
@@ -45,8 +47,9 @@ export interface Scene {
   state: State;
   /** Ids of partners by slug. */
   ids: Record<string, string>;
-  /** A purchase on which something else happens at the same moment. */
+  /** A purchase, and a payout, to which something else happens at the same moment. */
   near: string | null;
+  nearPayout: string | null;
 }
 
 /** Of several things the near ones, if there are any. */
@@ -177,9 +180,10 @@ const makePayouts: Maker = ({ world }, chance) => {
   };
 };
 
-const movePayouts: Maker = ({ world, state }, chance) => {
+const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   const open = state.payouts.filter(({ status }) => status !== "paid" && status !== "canceled");
-  const of = open.length > 0 && chance.happens(0.9) ? open : state.payouts;
+  const near = state.payouts.filter(({ id }) => id !== undefined && id === nearPayout);
+  const of = near.length > 0 ? near : open.length > 0 && chance.happens(0.9) ? open : state.payouts;
   const { id, slug, amount } = of.length > 0 ? chance.of(of) : { id: undefined, slug: "", amount: 0 };
   if (id === undefined) return null;
   const [verb, to] = chance.of([
@@ -188,10 +192,11 @@ const movePayouts: Maker = ({ world, state }, chance) => {
     ["pay", "processing"],
     ["pay", "processing"],
   ] as const);
-  if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance, chance.whole(1, 4));
+  if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance);
   const isOfVendor = slug === "ann" || slug === "bob";
   return {
     text: `${verb} ${id} of ${slug} (${amount})`,
+    payout: id,
     ...post(world, `/payouts/${id}/${verb}`, {}),
     effects: [
       (state, now) => {
@@ -230,6 +235,14 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
 
+/** A least amount, often exactly what somebody has. */
+function leastOf({ state }: Scene, chance: Chance): number {
+  const amounts = state.rows.flatMap(({ status, payout, amount }) =>
+    status === "approved" && payout === null && amount > 0 ? [amount] : [],
+  );
+  return amounts.length > 0 && chance.happens(0.7) ? chance.of(amounts) : chance.whole(0, 4_000);
+}
+
 const changeProgram: Maker = (scene, chance) => {
   const { world } = scene;
   const key = { provider_a_api_key: chance.of(VENDOR_KEYS) };
@@ -243,7 +256,7 @@ const changeProgram: Maker = (scene, chance) => {
           key,
           { default_commission_pct: chance.whole(0, 50) },
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
-          { min_payout_cents: chance.happens(0.5) ? 0 : chance.whole(0, 4_000) },
+          { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);
   return {
     text: `the program changes: ${JSON.stringify(change)}`,
@@ -311,7 +324,9 @@ const reprocess: Maker = ({ world, state }, chance) => {
   };
 };
 
-const fireCron: Maker = ({ world }, chance) => {
+const fireCron: Maker = (scene, chance) => {
+  const { world } = scene;
+  if (isPaying(scene) && chance.happens(0.6)) world.upsetVendor(chance);
   const cron = chance.of(["* * * * *", "* * * * *", "17 3 * * *", "17 3 * * *", "23 0 1 * *"]);
   return {
     text: `cron ${cron}`,
@@ -371,8 +386,11 @@ const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 
 /** Some operation that makes sense in the scene. */
 export function choose(scene: Scene, chance: Chance): Operation {
-  // While a transfer is open, the key that it was begun with may go.
-  if (isPaying(scene) && chance.happens(0.15)) return changeProgram(scene, chance)!;
+  // While a transfer is open, it is asked about, and the key that it was begun with may go.
+  if (isPaying(scene) && chance.happens(0.4)) {
+    return (chance.happens(0.4) ? changeProgram : fireCron)(scene, chance)!;
+  }
+  if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
   for (;;) {
     let at = chance.next() * WEIGHT;
     const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;

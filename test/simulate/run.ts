@@ -134,14 +134,22 @@ class Run {
   async step(seed: number, withSums: boolean): Promise<void> {
     const chance = new Chance(seed);
     const world = this.#world;
+    world.calmVendor();
     time.advance(chance.happens(0.1) ? chance.whole(1, 12) * DAY : chance.whole(1_000, 7_200_000));
     if (chance.happens(0.55)) this.story.push(`     ${this.#vendors.happen(chance)}`);
-    const scene: Scene = { world, vendors: this.#vendors, state: this.#states[0]!, ids: this.#ids, near: null };
+    const scene: Scene = {
+      world,
+      vendors: this.#vendors,
+      state: this.#states[0]!,
+      ids: this.#ids,
+      near: null,
+      nearPayout: null,
+    };
     const operations = [choose(scene, chance)];
     // Two at once mostly meet on one purchase.
     if (chance.happens(0.4)) {
       const [near = null] = chance.happens(0.7) ? operations[0]!.sales : [];
-      operations.push(choose({ ...scene, near }, chance));
+      operations.push(choose({ ...scene, near, nearPayout: operations[0]!.payout ?? null }, chance));
     }
     const faults = chance.happens(0.25) ? chance.whole(1, 3) : 0;
     const began = time.now;
@@ -161,7 +169,9 @@ class Run {
     }
     let candidates = candidatesAfter(this.#states, operations, replies, failed > 0, began);
     for (const [i, operation] of operations.entries()) {
-      if (replies[i]!.status < 500 || !operation.again || !chance.happens(0.6)) continue;
+      // Whoever has no answer asks again, and so does now and then somebody who had one.
+      const { status } = replies[i]!;
+      if (!operation.again || !chance.happens(status >= 500 ? 0.6 : status < 300 ? 0.15 : 0)) continue;
       candidates = await this.#again(operation, candidates);
     }
     for (const [i, { arrived }] of operations.entries()) if (replies[i]!.status < 300) arrived?.();

@@ -305,6 +305,7 @@ export class Vendors {
     this.#adjust(sold, stamp.event_id, `${what} ${id} (${status}, ${amount}) on ${sold.key}`, bodyOfB(event), {
       ...version,
       gives,
+      reversible: what === "chargeback",
     });
     return `a ${what} of ${amount} on ${sold.key} is ${status}`;
   }
@@ -314,10 +315,10 @@ export class Vendors {
     id: string,
     text: string,
     body: string,
-    version: Omit<Adjustment, "open" | "gives"> & Partial<Adjustment>,
+    version: Omit<Adjustment, "open" | "gives" | "reversible"> & Partial<Adjustment>,
   ): void {
     const learn = (state: State, now: number) => {
-      adjust(purchaseOf(state, sold), { open: false, gives: false, ...version });
+      adjust(purchaseOf(state, sold), { open: false, gives: false, reversible: false, ...version });
       settle(state, sold.key, now);
     };
     this.#wait({ id, provider: sold.provider, text, body, sale: sold.key, learn });

@@ -107,8 +107,8 @@ export class World {
       const request = new Request(input, init);
       if (!request.url.startsWith(`${VENDOR_URL}/`)) return fetch(request.url, init);
       for (const vendor of this.vendors) vendor.now = time.now;
-      const key = request.headers.get("authorization")?.replace("Bearer ", "") ?? "";
-      return this.vendors.find(({ keys }) => keys.has(key))!.fetch(input, init);
+      const key = request.headers.get("authorization")?.replace("Bearer ", "");
+      return this.vendors[VENDOR_KEYS.findIndex((one) => one === key)]!.fetch(input, init);
     };
   }
 
@@ -181,9 +181,20 @@ export class World {
     }
   }
 
-  /** The next calls of the vendor's API go wrong in these ways. */
-  upsetVendor(chance: Chance, calls: number): void {
-    for (const vendor of this.vendors) vendor.faults = Array.from({ length: calls }, () => chance.of(VENDOR_FAULTS));
+  /** The next calls of the vendor's API go wrong, or it takes no key at all. */
+  upsetVendor(chance: Chance): void {
+    const calls = chance.whole(1, 4);
+    for (const vendor of this.vendors) {
+      vendor.faults = Array.from({ length: calls }, () => (chance.happens(0.3) ? null : chance.of(VENDOR_FAULTS)));
+    }
+    if (chance.happens(0.25)) for (const vendor of this.vendors) vendor.keys.clear();
+  }
+
+  calmVendor(): void {
+    for (const [i, vendor] of this.vendors.entries()) {
+      vendor.faults = [];
+      vendor.keys.add(VENDOR_KEYS[i]!);
+    }
   }
 
   #execution(): object {

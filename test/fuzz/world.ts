@@ -104,10 +104,14 @@ function visitorPlaces(name: string, { cookies, html }: Visitor): Record<string,
 
 export const SECRETS = { provider_a: SECRET_A, provider_b: SECRET_B };
 
-/** Every row of every table that belongs to a program. */
+/**
+ * Every row of every table that belongs to a program, but for what a stranger may leave there: the note that a delivery
+ * with a wrong signature was refused (contract-2 §8); and what the operator's call of the reconciler notes of every program.
+ */
 export async function dumpOf(program_id: string): Promise<string> {
   const { results: tables } = await env.DB.prepare(
-    "select name from sqlite_master where type = 'table' and sql like '%program_id%' order by name",
+    `select name from sqlite_master where type = 'table' and sql like '%program_id%' and name <> 'reconciliations'
+      order by name`,
   ).all<{ name: string }>();
   const owned = [...tables.map(({ name }) => [name, "program_id"] as const), ["programs", "id"] as const];
   const rows = await env.DB.batch(
@@ -115,7 +119,10 @@ export async function dumpOf(program_id: string): Promise<string> {
   );
   const told = owned.map(([name], i) => [
     name,
-    ...(rows[i]?.results ?? []).map((row) => JSON.stringify(row)).toSorted(),
+    ...((rows[i]?.results ?? []) as Record<string, unknown>[])
+      .filter(({ type }) => type !== "webhook.refused")
+      .map((row) => JSON.stringify({ ...row, provider_a_refusals: null, provider_b_refusals: null }))
+      .toSorted(),
   ]);
   return JSON.stringify(told, null, 1);
 }

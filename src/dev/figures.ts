@@ -1,5 +1,5 @@
 /**
- * `npm run figures`: the figures of the README that belong to the toolchain, measured here and now: the time of
+ * `npm run figures`: the figures of src/docs/figures.md that belong to the toolchain, measured here and now: the time of
  * `npm ci` and of the first `npm start` in a fresh copy of the project, and the size of what is deployed.
  */
 import { execFile, spawn } from "node:child_process";

@@ -52,7 +52,7 @@ export async function welcome(url: string, admin_token: string | undefined): Pro
     "Next:",
     `  curl ${url}/api/v1/programs/me -H "Authorization: Bearer ${api_key}"`,
     "  npm run demo      (in a second terminal: the whole journey, step by step)",
-    "  README.md         (the same journey by hand, the API, deploying)",
+    "  src/docs/start.md (the same journey by hand)",
     "Ctrl+C stops the service.",
   ].join("\n");
 }

@@ -15,7 +15,7 @@ export interface ImportProduct {
 }
 
 /**
- * The products whose files are known. Where names and parameters were read is told in the README; what no
+ * The products whose files are known. Where names and parameters were read is told in src/docs/migrate.md; what no
  * documentation tells is matched by the common names, or chosen by the owner.
  */
 export const IMPORT_PRODUCTS = {

@@ -40,7 +40,7 @@ describe("the typed client in a project of its own", () => {
     return stdout;
   }
 
-  it("compiles the README's example, and tells what is wrong with a changed one", async () => {
+  it("compiles the guide's example, and tells what is wrong with a changed one", async () => {
     assert.equal(await compile(example), "");
     for (const [right, wrong, told] of [
       ["commission_pct: 25", "commission_percent: 25", "commission_percent"],

@@ -1,5 +1,5 @@
 /**
- * Migrations only add (README, "Upgrade and rollback"): the version before runs on the newer schema, both in the moment
+ * Migrations only add (src/docs/deploy.md, "Upgrade and rollback"): the version before runs on the newer schema, both in the moment
  * between migrating and deploying and after a rollback. What a version no longer uses may be taken away by a later
  * release; that migration is then named in `CONTRACTED`, with the release since which nothing uses it.
  */

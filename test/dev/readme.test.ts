@@ -1,9 +1,12 @@
-/** The README's main journey, command by command as it stands there, against a service that `npm start` started. */
+/**
+ * README.md and the guides in src/docs: the main journey, command by command as it is written there, against a service
+ * that `npm start` started; the paths, the scripts and the links that they name.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { readDevVars } from "../../src/dev/dev-vars.ts";
 import { freePort } from "../../src/dev/local-service.ts";
@@ -11,14 +14,18 @@ import { ROOT, runScript, type Running } from "./process.ts";
 
 const MARK = "<!-- walked by test/dev/readme.test.ts -->";
 
-describe("the README", () => {
+describe("the README and the guides", () => {
   let folder: string;
-  let readme: string;
+  /** By their paths. */
+  let pages: Map<string, string>;
   let running: Running;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-readme-"));
-    readme = await readFile(join(ROOT, "README.md"), "utf8");
+    const names = ["README.md", ...(await readdir(join(ROOT, "src/docs"))).map((name) => `src/docs/${name}`)];
+    pages = new Map(
+      await Promise.all(names.map(async (name) => [name, await readFile(join(ROOT, name), "utf8")] as const)),
+    );
     running = runScript("src/dev/start.ts", { PORT: String(await freePort()), PERSIST_TO: join(folder, "state") });
     await running.until(/Ctrl\+C stops the service/);
   });
@@ -28,10 +35,12 @@ describe("the README", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("has a main journey whose commands all work and end in a paid commission", () => {
+  it("have a main journey whose commands all work and end in a paid commission", () => {
     const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
     const env = { BASE_URL: printed("Base URL"), PROGRAM: printed("Program"), API_KEY: printed("API key") };
-    const section = readme.slice(readme.indexOf(MARK), readme.indexOf("\n## On the owner's website"));
+    const guide = pages.get("src/docs/start.md")!;
+    assert.ok(guide.includes(MARK));
+    const section = guide.slice(guide.indexOf(MARK));
     const commands = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block);
     assert.ok(commands.length >= 6);
     const script = `set -euo pipefail\n${commands.join("echo\n")}`;
@@ -42,10 +51,10 @@ describe("the README", () => {
     assert.match(run.stdout, /^click$/m);
   });
 
-  it("lists only paths of the API that are there", async () => {
+  it("list only paths of the API that are there", async () => {
     const key = /^ {2}API key +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
     const url = /^ {2}Base URL +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
-    const paths = [...readme.matchAll(/^\| (`\/.*?) +\| [A-Z]/gm)].flatMap(
+    const paths = [...pages.get("src/docs/integrate.md")!.matchAll(/^\| (`\/.*?) +\| [A-Z]/gm)].flatMap(
       ([, cell = ""]) => cell.match(/(?<=`)\/[^`?]+/g) ?? [],
     );
     assert.ok(paths.length > 25);
@@ -57,14 +66,40 @@ describe("the README", () => {
     }
   });
 
-  it("names every script of package.json that a reader needs, and no other", async () => {
+  it("name every script of package.json that a reader needs, and no other", async () => {
     const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
       scripts: Record<string, string>;
     };
-    const named = [...readme.matchAll(/npm (?:run ([a-z:]+)|(start|test))\b/g)].map(([, run, own]) => run ?? own ?? "");
+    const named = [...[...pages.values()].join("\n").matchAll(/npm (?:run ([a-z:]+)|(start|test))\b/g)].map(
+      ([, run, own]) => run ?? own ?? "",
+    );
     for (const name of named) assert.ok(scripts[name], name);
     for (const name of ["start", "dev", "demo", "check", "test", "test:browser", "test:faults", "bench", "deploy"]) {
       assert.ok(named.includes(name), name);
     }
   });
+
+  it("lead to files and headings that are there, and the README is short", async () => {
+    assert.ok(pages.get("README.md")!.split("\n").length <= 200);
+    const links = [...pages].flatMap(([page, text]) =>
+      [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => ({ page, target })),
+    );
+    assert.ok(links.length > 20);
+    for (const { page, target } of links.filter((link) => !/^https?:/.test(link.target))) {
+      const [path = "", heading] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      const text = pages.get(file) ?? (await readFile(join(ROOT, file), "utf8"));
+      if (heading !== undefined) assert.ok(headingsOf(text).includes(heading), `${page}: ${target}`);
+    }
+  });
 });
+
+/** The anchors that a page's headings get. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}

@@ -4,7 +4,7 @@ import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import types from "../../src/client/index.d.ts?raw";
 import type { AffiliateApi, ApiError } from "../../src/client/index.d.ts";
 import { ROUTES } from "../../src/http/openapi/document.ts";
-import readme from "../../README.md?raw";
+import guide from "../../src/docs/integrate.md?raw";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
 import { welcome } from "../support/readme-client.ts";
 import example from "../support/readme-client.ts?raw";
@@ -81,9 +81,9 @@ describe("the typed client", () => {
     expect(unauthorized.status).toBe(401);
   });
 
-  it("does as the README's example does", async () => {
+  it("does as the guide's example does", async () => {
     const program = await makeProgram();
-    expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
+    expect(guide).toContain(`\`\`\`ts\n${example}\`\`\``);
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
       exports.default.fetch(new Request(input, init)),
     );

@@ -171,7 +171,7 @@ describe("a rotation of ENCRYPTION_KEY", () => {
     const { replay } = await stock();
     const secret = await replay({});
     expect(await reseal(rotated(OLD))).toMatchObject({ left: 0 });
-    // The step before (README, "Rotating keys"): for some seconds such a Worker runs beside one that seals with it.
+    // The step before (src/docs/operate.md, "Rotating keys"): for some seconds such a Worker runs beside one that seals with it.
     expect(await replay({ ENCRYPTION_KEY: OLD, ENCRYPTION_KEY_PREVIOUS: NEW })).toBe(secret);
   });
 

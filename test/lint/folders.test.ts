@@ -1,5 +1,5 @@
 /**
- * The folder table of the README ("Architecture") is held by oxlint.config.ts. Each row is written here a second time,
+ * The folder table of src/docs/architecture.md is held by oxlint.config.ts. Each row is written here a second time,
  * and every import that it forbids or allows is planted in a copy of the tree.
  */
 import assert from "node:assert/strict";

@@ -36,7 +36,7 @@ export function countsOf({ added, completed, unchanged, left_out, refused }: Imp
 }
 
 /**
- * Files of partners as the products write or take them: the names of columns are those of their documentation (README,
+ * Files of partners as the products write or take them: the names of columns are those of their documentation (src/docs/migrate.md,
  * "Coming from another product"), each with the same three partners.
  */
 export const PARTNER_FILES: Record<string, string> = {

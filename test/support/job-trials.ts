@@ -1,0 +1,341 @@
+/** What each periodic job is tried with: rows that are due, a program whose rows always fail, and one that has most of them. */
+import { env } from "cloudflare:workers";
+import type { Bindings } from "../../src/env.ts";
+import type { RunContext } from "../../src/jobs.ts";
+import { programIdOn } from "../../src/domain/shard.ts";
+import { ID_PREFIXES, firstIdAt, type IdKind } from "../../src/lib/id.ts";
+import { DAY, HOUR, iso } from "../../src/lib/time.ts";
+
+/** The first of a month: what is due on that day too. */
+export const START = Date.parse("2027-03-01T00:00:30.000Z");
+
+export interface Trial {
+  /** Rows of the program that has the most of them, and why they are not 100,000. */
+  most: number;
+  why?: string;
+  /** Statements that make what is due, one for each row of `trial (program_id, g, i)`, which counts programs and rows. */
+  seed: string[];
+  /** Selects as `program_id` those who have something left, of the same table. */
+  left: string;
+  /** Where a row of the program that always fails fails; null with a reason where nothing of one program can. */
+  fails: { at: string; row: "new" | "old" } | { never: string };
+  /** Within so many runs everybody is served, on 1 database and on 32. */
+  runs: { 1: number; 32: number };
+  /** A round is over although somebody failed: the next one begins in a minute. */
+  isOver?: true;
+  /** The programs have an API key of provider A. */
+  hasKeys?: true;
+  /** The context in which it runs; what it tells of the programs that it served is no row. */
+  change?: (context: RunContext, told: (g: number) => void) => RunContext;
+}
+
+const AT = iso(START);
+const LONG_AGO = START - 100 * DAY;
+
+const sqlText = (value: string) => `'${value.replaceAll("'", "''")}'`;
+/** An id of a program's own, such as its one partner. */
+const own = (kind: IdKind) => `'${ID_PREFIXES[kind]}_' || substr(t.program_id, 6)`;
+/** An id of a row, minted at an instant. */
+const id = (kind: IdKind, at = START - HOUR) =>
+  `${sqlText(firstIdAt(kind, at).slice(0, -16))} || printf('%06d', t.g) || printf('%010d', t.i)`;
+
+const PARTNERS = `insert into partners (id, program_id, email, slug, search_text, status, created_at, updated_at)
+  select ${own("partner")}, t.program_id, 'p@partners.example', 'p', '', 'active', '${AT}', '${AT}'
+  from trial t where t.i = 1`;
+const ENDPOINTS = `insert into webhook_endpoints (id, program_id, url, secret, events, active, created_at, updated_at)
+  select ${own("endpoint")}, t.program_id, 'https://hooks.example', '', '["*"]', 1, '${AT}', '${AT}'
+  from trial t where t.i = 1`;
+
+function deliveries(status: string, at: number, due: string): string {
+  return `insert into deliveries (id, program_id, endpoint_id, event_id, event, status, next_attempt_at, claimed_until,
+      created_at)
+    select ${id("delivery", at)}, t.program_id, ${own("endpoint")}, 'evt_none', 'x', '${status}', '${due}', '${due}',
+      '${iso(at)}' from trial t`;
+}
+
+function commissions(fields: Record<string, string>): string {
+  const columns: Record<string, string> = {
+    id: id("commission"),
+    program_id: "t.program_id",
+    partner_id: own("partner"),
+    ...{ kind: "'manual'", status: "'pending'", amount_cents: "100", txn_amount_cents: "100", currency: "'USD'" },
+    ...{ rate: "'{}'", journaled: "1", created_at: `'${iso(LONG_AGO)}'`, updated_at: `'${iso(LONG_AGO)}'` },
+    ...fields,
+  };
+  return `insert into commissions (${Object.keys(columns).join(", ")})
+    select ${Object.values(columns).join(", ")} from trial t`;
+}
+
+function payouts(fields: Record<string, string>): string {
+  const columns: Record<string, string> = {
+    id: id("payout"),
+    program_id: "t.program_id",
+    partner_id: own("partner"),
+    ...{ amount_cents: "100", currency: "'USD'", status: "'pending'", period_end: `'${AT}'`, due_at: `'${AT}'` },
+    ...{ commission_count: "0", created_at: `'${AT}'`, updated_at: `'${AT}'` },
+    ...fields,
+  };
+  return `insert into payouts (${Object.keys(columns).join(", ")})
+    select ${Object.values(columns).join(", ")} from trial t`;
+}
+
+const CLICKS = `insert into events (program_id, id, type, payload, created_at)
+  select t.program_id, ${id("event", LONG_AGO)}, 'click', json_object('partner_id', ${own("partner")}),
+    '${iso(LONG_AGO)}' from trial t`;
+
+const noted = (table: string, where: string) => `select distinct program_id from ${table} where ${where}`;
+const withRetention = (context: RunContext): RunContext => ({
+  ...context,
+  env: { ...context.env, CLICK_RETENTION_DAYS: "30" },
+});
+
+/** Each answers at once, that of the program that always fails with an error. */
+const objects = (told: (g: number) => void): Bindings["CLICKS"] =>
+  ({
+    getByName: (name: string) => ({
+      async ensureAlarm() {
+        const g = numberOf(name);
+        if (g === FAILING) throw new Error(`object ${name} always fails`);
+        told(g);
+        return { waiting: 0 };
+      },
+    }),
+  }) as unknown as Bindings["CLICKS"];
+
+const MANY = "more than one step takes; a step of more rows costs no more than one of these";
+
+export const TRIALS: Record<string, Trial> = {
+  "wake due deliveries": {
+    most: 100_000,
+    seed: [ENDPOINTS, deliveries("pending", START - HOUR, AT)],
+    left: "",
+    fails: { never: "a wake-up is a message to the queue, which takes or refuses anybody's" },
+    runs: { 1: 1, 32: 1 },
+    change: (context, told) => ({
+      ...context,
+      outbound: {
+        ...context.outbound,
+        wake: async (wakeUps) => {
+          for (const { delivery_id } of wakeUps) told(Number(delivery_id.slice(-16, -10)));
+        },
+      },
+    }),
+  },
+  "end claims at inactive endpoints": {
+    most: 100_000,
+    seed: [
+      ENDPOINTS,
+      "update webhook_endpoints set active = 0",
+      deliveries("delivering", START - HOUR, iso(START - DAY)),
+    ],
+    left: noted("deliveries", "status = 'delivering'"),
+    fails: { at: "before update on deliveries", row: "new" },
+    runs: { 1: 2, 32: 2 },
+  },
+  "wake click objects": {
+    most: 2_000,
+    why: "objects; one is called once, however many clicks wait in it",
+    seed: [
+      `insert into click_objects (name, created_at)
+        select 'weur:' || t.i || '-' || substr(t.program_id, 6), '${AT}' from trial t`,
+    ],
+    left: "",
+    fails: { at: "", row: "new" },
+    isOver: true,
+    runs: { 1: 4, 32: 4 },
+    change: (context, told) => ({ ...context, env: { ...context.env, CLICKS: objects(told) } }),
+  },
+  "finish vendor events": {
+    most: 100,
+    why: "each is a transaction of its own",
+    seed: [
+      `insert into provider_events (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, ignored)
+        select t.program_id, 'provider_a', 'evt_' || t.i, 'x', '${AT}', '${iso(LONG_AGO)}', '', 'not_needed' from trial t`,
+    ],
+    left: noted("provider_events", "audit_event_id is null"),
+    fails: { at: "before update on provider_events", row: "new" },
+    runs: { 1: 12, 32: 12 },
+  },
+  "settle payments": {
+    most: 100,
+    why: "each is a transaction of its own",
+    seed: [
+      `insert into payments (id, program_id, provider, provider_transaction_id, currency, txn_amount_cents, gross_cents,
+          facts_revision, created_at, updated_at)
+        select ${id("payment")}, t.program_id, 'provider_a', 'in_' || t.i, 'USD', 0, 0, 1, '${iso(LONG_AGO)}',
+          '${iso(LONG_AGO)}' from trial t`,
+      `insert into facts (program_id, provider, fact_id, kind, occurred_at, data)
+        select t.program_id, 'provider_a', 'evt_' || t.i || '#0', 'payment', '${iso(LONG_AGO)}', json_object(
+          'kind', 'payment', 'key', 'in_' || t.i, 'source', 'invoice', 'aliases', json_array('in_' || t.i), 'paid',
+          json('true'), 'currency', 'USD', 'base_cents', 100, 'gross_cents', 100, 'ref', null, 'customer_email', null,
+          'customer_id', null, 'subscription_id', null, 'occurred_at', '${iso(LONG_AGO)}') from trial t`,
+      `insert into fact_subjects (program_id, provider, scope, subject, fact_id)
+        select t.program_id, 'provider_a', 'payment', 'in_' || t.i, 'evt_' || t.i || '#0' from trial t`,
+    ],
+    left: noted("payments", "settled_revision < facts_revision"),
+    fails: { at: "before update on payments", row: "new" },
+    runs: { 1: 14, 32: 14 },
+  },
+  "reconcile open transfers": {
+    most: 100,
+    why: "each is two transactions and a call to the vendor",
+    seed: [
+      PARTNERS,
+      payouts({
+        status: "'processing'",
+        method: "'provider_a'",
+        attempt: "1",
+        attempt_started_at: `'${iso(START - 3 * HOUR)}'`,
+        reconcile_at: `'${iso(START - HOUR)}'`,
+        attempt_params: `json_object('key_mark', $key_mark, 'request', 'amount=100&currency=usd&destination=acct_trial'
+          || '&transfer_group=' || ${id("payout")} || '&metadata%5Bpayout_id%5D=' || ${id("payout")})`,
+      }),
+    ],
+    hasKeys: true,
+    left: noted("payouts", "status = 'processing'"),
+    fails: { at: "before update on payouts", row: "new" },
+    runs: { 1: 30, 32: 30 },
+  },
+  "freeze recipients of payouts": {
+    most: 3_000,
+    why: MANY,
+    seed: [PARTNERS, payouts({})],
+    left: noted("payouts", "recipient_sealed is null"),
+    fails: { at: "before update on payouts", row: "new" },
+    runs: { 1: 8, 32: 8 },
+  },
+  "journal commissions of before the journal": {
+    most: 10_000,
+    why: MANY,
+    seed: [PARTNERS, commissions({ journaled: "0" })],
+    left: noted("commissions", "journaled = 0"),
+    fails: { at: "before insert on entries", row: "new" },
+    runs: { 1: 3, 32: 3 },
+  },
+  "archive clicks": {
+    most: 100_000,
+    seed: [
+      PARTNERS,
+      CLICKS,
+      `insert into click_archive_days (program_id, day)
+        select t.program_id, '${iso(LONG_AGO).slice(0, 10)}' from trial t where t.i = 1`,
+    ],
+    left: noted("click_archive_days", "1"),
+    fails: { at: "before insert on click_archives", row: "new" },
+    runs: { 1: 6, 32: 6 },
+    change: withRetention,
+  },
+  "disable failing endpoints": {
+    most: 100,
+    why: "endpoints of one program, each in a transaction of its own",
+    seed: [
+      `insert into webhook_endpoints (id, program_id, url, secret, events, failing_since, failure_count, created_at, updated_at)
+        select iif(t.i = 1, ${own("endpoint")}, ${id("endpoint")}), t.program_id, 'https://hooks.example', '', '["*"]', '${iso(LONG_AGO)}', 1000, '${AT}',
+          '${AT}' from trial t`,
+    ],
+    left: noted("webhook_endpoints", "active = 1"),
+    fails: { at: "before update on webhook_endpoints", row: "new" },
+    runs: { 1: 10, 32: 10 },
+  },
+  "forget what is past its time": {
+    most: 100_000,
+    seed: [
+      ENDPOINTS,
+      deliveries("failed", LONG_AGO, AT),
+      `insert into provider_events (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, body, audit_event_id)
+        select t.program_id, 'provider_a', 'evt_' || t.i, 'x', '${AT}', '${iso(LONG_AGO)}', '', '{}', '' from trial t
+        where t.i = 1`,
+    ],
+    left: `${noted("deliveries", "1")} union ${noted("provider_events", "body is not null")}`,
+    fails: { at: "before delete on deliveries", row: "old" },
+    runs: { 1: 3, 32: 3 },
+  },
+  "note clicks beyond their retention": {
+    most: 100_000,
+    seed: [
+      `insert into event_counts (program_id, type, day, count)
+        select t.program_id, 'click', date('1700-01-01', t.i || ' days'), 1 from trial t`,
+    ],
+    left: `select distinct program_id from event_counts c where not exists (
+      select 1 from click_archive_days d where d.program_id = c.program_id and d.day = c.day)`,
+    fails: { at: "before insert on click_archive_days", row: "new" },
+    runs: { 1: 2, 32: 2 },
+    change: withRetention,
+  },
+  "recount events": {
+    most: 100_000,
+    seed: [PARTNERS, CLICKS],
+    left: `select program_id from (select program_id, count(*) as n from events group by 1) e where n <> coalesce(
+      (select sum(count) from event_hours h where h.program_id = e.program_id), 0)`,
+    fails: { at: "before insert on event_hours", row: "new" },
+    runs: { 1: 4, 32: 4 },
+  },
+  "recount lists": {
+    most: 60_000,
+    why: "more than one statement counts",
+    seed: [PARTNERS, commissions({}), "update list_counts set count = count + 1"],
+    left: `select distinct c.program_id as program_id from list_counts c
+      join (select program_id, count(*) as n from trial group by 1) t on t.program_id = c.program_id
+      where c.count <> iif(c.list = 'partners', 1, t.n)`,
+    fails: { at: "before update on list_counts", row: "new" },
+    runs: { 1: 3, 32: 3 },
+  },
+  "approve due commissions": {
+    most: 10_000,
+    why: MANY,
+    seed: [PARTNERS, "update programs set auto_approve_days = 30", commissions({})],
+    left: noted("commissions", "status = 'pending'"),
+    fails: { at: "before update on commissions", row: "new" },
+    runs: { 1: 8, 32: 8 },
+  },
+  "generate the past month's payouts": {
+    most: 5_000,
+    why: MANY,
+    seed: [
+      `insert into partners (id, program_id, email, slug, search_text, status, created_at, updated_at)
+        select ${id("partner")}, t.program_id, t.i || '@partners.example', 'p' || t.i, '', 'active', '${AT}', '${AT}'
+        from trial t where t.i <= 500`,
+      `update programs set created_at = '${iso(LONG_AGO)}'`,
+      commissions({
+        partner_id: id("partner").replace("t.i", "((t.i - 1) % 500 + 1)"),
+        ...{ status: "'approved'", approved_at: `'${iso(LONG_AGO)}'` },
+      }),
+    ],
+    left: "select id as program_id from programs p where not exists (select 1 from payout_runs r where r.program_id = p.id)",
+    fails: { at: "before insert on payouts", row: "new" },
+    runs: { 1: 12, 32: 12 },
+  },
+};
+
+/** The first program of the first database always fails, the second one has the most. */
+export const FAILING = 0;
+export const programId = (g: number, shard = 0) =>
+  programIdOn(shard, `${ID_PREFIXES.program}_${String(g).padStart(26, "0")}`);
+/** The number of a program, from its id or from what is named after it. */
+export const numberOf = (id_: string) => Number(id_.slice(-25));
+
+/** Empties a database, whatever its triggers would say. */
+export async function wipe(database: D1Database): Promise<void> {
+  const { results } = await database
+    .prepare(
+      `select type, name, sql from sqlite_master where type in ('table', 'trigger')
+        and name not like 'sqlite_%' and name not like '_cf_%' and name <> 'd1_migrations'`,
+    )
+    .all<{ type: string; name: string; sql: string }>();
+  const triggers = results.filter(({ type, name }) => type === "trigger" && name !== "trial_fails");
+  const all = [
+    "pragma defer_foreign_keys = on",
+    ...results.filter(({ type }) => type === "trigger").map(({ name }) => `drop trigger ${name}`),
+    ...results
+      .filter(({ type, name }) => type === "table" && name !== "trial")
+      .map(({ name }) => `delete from ${name}`),
+    "drop table if exists trial",
+    ...triggers.map(({ sql }) => sql),
+  ];
+  await database.batch(all.map((sql) => database.prepare(sql)));
+}
+
+export const databases = Object.entries(env as unknown as Record<string, D1Database>)
+  .filter(([name]) => /^DB(_\d+)?$/.test(name))
+  .toSorted(([a], [b]) => Number(a.slice(3)) - Number(b.slice(3)))
+  .map(([, database]) => database);

@@ -288,6 +288,15 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on commissions", row: "new" },
     runs: { 1: 8, 32: 8 },
   },
+  "reconcile the ledger": {
+    most: 300,
+    why: MANY,
+    seed: [PARTNERS, commissions({})],
+    left: `select id as program_id from programs p where not exists (
+      select 1 from reconciliations r where r.program_id = p.id and r.finished_at is not null)`,
+    fails: { at: "before insert on reconciliations", row: "new" },
+    runs: { 1: 40, 32: 40 },
+  },
   "generate the past month's payouts": {
     most: 5_000,
     why: MANY,

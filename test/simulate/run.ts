@@ -172,7 +172,7 @@ class Run {
       // Whoever has no answer asks again, and so does now and then somebody who had one.
       const { status } = replies[i]!;
       if (!operation.again || !chance.happens(status >= 500 ? 0.6 : status < 300 ? 0.15 : 0)) continue;
-      candidates = await this.#again(operation, candidates);
+      candidates = await this.#again(operation, status, candidates);
     }
     for (const [i, { arrived }] of operations.entries()) if (replies[i]!.status < 300) arrived?.();
     await this.#compare(
@@ -195,9 +195,12 @@ class Run {
   }
 
   /** The same request under the same key: done once, whatever became of the first. */
-  async #again(operation: Operation, candidates: Candidate[]): Promise<Candidate[]> {
+  async #again(operation: Operation, before: number, candidates: Candidate[]): Promise<Candidate[]> {
     this.story.push(`     ${operation.text}: asked again`);
     const [reply] = await this.#world.turns.drive([operation.again!], QUIET);
+    if (before < 300 && reply!.status !== before) {
+      throw new Wrong([`${operation.text}: ${before}, and asked again ${reply!.status}`]);
+    }
     if (reply!.status >= 300) return candidates;
     return candidates.flatMap(({ state, applied }) => {
       if (applied.includes(operation)) return [{ state, applied }];

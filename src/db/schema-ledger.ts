@@ -1,11 +1,8 @@
 /** Programs, their partners and rules, what the vendors said, and the money that follows from it. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { Actor } from "../domain/actor.ts";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
-import type { DecisionKind } from "../domain/decision.ts";
 import type { Condition, FlowActionType } from "../domain/flow.ts";
-import type { JournalAccount } from "../domain/journal.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
@@ -420,67 +417,4 @@ export const listCounts = sqliteTable(
     count: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.list, t.state] })],
-);
-
-/**
- * The journal: every movement of money between two accounts of a partner in one currency. Written by triggers of
- * `commissions` in the transaction of the change, whoever makes it; never updated, never deleted. WITHOUT ROWID.
- */
-export const entries = sqliteTable(
-  "entries",
-  {
-    program_id: text().notNull(),
-    partner_id: text().notNull(),
-    id: text().notNull(),
-    currency: text().notNull(),
-    commission_id: text().notNull(),
-    /** The payout that takes the money in, gives it back or pays it. */
-    payout_id: text(),
-    from_account: text().$type<JournalAccount>().notNull(),
-    to_account: text().$type<JournalAccount>().notNull(),
-    /** Smallest units, above 0. */
-    amount_cents: integer().notNull(),
-    posted_at: text().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
-);
-
-/**
- * What the entries of a partner come to by currency and account, and how many commissions each account holds; the
- * account `expense`, which is the rest, is left out. Rows with an empty `partner_id` are the program's. WITHOUT ROWID.
- */
-export const balances = sqliteTable(
-  "balances",
-  {
-    program_id: text().notNull(),
-    partner_id: text().notNull(),
-    currency: text().notNull(),
-    account: text().$type<JournalAccount>().notNull(),
-    amount_cents: integer().notNull(),
-    commissions: integer().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.currency, t.account] })],
-);
-
-/**
- * What people and the daily approval decided, append-only: each about one partner's commission of one payment, or of one
- * manual commission. A decision stays with the partner whom it judged, wherever the payment goes. WITHOUT ROWID.
- */
-export const decisions = sqliteTable(
-  "decisions",
-  {
-    program_id: text().notNull(),
-    /** The payment, or the manual commission. */
-    subject: text().notNull(),
-    id: text().notNull(),
-    partner_id: text().notNull(),
-    commission_id: text().notNull(),
-    commission_kind: text().$type<CommissionKind>().notNull(),
-    kind: text().$type<DecisionKind>().notNull(),
-    /** Of a rejection its reason; of a dismissal the reasons that flag no more, comma-separated. */
-    detail: text(),
-    actor: text({ mode: "json" }).$type<Actor>(),
-    created_at: text().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.subject, t.id] })],
 );

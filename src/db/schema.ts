@@ -4,5 +4,6 @@
  * decimals. Tables marked WITHOUT ROWID get that by hand in the migration; a test compares the migrated database.
  */
 export * from "./schema-ledger.ts";
+export * from "./schema-journal.ts";
 export * from "./schema-log.ts";
 export * from "./schema-rules.ts";

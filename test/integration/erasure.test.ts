@@ -4,12 +4,11 @@
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { forgetOld } from "../../src/core/retention.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../src/db/sealed.ts";
 import { holdsAddress } from "../../src/domain/erasure.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
+import { bodies } from "../support/bodies.ts";
 import { fixtureEvents } from "../support/fixtures.ts";
-import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import {
   bodyOfA,
@@ -17,7 +16,6 @@ import {
   chargeSucceeded,
   customerEvent,
   disputeClosed,
-  eventA,
   invoicePaid,
   sessionCompleted,
   signA,
@@ -84,16 +82,6 @@ async function erase(program: TestProgram, email = ADDRESS) {
   const reply = await program.api<{ erased: Record<string, number> }>("POST", "/api/v1/customers/erase", { email });
   expect(reply.status).toBe(200);
   return reply.body.erased;
-}
-
-/** The stored bodies, by the vendor's event id. */
-async function bodies(program: TestProgram): Promise<Record<string, boolean>> {
-  const { results } = await env.DB.prepare(
-    "select event_id, body is not null as kept from provider_events where program_id = ?",
-  )
-    .bind(program.id)
-    .all<{ event_id: string; kept: 0 | 1 }>();
-  return Object.fromEntries(results.map(({ event_id, kept }) => [event_id, kept === 1]));
 }
 
 async function sumsOf(program: TestProgram) {
@@ -447,27 +435,5 @@ describe("events that come after the erasure", () => {
       if (trips <= trip) break;
       expect(trip).toBeLessThan(30);
     }
-  });
-});
-
-describe("bodies of ignored events", () => {
-  it("S10: are not stored", async () => {
-    const program = await makeProgram();
-    const ignored = eventA("payout.paid", { id: "po_1", object: "payout", description: ADDRESS });
-    expect(await sendA(program, ignored)).toMatchObject({ status: 200, body: { outcome: "ignored" } });
-    expect(await bodies(program)).toEqual({ [ignored.id]: false });
-    expect(await placesOf(program, ADDRESS)).toEqual([]);
-  });
-
-  it("S10: that versions before stored go with the next retention", async () => {
-    const program = await makeProgram();
-    const ignored = eventA("payout.paid", { id: "po_2", object: "payout" });
-    const used = sessionCompleted({ email: ADDRESS });
-    for (const event of [ignored, used]) await sendA(program, event);
-    await env.DB.prepare("update provider_events set body = ? where program_id = ? and event_id = ?")
-      .bind(JSON.stringify({ ADDRESS }), program.id, ignored.id)
-      .run();
-    await serveAll(forgetOld(testContext()));
-    expect(await bodies(program)).toEqual({ [ignored.id]: false, [used.id]: true });
   });
 });

@@ -3,10 +3,11 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-or
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as schema from "../../src/db/schema.ts";
+import journalSource from "../../src/db/schema-journal.ts?raw";
 import ledgerSource from "../../src/db/schema-ledger.ts?raw";
 import logSource from "../../src/db/schema-log.ts?raw";
 
-const source = ledgerSource + logSource;
+const source = ledgerSource + journalSource + logSource;
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))

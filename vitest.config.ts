@@ -47,6 +47,7 @@ const packages = [
 const DEPLOYMENT_WIDE = [
   "test/integration/{audit-trail,click-archive,click-flush,commissions-approve,endpoint-health,erasure,recount,reseal,retention,rows-read,schema,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
+  "test/integration/reconcile*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";
 const JOBS = "test/integration/jobs*.test.ts";

@@ -7,10 +7,12 @@ import { ledgerOf, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { customerEventB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 
-const DAY_1 = "2026-06-01T10:00:00.000000Z";
-const DAY_2 = "2026-06-02T10:00:00.000000Z";
-const DAY_3 = "2026-06-03T10:00:00.000000Z";
-const DAY_4 = "2026-06-04T10:00:00.000000Z";
+/** A day to come: the flow counts from its creation on. As the vendor writes times. */
+const day = (i: number) => new Date(Date.now() + i * 86_400_000).toISOString().replace("Z", "000Z");
+const DAY_1 = day(1);
+const DAY_2 = day(2);
+const DAY_3 = day(3);
+const DAY_4 = day(4);
 
 async function program(): Promise<TestProgram> {
   const made = await makeProgram();

@@ -11,8 +11,10 @@ import type { Arrival } from "../../src/domain/click.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
+import { sendA } from "../support/ledger.ts";
 import { makeEvents } from "../support/many-clicks.ts";
 import { meterDatabase } from "../support/metered-database.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
 const START = Date.parse("2026-03-01T00:00:00.000Z");
@@ -115,6 +117,22 @@ const totalOf = async (program: TestProgram, query: string) => {
 };
 
 describe("kept counts", () => {
+  it("of a program that only this version has written are right, and nothing is said", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program, { slug: "jane" });
+    await flush(program, slug, [START, START + MINUTE, Date.now()]);
+    for (const amount of [5_000, 10_000]) await sendA(program, sessionCompleted({ ref: slug, amount }));
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/commissions");
+    const ids = body.data.map(({ id }) => id);
+    await program.api("POST", "/api/v1/commissions/bulk", { ids, status: "approved" });
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    const before = await keptOf(program.id);
+    expect(before).toEqual(await rowsOf(program.id));
+    await recount();
+    expect(await keptOf(program.id)).toEqual(before);
+    expect(logged.filter(({ program_id }) => program_id === program.id)).toEqual([]);
+  });
+
   it("D8: are those of the rows again after the version before `event_hours` has written", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);

@@ -168,7 +168,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   /** Test mode, with the ids of a live payment where there is one. */
   protected test({ amount, ref }: Of<"test">, sale: SaleA | undefined): void {
     const at = { livemode: false, created: this.at(1) };
-    const ids = { charge: sale?.charge ?? "ch_test", payment_intent: sale?.payment_intent ?? "pi_test" };
+    const ids = { charge: sale?.charge ?? this.id("ch_"), payment_intent: sale?.payment_intent ?? this.id("pi_") };
     const key = sale?.truth.key ?? this.id("cs_");
     const made = { amount, ref, ...this.#whose(), subscription: this.subscription, ...at };
     this.tests.push(key);

@@ -213,14 +213,14 @@ async function readState(
   const { provider } = key;
   const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
   const own = paymentsNamed(program_id, provider, ids);
-  const facts = factsOf(program_id, provider, ids, own);
+  const told = withTold(program_id, provider, ids);
   const [paymentRows, factRows, commissionRows, decisionRows, flowRows, partnerRows, closedRows] = await ctx.read(
     db
       .select()
       .from(payments)
       .where(sql`${payments.id} in (${own})`)
       .orderBy(payments.provider_transaction_id),
-    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, facts, own)),
+    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, told)),
     db
       .select()
       .from(commissions)
@@ -232,7 +232,7 @@ async function readState(
       .select()
       .from(flows)
       .where(sql`program_id = ${program_id} and active = 1`),
-    db.all<NamedPartner>(sql`with told as materialized (${facts})
+    db.all<NamedPartner>(sql`${told}
       select p.id as id, p.slug as slug, p.email as email,
         p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
       from (${NAMED}) named
@@ -267,13 +267,13 @@ const NAMED = sql.raw(`select ref_key as slug_key from told
  * The facts, and beside them the rules that were changed since the payment was made or heard of: those of the program and
  * of the partners whom the facts name. Almost always there are none.
  */
-function factsAndPast(program_id: string, facts: SQL, own: SQL): SQL {
+function factsAndPast(program_id: string, told: SQL): SQL {
   const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
     on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
-  return sql`with told as materialized (${facts}),
+  return sql`${told},
     time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
         (select min(data ->> 'occurred_at') from told where data ->> 'kind' = 'payment') as occurred_at
-      from payments p where p.id in (${own})),
+      from own cross join payments p on p.id = own.id),
     whose as materialized (select '' as id union select s.partner_id from (${NAMED}) named
         cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key)
     select data, 1 as is_fact from told
@@ -283,25 +283,30 @@ function factsAndPast(program_id: string, facts: SQL, own: SQL): SQL {
 }
 
 /**
- * The facts that speak of a payment (`ids` as of `reachable`, `own` as of `paymentsNamed`), each once: its own, the
- * cancellations of its subscription, the addresses of its customer and, only where it carries no partner's reference
- * itself, those that are remembered for its subscription, its customer and the customer's address.
+ * The beginning of a statement: `told`, the facts that speak of a payment, each once, and `own`, its rows. These are its
+ * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
+ * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
+ * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.
  */
-function factsOf(program_id: string, provider: ProviderName, ids: SQL, own: SQL): SQL {
+function withTold(program_id: string, provider: ProviderName, ids: SQL): SQL {
   const joined = (subjects: SQL) => sql`(${subjects}) about
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
       and s.scope = about.scope and s.subject = about.subject
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
-  const named = sql`select 'payment' as scope, subject from (${ids})`;
-  const said = joined(named);
-  const remembered = sql`select 'customer' as scope, customer_id as subject from payments where id in (${own})
-    union select 'email', lower(f.data ->> 'customer_email') from ${said}`;
-  const isOwnRef = sql`exists (select 1 from ${said} where f.kind = 'payment' and (${leads(program_id, sql`f.ref_key`)}
-    or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))`;
-  return sql`select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
-      union select 'subscription', subscription_id from payments where id in (${own})
-      union select 'address', customer_id from payments where id in (${own})
-      union select scope, subject from (${remembered}) where not ${isOwnRef}`)}
-    where f.kind <> 'attribution' or not ${isOwnRef}
-    group by f.fact_id`;
+  const named = sql`select 'payment' as scope, subject from ids`;
+  const isOwnRef = sql`(select is_own from own_ref)`;
+  return sql`with ids (subject) as materialized (${ids}),
+    own (id) as materialized (${paymentsNamed(program_id, provider, sql`select subject from ids`)}),
+    said as materialized (select f.kind, f.ref_key, f.data from ${joined(named)}),
+    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind = 'payment'
+      and (${leads(program_id, sql`f.ref_key`)}
+        or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
+    told as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
+        union select 'subscription', subscription_id from payments where id in (select id from own)
+        union select 'address', customer_id from payments where id in (select id from own)
+        union select scope, subject from (
+          select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
+          union select 'email', lower(f.data ->> 'customer_email') from said f) where not ${isOwnRef}`)}
+      where f.kind <> 'attribution' or not ${isOwnRef}
+      group by f.fact_id)`;
 }

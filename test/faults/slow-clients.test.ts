@@ -112,10 +112,11 @@ function soon(connection: Connection, ms = 60_000): Promise<number | null | "sil
 async function contents(): Promise<Record<string, number>> {
   const total = async (path: string) =>
     (await call<{ total: number }>(service.url, "GET", `/api/v1/${path}per_page=1`, world.api_key)).total;
-  const [partners, payments, clicks, events] = await Promise.all(
-    ["partners?", "payments?", "events?type=click&", "events?"].map(total),
+  const [partners, payments, clicks, events, refused] = await Promise.all(
+    ["partners?", "payments?", "events?type=click&", "events?", "events?type=webhook.refused&"].map(total),
   );
-  return { partners: partners!, payments: payments!, clicks: clicks!, events: events! };
+  // That a delivery was refused is an event of its own (contract-2 §8).
+  return { partners: partners!, payments: payments!, clicks: clicks!, events: events! - refused! };
 }
 
 /** After what was taken has reached the log. */

@@ -1,7 +1,17 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { beforeEach } from "vitest";
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(
   databases.map(async ([, database]) => applyD1Migrations(database as D1Database, env.TEST_MIGRATIONS)),
 );
+
+// All test programs share one secret of provider B, as programs of one vendor account do: what waits for a payment in one
+// test would go to the payment of the same id in another.
+beforeEach(async () => {
+  for (const [, database] of databases) {
+    const db = database as D1Database;
+    await db.batch([db.prepare("delete from waiting_events"), db.prepare("delete from claimed_subscriptions")]);
+  }
+});

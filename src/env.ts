@@ -21,7 +21,7 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   ENCRYPTION_KEY_PREVIOUS?: string;
   /** Where clicks beyond their retention go; without it none goes anywhere. */
   ARCHIVE?: R2Bucket;
-  /** After how many days clicks go to the archive; for ever in the database unless set. */
+  /** After how many days clicks go to the archive; kept in the database unless set. */
   CLICK_RETENTION_DAYS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;

@@ -42,7 +42,7 @@ export function stretchesOf(ctx: ProgramCtx, parts: readonly MinutePart[]) {
   return ctx.db.all<ClickStretch>(queries.length === 0 ? none : sql.join(queries, sql` union `));
 }
 
-/** The first id of the first day of which a click stands in the database; null where none does. */
+/** The first id of the first day of which a click is in the database; null where none does. */
 export function firstClick(ctx: ProgramCtx): SQL {
   const digits = Array.from({ length: 10 }, (_, i) => {
     const shift = sql.raw(String(5 * (9 - i)));
@@ -82,7 +82,7 @@ export async function mergeArchived<Row extends { id: string }>(
   range: IdRange,
   need: number,
 ): Promise<(Row | ArchivedClick)[] | null> {
-  // By id: what was moved between two reads may stand in both.
+  // By id: what was moved between two reads may be in both.
   let merged: (Row | ArchivedClick)[] = [...rows];
   for (const stretch of stretches) {
     if (merged.length >= need && merged[need - 1]!.id > stretch.last_id) return merged;

@@ -11,7 +11,7 @@ export type Archive = Pick<R2Bucket, "put" | "head" | "get">;
 
 export type ClickStretch = InferSelectModel<typeof clickArchives>;
 
-/** A click as it stands in `events` and in the archive; the payload is JSON. */
+/** A click as it is stored in `events` and in the archive; the payload is JSON. */
 export interface StoredClick {
   id: string;
   payload: string;

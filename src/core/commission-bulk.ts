@@ -26,12 +26,12 @@ export interface BulkChange {
 
 export type BulkRefusal = "not_found" | "invalid_transition" | "flagged";
 
-/** What became of one id of a bulk change. */
+/** The result for one id of a bulk change. */
 export type BulkResult =
   | { id: string; ok: true; status: CommissionStatus }
   | { id: string; ok: false; error: { code: BulkRefusal; message: string } };
 
-/** What became of all that match. */
+/** The result for all that match. */
 export interface BulkReport {
   matched: number;
   changed: number;

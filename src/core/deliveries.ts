@@ -65,7 +65,7 @@ export interface FinishedDelivery {
   outcome: AttemptOutcome;
 }
 
-/** What became of a recorded attempt's delivery. */
+/** The state of a delivery after a recorded attempt. */
 export interface RecordedDelivery {
   delivery_id: string;
   endpoint_id: string;

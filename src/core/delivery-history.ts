@@ -35,7 +35,7 @@ export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus | undefined;
 }
 
-/** How many of the newest deliveries stand on the endpoint itself (contract §9). */
+/** How many of the newest deliveries an endpoint includes (contract §9). */
 const SHOWN_WITH_ENDPOINT = 100;
 
 /** An endpoint with its newest deliveries. */

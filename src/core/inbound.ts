@@ -12,7 +12,7 @@ import { actingAs, type ProgramCtx } from "./context.ts";
 import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
 import { settle, type Closing } from "./ledger.ts";
 
-/** What an event came to, besides the outcome of the payment it speaks of. */
+/** What an event came to, besides the outcome of the payment it is about. */
 export type EventOutcome = Outcome | "adjusted" | "waiting" | "flagged" | "remembered" | "linked" | "ignored";
 
 export interface Received {
@@ -84,7 +84,7 @@ async function finishEvent(
   return eventOutcome(event, outcome, unsettled.length);
 }
 
-/** The payment that the event itself speaks of first: its settling also closes the event. */
+/** The payment that the event itself is about first: its settling also closes the event. */
 function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
   const own = new Set(event.facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
   return unsettled.toSorted(
@@ -103,7 +103,7 @@ async function closeAlone(ctx: ProgramCtx, provider: ProviderName, event: OpenEv
   return outcome;
 }
 
-/** The outcome of the payment that an event speaks of, when a concurrent delivery has settled it already. */
+/** The outcome of the payment that an event is about, when a concurrent delivery has settled it already. */
 async function settledOutcome(ctx: ProgramCtx, provider: ProviderName, event: OpenEvent): Promise<Outcome | null> {
   const fact = event.facts.find((candidate) => candidate.kind === "payment");
   if (!fact) return null;

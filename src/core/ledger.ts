@@ -48,7 +48,7 @@ export interface SaleDecision extends Decided {
 
 /** Everything a payment's ledger is made from, as one consistent read. */
 export interface LedgerState {
-  /** All payment rows that speak of this one payment; more than one only where a late event joined two. */
+  /** All rows of this one payment; more than one only where a late event joined two. */
   payments: [Payment, ...Payment[]];
   facts: Fact[];
   commissions: Commission[];
@@ -283,7 +283,7 @@ function factsAndPast(program_id: string, told: SQL): SQL {
 }
 
 /**
- * The beginning of a statement: `told`, the facts that speak of a payment, each once, and `own`, its rows. These are its
+ * The beginning of a statement: `told`, the facts about a payment, each once, and `own`, its rows. These are its
  * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
  * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
  * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.

@@ -209,7 +209,7 @@ function daily(rows: readonly Row[], first: number, days: number): Daily {
   });
 }
 
-/** Of the program's own currency where there is none, so that a plot stands there. */
+/** Of the program's own currency where there is none, so that a plot is shown. */
 function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], first: number, days: number): DailyAmounts[] {
   const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
   if (byCurrency.size === 0) byCurrency.set(program.currency, []);

@@ -32,7 +32,7 @@ export interface PaymentWithRows {
 
 const LIST = pagedList("payments", payments, viewPayment);
 
-/** The program's payments with what became of each, newest first. */
+/** The program's payments with their outcomes, newest first. */
 export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,

@@ -159,7 +159,7 @@ async function askVendor(
   return { outcome: "open", code: answer.code, message: answer.message, retry_after_ms: answer.retry_after_ms };
 }
 
-/** Writes what became of an attempt; where somebody else was faster, gives what that one wrote. */
+/** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
 async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
   try {
     if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict.transfer_id);

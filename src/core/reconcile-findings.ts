@@ -1,4 +1,4 @@
-/** What the reconciler has found: told once, kept until it is gone, and never repaired by itself. */
+/** What the reconciler has found: told once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { differences } from "../db/schema.ts";

@@ -22,7 +22,7 @@ export interface Refusals {
 }
 
 /**
- * Counts refused deliveries of a program. The audit event `webhook.refused` tells of them at most once an hour for each
+ * Counts refused deliveries of a program. The audit event `webhook.refused` reports them at most once an hour for each
  * provider and reason, with how many there were so far: the row decides, so that of several isolates one writes it.
  */
 export async function noteRefusals(

@@ -54,7 +54,7 @@ export interface SessionProof {
 
 /**
  * Opens a session under a new token, in the database of the identity. In the same transaction: what it uses up, the
- * partner's `invited` turning `active`, and the audit event of the sign-in. Where the proof stands in another
+ * partner's `invited` turning `active`, and the audit event of the sign-in. Where the proof is stored in another
  * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
  * @throws {CommitConflict} when the proof was used up, or the partner deactivated, at the same moment; nothing is written.
  */

@@ -37,7 +37,7 @@ export function viewPartner(partner: InferSelectModel<typeof partners>) {
 
 export type PartnerView = ReturnType<typeof viewPartner>;
 
-/** `stats` in the program's currency; other currencies stand beside it (contract §4). */
+/** `stats` in the program's currency; other currencies are listed separately (contract §4). */
 export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
   const own = stats.find((row) => row.currency === currency);
   return {
@@ -189,7 +189,7 @@ export function viewPayout(payout: InferSelectModel<typeof payouts>) {
 
 export type PayoutView = ReturnType<typeof viewPayout>;
 
-/** A payment in lists; `trace` stands on the single one. */
+/** A payment in lists; only a single one has `trace`. */
 export function viewPayment(payment: InferSelectModel<typeof payments>) {
   return {
     id: payment.id,

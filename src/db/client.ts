@@ -6,7 +6,7 @@ import { boundedDatabase } from "./bounded.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
 
-/** The drizzle client over one D1 binding, none of whose calls waits for ever. */
+/** The drizzle client over one D1 binding, none of whose calls waits without limit. */
 export function openDatabase(binding: D1Database): Database {
   let database = opened.get(binding);
   if (!database) opened.set(binding, (database = drizzle(boundedDatabase(binding))));
@@ -69,7 +69,7 @@ export function reusable<T extends Statement>(
 }
 
 /**
- * A whole number as it stands in the text of a statement. For LIMIT: one that is bound makes SQLite compile the statement
+ * A whole number written into the text of a statement. For LIMIT: one that is bound makes SQLite compile the statement
  * anew at every run, because it plans by the number.
  */
 export function literal(value: number): SQL {

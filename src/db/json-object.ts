@@ -11,7 +11,7 @@ export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): 
   const parts: string[] = [];
   let plain: string[] = [];
   const endPlain = () => {
-    // Without its braces. No value begins or ends with one: a text stands in quotes.
+    // Without its braces. No value begins or ends with one: a text is in quotes.
     if (plain.length > 0) parts.push(`trim(json_object(${plain.join(", ")}), '{}')`);
     plain = [];
   };

@@ -169,7 +169,7 @@ export const facts = sqliteTable(
  */
 export type FactScope = "payment" | "subscription" | "customer" | "email" | "address";
 
-/** By which vendor ids a fact is found: two facts that share a payment alias speak of one payment. WITHOUT ROWID. */
+/** By which vendor ids a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
   "fact_subjects",
   {

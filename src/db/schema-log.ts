@@ -36,7 +36,7 @@ export const eventCounts = sqliteTable(
     type: text().notNull(),
     day: text().notNull(),
     count: integer().notNull(),
-    /** How many of them stand in the archive and no longer in `events`. */
+    /** How many of them are in the archive and no longer in `events`. */
     archived: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.type, t.day] })],
@@ -59,7 +59,7 @@ export const eventHours = sqliteTable(
 );
 
 /**
- * Stretches of clicks that stand in the archive, each an object of its own: exactly `count` clicks of one UTC day, none
+ * Stretches of clicks that are in the archive, each an object of its own: exactly `count` clicks of one UTC day, none
  * of them in `events`. Stretches of a day may overlap, where clicks came late. WITHOUT ROWID.
  */
 export const clickArchives = sqliteTable(

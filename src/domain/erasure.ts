@@ -59,7 +59,7 @@ function namesOneOf(text: string, addresses: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** What sets an address apart from the text around it; `/?&=#` because addresses stand in URLs. */
+/** What sets an address apart from the text around it; `/?&=#` because addresses occur in URLs. */
 const APART = /[\s"<>()[\]{},;:\\/?&=#|]+/;
 
 function isAmongWords(text: string, addresses: ReadonlySet<string>): boolean {

@@ -25,7 +25,7 @@ export interface CarriedRef {
 }
 
 /**
- * A statement that a customer paid (or began to pay) once. Several facts may speak of one payment: the session and the
+ * A statement that a customer paid (or began to pay) once. Several facts may be about one payment: the session and the
  * invoice of a first subscription payment share their `key`.
  */
 export interface PaymentFact extends FactBase {

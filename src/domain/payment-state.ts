@@ -10,7 +10,7 @@ export const ATTRIBUTION_SLACK_MS = 3_600_000;
 /** One payment put together from all its facts. */
 export interface PaymentState {
   paid: boolean;
-  /** Only test events tell of it. */
+  /** Only test events report it. */
   test: boolean;
   occurred_at: string;
   currency: string;

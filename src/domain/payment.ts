@@ -8,7 +8,7 @@ import type { ProviderName } from "./provider-name.ts";
 import type { PartnerRules, ProgramRules } from "./rules.ts";
 import { chooseReference, type Candidate, type ChosenReference } from "./reference.ts";
 
-/** What became of a payment: a commission, or the reason why not (contract §5). */
+/** The outcome of a payment: a commission, or the reason why not (contract §5). */
 export const OUTCOMES = [
   "commission",
   "no_ref",
@@ -84,7 +84,7 @@ export interface Decision {
 
 /**
  * What a payment earns and why, as a function of the set of its facts: neither their order nor their repetition matters
- * (contract §5, "The ledger is a function of the set of facts"). Null when no fact speaks of a payment yet.
+ * (contract §5, "The ledger is a function of the set of facts"). Null when no fact is about a payment yet.
  */
 export function decidePayment(input: DecisionInput): Decision | null {
   const state = paymentState(input.facts);

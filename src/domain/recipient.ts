@@ -3,7 +3,7 @@ import type { PayoutMethod } from "./partner.ts";
 
 /**
  * To whom a payout goes, as it was when the payout was generated (contract-2 §7: "method, details and name are copied,
- * sealed, onto it"). Its method stands beside it.
+ * sealed, onto it"). Its method is a column of its own.
  */
 export interface Recipient {
   name: string;

@@ -1,5 +1,5 @@
 /**
- * A program's rows stand in one database, its shard: 0 is the binding `DB`, n the binding `DB_n`. What a caller brings
+ * A program's rows are in one database, its shard: 0 is the binding `DB`, n the binding `DB_n`. What a caller brings
  * tells the shard by itself (a program id, an API key, the token of a link or a session), so that nothing is looked up
  * to find the database. What is not of these forms, and all that was made before there were several, means shard 0.
  */

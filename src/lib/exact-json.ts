@@ -4,7 +4,7 @@ declare global {
   }
 }
 
-/** What readers of the JSON take a value for: a bigint stands there as a number. */
+/** What readers of the JSON take a value for: a bigint is written as a number. */
 export type Written<T> = T extends bigint
   ? number
   : T extends readonly (infer U)[]

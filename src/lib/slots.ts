@@ -5,7 +5,7 @@ export interface Slots {
   give(count: number): void;
 }
 
-/** @throws when a piece of work asks for more places than there are: it would wait for ever. */
+/** @throws when a piece of work asks for more places than there are: it would never end. */
 export function openSlots(total: number): Slots {
   let free = total;
   const waiting: { count: number; start: () => void }[] = [];

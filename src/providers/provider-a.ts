@@ -42,7 +42,7 @@ export const providerA: Provider = {
   whyRefused: (input) => judgeHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
-  // Its program stands in the address only (interface, "Inbound webhooks").
+  // Its program is in the URL only (interface, "Inbound webhooks").
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
 

@@ -1,5 +1,6 @@
 /** Whether the service shows what the model says, and whether the laws of the books hold. */
-import { putPayout, type Payout, type Row, type State } from "./model.ts";
+import { putPayout } from "./model-payouts.ts";
+import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
 import type { Reply, World } from "./world.ts";
 

@@ -282,7 +282,7 @@ function amountOf({ type, value }: Rule, rest: number): number {
 }
 
 const isFixed = (row: Row) => row.status === "paid" || row.payout !== null;
-const sum = (rows: readonly Row[]) => rows.reduce((total, row) => total + row.amount, 0);
+export const sum = (rows: readonly Row[]) => rows.reduce((total, row) => total + row.amount, 0);
 
 /**
  * One partner's rows of one purchase. What was never paid is simply worth what the facts say. What is paid or in a
@@ -385,106 +385,6 @@ export function approveDue(state: State, now: number): void {
     row.approved = now;
     remember(state, row);
   }
-}
-
-/** What else happens while payouts are generated. */
-export interface Beside {
-  /** Purchases that are being changed: they wait for the next run. */
-  without: readonly string[];
-  /** Where the run looked for who is to be paid, before the rest happened: it pays nobody else. */
-  before: State | null;
-}
-
-export interface Generating {
-  now: number;
-  period_end: number;
-  /** Partners and currencies of a payout canceled since are left out. */
-  sparing?: boolean;
-  beside?: Beside | undefined;
-}
-
-/** What a generation would take: approved, in no payout, dated before the end, and not disputed. */
-function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
-  const isSpared = (row: Row) =>
-    state.payouts.some(
-      ({ slug, currency, status, changed }) =>
-        slug === row.slug && currency === row.currency && status === "canceled" && changed >= period_end,
-    );
-  return state.rows.filter(
-    (row) =>
-      row.status === "approved" &&
-      row.payout === null &&
-      row.created < period_end &&
-      row.reasons[0] !== "disputed" &&
-      !beside?.without.includes(row.sale) &&
-      !(sparing && isSpared(row)),
-  );
-}
-
-/** Payouts of each partner's payable sum in each currency, where it is positive and not below the least. */
-export function generate(state: State, input: Generating): void {
-  const { before = null } = input.beside ?? {};
-  const seen = before && new Set(groupsToPay(before, { ...input, beside: undefined }).map(nameOf));
-  for (const rows of groupsToPay(state, input)) {
-    if (seen && !seen.has(nameOf(rows))) continue;
-    const { slug, currency } = rows[0]!;
-    for (const row of rows) row.payout = state.payouts.length;
-    state.payouts.push({
-      slug,
-      currency,
-      amount: sum(rows),
-      count: rows.length,
-      status: "pending",
-      changed: input.now,
-    });
-  }
-}
-
-function groupsToPay(state: State, input: Generating): Row[][] {
-  const groups = Map.groupBy(payable(state, input), (row) => nameOf([row]));
-  return [...groups.values()].filter((rows) => {
-    const amount = sum(rows);
-    return amount > 0 && amount >= state.min_payout_cents && state.partners[rows[0]!.slug]!.status !== "invited";
-  });
-}
-
-function nameOf([row]: readonly Row[]): string {
-  return `${row!.slug} ${row!.currency}`;
-}
-
-/** "Cron generates the past calendar month", once, where something was approved by the end of the first. */
-export function generateMonth(state: State, now: number, beside: Beside): void {
-  const date = new Date(now);
-  const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
-  const input = { now, period_end, sparing: true, beside };
-  const inTime = payable(state, input).some((row) => (row.approved ?? row.created) < period_end + 86_400_000);
-  if (!inTime || state.months.includes(period_end)) return;
-  state.months.push(period_end);
-  generate(state, input);
-}
-
-const MOVES: Record<string, Payout["status"][]> = {
-  canceled: ["pending", "failed"],
-  paid: ["pending"],
-  processing: ["pending", "failed"],
-};
-
-/** A payout canceled, paid by hand, or begun to be paid; false where the contract refuses it. */
-export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
-  const payout = state.payouts[index]!;
-  if (!MOVES[to]!.includes(payout.status)) return false;
-  putPayout(state, index, to, now);
-  return true;
-}
-
-/** What has become of a payout, with its commissions: paid with it, or free again. */
-export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
-  const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
-  Object.assign(state.payouts[index]!, { status: to, changed: now });
-  if (to === "paid") for (const row of held) row.status = "paid";
-  if (to !== "canceled") return;
-  for (const row of held) row.payout = null;
-  for (const key of new Set(held.map((row) => row.sale))) settle(state, key, now);
 }
 
 /** A partner's status; who turns active gets what waited. */

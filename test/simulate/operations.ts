@@ -1,17 +1,14 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
+import { generate, generateMonth, movePayout, type Beside } from "./model-payouts.ts";
 import {
   approveDue,
   changeRules,
   copyOf,
   flag,
-  generate,
-  generateMonth,
   judge,
-  movePayout,
   setPartnerStatus,
   settle,
-  type Beside,
   type Flow,
   type State,
 } from "./model.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import script from "./script.txt";
 import styles from "./styles.css";
 
-/** Where the pages find their style and script; the name changes with the content, so they may be kept for ever. */
+/** Where the pages find their style and script; the name changes with the content, so they may be cached without limit. */
 export const STYLES_URL = `/assets/${fingerprint(styles)}.css`;
 export const SCRIPT_URL = `/assets/${fingerprint(script)}.js`;
 

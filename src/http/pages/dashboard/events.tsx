@@ -139,7 +139,7 @@ function Changed({ changes }: { changes: Changes }) {
   );
 }
 
-/** The pages of what the event speaks of. */
+/** The pages of what the event is about. */
 function Links({ event: { payload } }: { event: AuditEvent }) {
   return (
     <span class="links">

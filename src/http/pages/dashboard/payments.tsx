@@ -28,7 +28,7 @@ const listQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
-/** `/dashboard/payments`: every payment the providers told of, and what became of it. */
+/** `/dashboard/payments`: every payment the providers reported, with its outcome. */
 export const payments = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);

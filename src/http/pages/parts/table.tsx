@@ -4,7 +4,7 @@ import { countText } from "./figures.tsx";
 
 export interface Column {
   label: string;
-  /** Numbers and amounts stand at the end of their cell. */
+  /** Numbers and amounts are aligned to the end of their cell. */
   align?: "end";
   /** Read by screen readers only: for a column of buttons or boxes. */
   hidden?: boolean;

@@ -4,7 +4,7 @@ import type { CandidateSource } from "../../../domain/reference.ts";
 import type { RefusalReason } from "../../../domain/refusal.ts";
 import { providerText, type MoneyFormat } from "./figures.tsx";
 
-/** What became of a payment, in a few words and in a sentence. */
+/** The outcome of a payment, in a few words and in a sentence. */
 export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   commission: { short: "commission", why: "It earned a commission." },
   no_ref: {

@@ -37,7 +37,7 @@ export interface JobContext extends RunContext {
   onCall: (calls: number) => void;
 }
 
-/** All periodic jobs (contract §13). How each is run: `core/job.ts`. */
+/** All periodic jobs (JOB-4). How each is run: `core/job.ts`. */
 export const JOBS: readonly Job<JobContext>[] = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },

@@ -18,8 +18,8 @@ interface Due extends Owner {
 }
 
 /**
- * "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment"
- * (contract §6). Two runs at once approve each commission once.
+ * With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment
+ * (COM-6). Two runs at once approve each commission once.
  */
 export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {

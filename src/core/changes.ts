@@ -1,4 +1,4 @@
-/** What a change says of a row in the audit log, and what it masks: decided here, once (contract-2 §8). */
+/** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
 import type { InferSelectModel } from "drizzle-orm";
 import type { commissions, flows, partners, payouts, programs, webhookEndpoints } from "../db/schema.ts";
 import type { Changes } from "../domain/actor.ts";

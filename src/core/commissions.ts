@@ -77,7 +77,7 @@ export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commis
 /**
  * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, since what it was
  * decided on is no more. A change that changes nothing writes nothing.
- * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (contract §6).
+ * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
  */
 export async function updateCommission(ctx: ProgramCtx, id: string, change: CommissionChange): Promise<Commission> {
   let seen: CommissionStatus | undefined;
@@ -150,7 +150,7 @@ export function among(ids: readonly string[]): SQL {
 
 /**
  * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
- * the same approval as any other. "Only `active` partners get commissions" (contract §4).
+ * the same approval as any other. Only `active` partners get commissions (COM-3).
  */
 export async function createManualCommission(ctx: ProgramCtx, input: ManualCommission): Promise<Commission> {
   return untilWon(async () => {

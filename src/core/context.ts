@@ -144,7 +144,7 @@ export interface Copy {
 
 /**
  * A context for the bearer of an API key, by the key's SHA-256. The first read finds the program and the rows at once;
- * an unknown key answers 401 whatever else was read. Source: contract §2 and the goal of one round trip a read.
+ * an unknown key answers 401 whatever else was read. So a read is one round trip.
  *
  * With a `copy` of the database its reads go there, and the key is looked up on the primary meanwhile: a key that was
  * replaced a moment ago is dead however old the copy is, and rows that the copy gave are used only where it knows the

@@ -27,7 +27,7 @@ export async function judgeCustomers(ctx: ProgramCtx, lines: readonly CustomerLi
 
 /**
  * Binds customers to the partners who referred them, so that payments made from now on are theirs where the payment
- * itself and what the providers said name nobody (contract §5, the reference remembered for the customer). Payments
+ * itself and what the providers said name nobody (REF-3, IMP-4). Payments
  * made before earn nothing, and no attribution that exists is changed. A customer is bound once: the first import
  * stands. Ended in the middle, a rerun does the rest. Returns what really became of each line, which is something else
  * where another import bound the same customers meanwhile.

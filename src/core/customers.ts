@@ -27,8 +27,8 @@ export interface Erased {
 }
 
 /**
- * Forgets a customer by an address: "all payments, facts and bodies linked to the customer ids of that address, and no
- * others" (contract-2 §12), besides the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
+ * Forgets a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
+ * others (JOB-1), besides the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
  * keeps the rule recorded on it, and the partner whom an import had bound to the address, which is forgotten too. What a
  * vendor says of the customer later is stored without body and address (`core/erased.ts`). No audit event is written,
  * for it would have to name whom it forgot. What the owner wrote, rules and notes, stays.

@@ -12,7 +12,7 @@ import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 import { endpointChanged, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
 
-/** "the old one signs too for 24 h" (contract §9). */
+/** So long the secret before signs too (HOOK-8). */
 const PREVIOUS_VALID_FOR = DAY;
 
 /**

@@ -16,7 +16,7 @@ export interface AttemptRecord {
   response_excerpt: string | null;
 }
 
-/** One event to one endpoint with all its attempts (contract §9, "Delivery record"). */
+/** One event to one endpoint with all its attempts (HOOK-14). */
 export interface DeliveryRecord {
   id: string;
   event_id: string;
@@ -35,7 +35,7 @@ export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus | undefined;
 }
 
-/** How many of the newest deliveries an endpoint includes (contract §9). */
+/** How many of the newest deliveries an endpoint includes (HOOK-14). */
 const SHOWN_WITH_ENDPOINT = 100;
 
 /** An endpoint with its newest deliveries. */

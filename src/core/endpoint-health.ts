@@ -16,7 +16,7 @@ export interface DisabledEndpoint {
 }
 
 /**
- * Disables the endpoints that have failed for too long, each with its audit event (contract §9), and tells `onDisabled`
+ * Disables the endpoints that have failed for too long, each with its audit event (HOOK-9), and tells `onDisabled`
  * of each that it has disabled, so that owners are told once. An endpoint that succeeds in between stays active.
  */
 export function disableGivenUp(

@@ -8,7 +8,7 @@ import { runBatch } from "../db/client.ts";
 import type { Write } from "./commit.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 
-/** Replies are kept this long (contract §2). */
+/** Replies are kept this long (HTTP-10). */
 const KEPT_FOR = DAY;
 /** A request that took the key and never answered is taken to have died after this long. */
 const ABANDONED_AFTER = MINUTE;

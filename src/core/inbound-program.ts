@@ -24,9 +24,9 @@ export interface Delivery {
 /**
  * Takes in an event that the secret of `verified` has verified, by the program it belongs to.
  *
- * "candidates are the program that provider B's event claims, the one that already stores the payment or subscription it
+ * Candidates are the program that provider B's event claims, the one that already stores the payment or subscription it
  * names, then the URL's; the first whose secret verifies takes it. No verified event is refused because the buyer's data
- * named another program, and no refund is filed elsewhere than its payment" (contract-2 §5). Programs of one vendor
+ * named another program, and no refund is filed elsewhere than its payment (IN-1). Programs of one vendor
  * account share a secret and, it may be, one address for all. So a refund can come before its payment to a program that
  * is not the payment's: there it waits under the ids that it names, and the payment's program fetches it when the
  * payment comes. Each of the two stores first and looks for the other then, so that whichever comes first, or both at
@@ -35,7 +35,7 @@ export interface Delivery {
  * A payment that claims nothing is the URL's program's, even where another program of the account stores it: its buyer
  * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
  *
- * Provider A's program is the URL's, whatever the event says (interface, "Inbound webhooks").
+ * Provider A's program is the URL's, whatever the event says (IN-1).
  */
 export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promise<Received> {
   const { provider, event, body } = delivery;

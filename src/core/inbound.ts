@@ -23,7 +23,7 @@ export interface Received {
 
 /**
  * Takes in a verified vendor event: its facts are durable before this returns, then every payment they concern is
- * settled. Sending it again, at any time, ends in the same ledger and in one audit event (contract §5).
+ * settled. Sending it again, at any time, ends in the same ledger and in one audit event (LAW-1).
  */
 export async function receiveEvent(
   ctx: ProgramCtx,
@@ -55,7 +55,7 @@ export async function receiveBeside(
 /** Why a test event is not used; stored with it. */
 const TEST_MODE = "test_mode";
 
-/** "Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false" (contract-2 §5). */
+/** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */
 function testEvent(event: ProviderEvent): ProviderEvent {
   return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
 }

@@ -4,7 +4,7 @@ import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { refusalsOf, type Refusals } from "./refusals.ts";
 
 export interface ProviderStatus extends Refusals {
-  /** A secret is set and a verified event has arrived (contract §3). */
+  /** A secret is set and a verified event has arrived (PROG-10). */
   configured: boolean;
   webhook_secret_set: boolean;
   last_event_at: string | null;

@@ -29,7 +29,7 @@ export interface Work<One extends Owner = Owner> {
   everybody?: true;
 }
 
-/** Work that comes again: idempotent, and harmless when it runs twice at once (contract §13). */
+/** Work that comes again: idempotent, and harmless when it runs twice at once (JOB-2). */
 export interface Job<Context> {
   name: string;
   every: Rhythm;

@@ -35,7 +35,7 @@ export interface JournalEntry {
   posted_at: string;
 }
 
-/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (contract §4). */
+/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
 export interface CurrencyStats {
   currency: string;
   total_commissions: number;

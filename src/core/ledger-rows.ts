@@ -13,7 +13,7 @@ import type { Commission, LedgerState, Payment } from "./ledger.ts";
 import { nextStamp } from "./stamps.ts";
 import { viewCommissionData } from "./views.ts";
 
-/** `commission.created` with its outbound event (interface, "Events"). */
+/** `commission.created` with its outbound event (HOOK-15). */
 export function commissionCreated(commission: Commission): Occurrence {
   return { type: "commission.created", ...toldOf("commission.created", commission) };
 }
@@ -240,7 +240,7 @@ function planCommissions(
       currency: source.currency,
       flow_id: source.flow_id,
       kind: "clawback",
-      // Approved from the start, so that the partner's next payout carries it (contract §5).
+      // Approved from the start, so that the partner's next payout carries it (COM-4).
       status: "approved",
       approved_at: iso(ctx.now),
       txn_amount_cents: 0,

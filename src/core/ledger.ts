@@ -38,7 +38,7 @@ export interface Closing {
 
 export interface SettleOptions {
   closing?: Closing | undefined;
-  /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (contract-2 §4). */
+  /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
   anew?: boolean;
 }
 
@@ -115,7 +115,7 @@ function settingsOf({ attribution }: Program, state: LedgerState): Partial<Progr
 /**
  * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
  * nothing, as it should be, or where a settling is under way. Writes nothing. A payment that carries the name of a
- * partner who came after its settling is not judged: it is decided anew when its owner asks (contract-2 §4).
+ * partner who came after its settling is not judged: it is decided anew when its owner asks (PAY-15).
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key, undefined);

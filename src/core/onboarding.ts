@@ -25,7 +25,7 @@ export interface Onboarding extends OnboardingLink {
 
 /**
  * Starts or goes on with a partner's onboarding at provider A: the connected account is created once and its id stored
- * as `provider_a_account_id` (contract §7); every call gives a new single-use link to the vendor's hosted pages. The
+ * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages. The
  * portal calls the same verb for the partner itself.
  * @throws `provider_not_configured` without an API key; `validation_failed` with the vendor's words when it refuses;
  * `provider_unavailable` when it cannot be reached.

@@ -117,7 +117,7 @@ export async function updatePartner(ctx: ProgramCtx, id: string, patch: PartnerP
   return changePartner(ctx, id, patch, "partner.updated");
 }
 
-/** Soft delete: the partner turns `deactivated`, its history stays (interface, "Partner status"). */
+/** Soft delete: the partner turns `deactivated`, its history stays (PART-3). */
 export async function deletePartner(ctx: ProgramCtx, id: string): Promise<Partner> {
   return changePartner(ctx, id, { status: "deactivated" }, "partner.deleted");
 }
@@ -167,7 +167,7 @@ async function changePartner(
   return partner;
 }
 
-/** A payment that names an invited partner becomes a commission the moment the partner turns active (contract §4). */
+/** A payment that names an invited partner becomes a commission the moment the partner turns active (PART-4). */
 export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
   return ctx.db
     .update(payments)
@@ -185,7 +185,7 @@ export function partnerCreated(partner: Partner): Occurrence {
   return { type: "partner.created", ...toldOf("partner.created", partner) };
 }
 
-/** Partner deletion sends `partner.updated` with status `deactivated` (contract §9). */
+/** Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). */
 export function partnerChanged(
   before: Partner,
   after: Partner,

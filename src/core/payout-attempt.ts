@@ -23,8 +23,8 @@ export async function keyMark(api_key: string): Promise<string> {
 /**
  * Whose key this is, against the one that the attempt was begun with. Another account's knows nothing of the transfer:
  * its look-up would prove nothing, and whatever it sends would be a second one. Nothing is sent with a key of which that
- * is not excluded (contract-2 §16: "Another API key of provider A whose account differs never touches a transfer begun
- * with the one before: the payout waits and says so").
+ * is not excluded (OUT-7: another API key of provider A whose account differs never touches a transfer begun
+ * with the one before; the payout waits and says so).
  */
 export type Standing =
   | { is: "same_key" | "same_account" }

@@ -5,7 +5,7 @@ import type { Partner } from "./partners.ts";
 /** The columns that say how and where a partner is paid. */
 const PAYOUT_DETAILS = ["payout_method", "payout_email", "provider_a_account_id"] as const;
 
-/** A change of one partner's payout details, for those who are told of it (contract-2 §7). */
+/** A change of one partner's payout details, for those who are told of it (OUT-9). */
 export interface PayoutDetailsChange {
   partner: Pick<Partner, "id" | "email" | "first_name" | "last_name">;
   /** The partner's own address and the one paid at, before and after the change, each once. */

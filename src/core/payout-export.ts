@@ -71,7 +71,7 @@ const ROWS_PER_READ = 1_000;
 /**
  * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
  * The file for a payout service holds what that service is still to pay and nothing else: `pending` payouts of its
- * method that have details for it (contract-2 §7). The event of the export is written, and the first piece read, before
+ * method that have details for it (OUT-8). The event of the export is written, and the first piece read, before
  * this returns, so that a refusal is an answer and not a broken download.
  * @throws `validation_failed` for a status that no payout of the file can have.
  */

@@ -70,9 +70,9 @@ export interface Generation {
 const MAX_LISTED = 500;
 
 /**
- * Makes payouts: "per active or deactivated partner and currency: the sum of approved commissions dated before
+ * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions dated before
  * `period_end` that no payout holds, clawbacks included. Below `min_payout_cents`, or not positive: skipped and carried
- * forward. A rerun creates nothing new" (contract §7). Also two runs at once make nothing twice: every payout is
+ * forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
  * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
  *
  * Partners are taken in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most 735
@@ -112,7 +112,7 @@ function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: G
     and not exists (select 1 from payments u where u.id = ${c}.payment_id and u.settled_revision < u.facts_revision)`;
 }
 
-/** True, as 1, for a row about which a dispute is open: it enters no payout (contract-2 §5). */
+/** True, as 1, for a row about which a dispute is open: it enters no payout (PAY-10). */
 function disputed(alias: string): SQL {
   const c = sql.raw(alias);
   return sql`(${c}.flagged = 1 and ${c}.review_reason is 'disputed')`;

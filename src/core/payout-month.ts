@@ -16,7 +16,7 @@ interface Due extends Owner {
 }
 
 /**
- * "Cron generates the past calendar month on the first of each month" (contract §7), for every program that had
+ * Generates the past calendar month on the first of each month (OUT-3), for every program that had
  * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
  * up with. What was approved later waits for the next first, and so does what stands in a payout that the owner has
  * canceled since the month ended: nothing is generated twice.

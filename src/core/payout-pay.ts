@@ -15,8 +15,8 @@ import { untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
 
 /**
- * Pays a payout through provider A's connected accounts. "Attempt number and frozen parameters are stored before the
- * call" (contract §7), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
+ * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the
+ * call (OUT-6), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
  * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
  * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
  * `provider_not_configured` without an API key of provider A.
@@ -125,8 +125,8 @@ async function pursue(
 }
 
 /**
- * What becomes of an attempt. "Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
- * definitive refusal: `failed`" (contract §7). Everywhere but on the very first sending of a payout a transfer may
+ * What becomes of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
+ * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
  * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
  * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key. That a
  * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account.

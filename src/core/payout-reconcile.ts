@@ -19,7 +19,7 @@ interface OpenTransfers extends Owner {
 }
 
 /**
- * "Cron reconciles what is left in `processing`" (contract §7): every open transfer whose time has come is asked about
+ * What is left in `processing` (OUT-14): every open transfer whose time has come is asked about
  * or sent again under its own key, until the vendor has an answer. Two runs at once never work on the same payout.
  */
 export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {

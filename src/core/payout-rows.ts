@@ -12,7 +12,7 @@ export type Payout = InferSelectModel<typeof payouts>;
 /** What an audit event says of a payout: each the column of the same name, `payout_id` apart. */
 const TOLD = ["partner_id", "amount_cents", "currency", "status", "method", "commission_count"] as const;
 
-/** A payout's audit event. `payout.updated` tells the moves that the interface has no type for, and is not sent. */
+/** A payout's audit event. `payout.updated` tells the other moves, and is not sent (HOOK-15). */
 export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
   return {
     type,
@@ -41,7 +41,7 @@ export function generatedOccurrences(ctx: ProgramCtx, which: SQL): SelectedOccur
 }
 
 /**
- * "Paying turns its commissions `paid` in the same transaction" (contract §7): the write, which must find every
+ * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every
  * commission of the payout, and their audit events. No webhook for each: the payout's own tells it.
  */
 export function payCommissions(

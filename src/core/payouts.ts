@@ -65,7 +65,7 @@ export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWith
 }
 
 /**
- * "`pending → paid` by hand" (contract §7): the owner has paid some other way. `reference` is what the owner knows that
+ * `pending → paid` by hand (OUT-4): the owner has paid some other way. `reference` is what the owner knows that
  * payment by.
  */
 export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: string | null): Promise<Payout> {
@@ -81,7 +81,7 @@ export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: str
 }
 
 /**
- * "`pending|failed → canceled` (frees its commissions)" (contract §7): the next generation takes them again. A commission
+ * `pending|failed → canceled` frees its commissions (OUT-4): the next generation takes them again. A commission
  * that is free and its differences become one again: money that was never paid is never owed back.
  */
 export async function cancelPayout(ctx: ProgramCtx, id: string): Promise<Payout> {

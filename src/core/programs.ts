@@ -44,7 +44,7 @@ export interface ProgramWithKey {
 }
 
 /**
- * Creates a program with its first API key, in the database of the context; the settings not given take the interface's
+ * Creates a program with its first API key, in the database of the context; the settings not given take the
  * defaults.
  */
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
@@ -102,7 +102,7 @@ export async function getProgram(ctx: ProgramCtx): Promise<Program> {
 
 /**
  * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
- * a commission exists (contract §3); that holds also where the first commission comes in at the same moment.
+ * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
  */
 export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promise<Program> {
   return untilWon(async () => {
@@ -154,7 +154,7 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
   });
 }
 
-/** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (contract §3 and §11). */
+/** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (ACCESS-3). */
 export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey> {
   await ctx.read();
   const { api_key, columns } = await newApiKey(ctx);
@@ -179,7 +179,7 @@ export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey>
   return made;
 }
 
-/** Notes the use of a key, at most once an hour (contract §3); null when there is nothing to note. */
+/** Notes the use of a key, at most once an hour (ACCESS-2); null when there is nothing to note. */
 export function touchApiKey(ctx: BaseCtx, program: Program): Promise<unknown> | null {
   const last = program.api_key_last_used_at;
   if (last !== null && Date.parse(last) > ctx.now - HOUR) return null;
@@ -194,7 +194,7 @@ const KEY_BYTES = 32;
 
 /**
  * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
- * tell it by (contract §3).
+ * tell it by (ACCESS-2).
  */
 async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));

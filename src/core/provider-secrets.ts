@@ -5,7 +5,7 @@ import type { Sealed } from "../lib/seal.ts";
 import { DAY, iso } from "../lib/time.ts";
 import type { BaseCtx, Program, ProgramCtx } from "./context.ts";
 
-/** How long a replaced signing secret still counts (contract §3). */
+/** How long a replaced signing secret still counts (PROG-5). */
 const PREVIOUS_VALID_FOR = DAY;
 
 /** The signing secrets to try for a provider: the current one, and the previous one for 24 h after it was replaced. */

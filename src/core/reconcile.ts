@@ -75,7 +75,7 @@ interface Due extends Owner {
 }
 
 /**
- * The daily reconciler (ledger design, "Reconciler"; contract-2 §16). A round looks at everything that the events of
+ * The daily reconciler (LAW-11). A round looks at everything that the events of
  * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest,
  * in bounded steps that each go on where the last one committed; the first round of a program goes through all of it.
  * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.

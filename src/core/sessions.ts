@@ -13,10 +13,10 @@ import { onShard } from "./shards.ts";
 import type { Audience, Identity } from "./sign-in.ts";
 import { nextStamp } from "./stamps.ts";
 
-/** "14 days for partners, 12 hours for owners" (contract §11), from the moment the address was proven. */
+/** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
 
-/** "owners' idle time 2 hours of 12" (contract-2 §11). */
+/** An owner's session ends after so long without a request (PAGE-3). */
 const OWNER_IDLE = 2 * HOUR;
 /** How often it is noted that a session is used: an owner's ends that much earlier at most. */
 const NOTED_EVERY = 5 * MINUTE;

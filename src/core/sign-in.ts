@@ -12,7 +12,7 @@ import { actAs, openSession, type OpenedSession } from "./sessions.ts";
 import { askAll, askFirst, onShard } from "./shards.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
-/** "at most 5 per address per 15 minutes" (contract §11). */
+/** Within `LINK_WINDOW` (PAGE-2). */
 const LINKS_PER_ADDRESS = 5;
 const LINK_WINDOW = 15 * MINUTE;
 const TOKEN_BYTES = 32;
@@ -46,7 +46,7 @@ export interface LinkRequest {
  * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
  * neither the answer nor its time tells which addresses are known. Who has the address is looked up by `openRequest`,
  * after the reply.
- * @throws `rate_limited` for the sixth link of an address within 15 minutes (contract §11).
+ * @throws `rate_limited` for the sixth link of an address within 15 minutes (PAGE-2).
  */
 export async function countRequest(base: BaseCtx, address: string): Promise<LinkRequest> {
   const email = address.toLowerCase();
@@ -89,8 +89,8 @@ export async function openRequest(
 }
 
 /**
- * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail (contract
- * §3). @throws `not_found` when no program has this owner.
+ * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail
+ * (ACCESS-5). @throws `not_found` when no program has this owner.
  */
 export async function createOwnerLink(base: BaseCtx, address: string): Promise<SignInLink> {
   const email = address.toLowerCase();
@@ -130,7 +130,7 @@ export type Confirmation =
   | { outcome: "nobody" };
 
 /**
- * Uses a link up, exactly once, and opens a new session for it (contract §11); every other link of its address ends,
+ * Uses a link up, exactly once, and opens a new session for it (PAGE-2); every other link of its address ends,
  * whoever it was made for. `as` chooses among several identities by their `identityKey`, `device` is what the
  * person signs in with. A partner's first sign-in turns
  * `invited` into `active`. A link that is no good any more is told in the audit log.

@@ -48,7 +48,7 @@ export interface Simulation {
 const NEW_FLOW_ID = "new";
 
 /**
- * What the program's last payments would have earned with a flow added or changed (contract §4). Decides by the
+ * What the program's last payments would have earned with a flow added or changed (FLOW-6). Decides by the
  * same function as the ledger and writes nothing; a payment without a commission earns 0 either way.
  */
 export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Promise<Simulation> {

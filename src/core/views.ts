@@ -37,7 +37,7 @@ export function viewPartner(partner: InferSelectModel<typeof partners>) {
 
 export type PartnerView = ReturnType<typeof viewPartner>;
 
-/** `stats` in the program's currency; other currencies are listed separately (contract §4). */
+/** `stats` in the program's currency; other currencies are listed separately (PART-7). */
 export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
   const own = stats.find((row) => row.currency === currency);
   return {
@@ -67,7 +67,7 @@ export function viewFlow(flow: InferSelectModel<typeof flows>) {
   };
 }
 
-/** Every setting; secrets only as `*_set` (contract §3). */
+/** Every setting; secrets only as `*_set` (PROG-4). */
 export function viewProgram(program: InferSelectModel<typeof programs>) {
   return {
     id: program.id,
@@ -119,7 +119,7 @@ export function viewEndpoint(endpoint: InferSelectModel<typeof webhookEndpoints>
   };
 }
 
-/** The full record of contract §6. */
+/** The full record (COM-9). */
 export function viewCommission(commission: InferSelectModel<typeof commissions>) {
   return {
     id: commission.id,
@@ -152,7 +152,7 @@ export function viewCommission(commission: InferSelectModel<typeof commissions>)
 
 export type CommissionView = ReturnType<typeof viewCommission>;
 
-/** A commission in outbound webhooks (interface, "Commission and payout"; contract §9 adds the currency). */
+/** A commission in outbound webhooks (HOOK-2). */
 export function viewCommissionData(commission: InferSelectModel<typeof commissions>) {
   return {
     id: commission.id,
@@ -214,7 +214,7 @@ export type PaymentView = ReturnType<typeof viewPayment>;
 
 /**
  * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
- * rate and the arithmetic, or the reason why there is no commission (contract §5).
+ * rate and the arithmetic, or the reason why there is no commission (PAY-14).
  */
 export function viewPaymentWithTrace(
   payment: InferSelectModel<typeof payments>,

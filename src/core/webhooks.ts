@@ -13,7 +13,7 @@ import { nextStamp } from "./stamps.ts";
 
 export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
 
-/** At most this many endpoints a program (contract §9). */
+/** At most this many endpoints a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;
 
 export interface EndpointInput {
@@ -166,7 +166,7 @@ function refuseOwnHost({ ownHosts }: ProgramCtx, url: string): void {
 
 const SECRET_BYTES = 32;
 
-/** `whsec_` + base64 of 32 random bytes (contract §9): the form that stock verification libraries take. */
+/** `whsec_` + base64 of 32 random bytes (HOOK-17): the form that stock verification libraries take. */
 export function newEndpointSecret(): string {
   return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))}`;
 }

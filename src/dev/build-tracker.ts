@@ -8,7 +8,7 @@ import { transform } from "esbuild";
 
 const SOURCE = new URL("../tracker/service.js", import.meta.url);
 const SERVED = new URL("../tracker/service.min.txt", import.meta.url);
-/** Contract §10, in gzip and in brotli. */
+/** In gzip and in brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_024;
 
 const served = await minify(await readFile(SOURCE, "utf8"));

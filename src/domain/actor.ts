@@ -1,4 +1,4 @@
-/** Who does something (contract-2 §8): `actor: {type: api_key|member|partner|provider|operator|cron, id, name}`. */
+/** Who does something (EVT-2): `actor: {type: api_key|member|partner|provider|operator|cron, id, name}`. */
 export const ACTOR_TYPES = ["api_key", "member", "partner", "provider", "operator", "cron"] as const;
 
 export interface Actor {
@@ -47,5 +47,5 @@ export interface ShownActor extends Omit<Actor, "type"> {
 
 export const VISITOR: ShownActor = { type: "visitor", id: null, name: null };
 
-/** `{field: [old, new]}` (contract-2 §8). */
+/** `{field: [old, new]}` (EVT-2). */
 export type Changes = Record<string, [before: unknown, after: unknown]>;

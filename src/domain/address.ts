@@ -5,8 +5,8 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /**
  * Why an address may not be sent to, in a few words, or null when it is public unicast.
  *
- * "every answer must be public unicast (IPv4-mapped, NAT64, 6to4 and Teredo judged by what they carry; CGNAT,
- * benchmarking, documentation, multicast, reserved and metadata ranges refused)" (contract §9).
+ * every answer must be public unicast (IPv4-mapped, NAT64, 6to4 and Teredo judged by what they carry; CGNAT,
+ * benchmarking, documentation, multicast, reserved and metadata ranges refused) (HOOK-20).
  * Whatever the registries of special-purpose addresses name is refused, also what they call globally reachable (AS112,
  * AMT, ORCHIDv2): none of it is where an owner receives webhooks. In IPv6 only global unicast (2000::/3) can be public.
  */

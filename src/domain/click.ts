@@ -28,7 +28,7 @@ export type Arrival =
 export type ParsedClick = { ok: true; click: Click } | { ok: false; details: { path: string; message: string }[] };
 
 /**
- * Reads `{program_id, ref, landing, referrer}` (contract §10) and the optional `id`; unknown fields are refused (§2).
+ * Reads `{program_id, ref, landing, referrer}` (TRACK-9) and the optional `id`; unknown fields are refused (HTTP-6).
  * Pure and never throws. Written by hand because it runs once per click: a schema library costs as much as the parse.
  */
 export function parseClick(body: unknown): ParsedClick {

@@ -19,8 +19,8 @@ export interface ChangeableCommission extends ReviewState {
 export type JudgedChange = { ok: true; changes: Partial<ChangeableCommission> } | { ok: false; message: string };
 
 /**
- * What a change by hand writes, or why it is refused: "An illegal move is 409 `invalid_transition` and changes nothing.
- * A commission inside a payout that is not canceled cannot change" (contract §6). Canceling a payout frees its
+ * What a change by hand writes, or why it is refused: an illegal move is 409 `invalid_transition` and changes nothing (COM-1).
+ * A commission inside a payout that is not canceled cannot change (COM-2). Canceling a payout frees its
  * commissions, so a commission with a `payout_id` is inside one that is not. `changes` is empty where nothing is asked.
  */
 export function judgeChange(before: ChangeableCommission, change: CommissionChange, now: string): JudgedChange {

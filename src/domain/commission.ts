@@ -47,7 +47,7 @@ export interface Rate {
   action_value: number;
 }
 
-/** What may follow a status by the owner's hand; paying is the payout's business (contract §6). */
+/** What may follow a status by the owner's hand; paying is the payout's business (COM-1). */
 const TRANSITIONS: Record<CommissionStatus, readonly CommissionStatus[]> = {
   pending: ["approved", "rejected"],
   approved: ["rejected"],
@@ -61,7 +61,7 @@ export function canBecome(from: CommissionStatus, to: CommissionStatus): boolean
 
 /**
  * What a rule gives for a payment: the percentage of the base less its adjustments, half up; a flat amount stays unless
- * the payment is fully refunded, then 0 (contract §5). Smallest units.
+ * the payment is fully refunded, then 0 (PAY-7). Smallest units.
  */
 export function amountFor(rate: Rate, base_cents: number, adjusted_cents: number): number {
   const rest = Math.max(base_cents - adjusted_cents, 0);

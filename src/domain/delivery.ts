@@ -4,12 +4,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "blocked"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why an attempt failed: `timeout|connection|dns|blocked|http|redirect` (contract §9). */
+/** Why an attempt failed: `timeout|connection|dns|blocked|http|redirect` (HOOK-14). */
 export const ATTEMPT_ERRORS = ["timeout", "connection", "dns", "blocked", "http", "redirect"] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /**
- * `DELIVERY_DELAYS_MS[n - 1]` is the delay before attempt `n`: "0, 5 min, 30 min, 2 h, 12 h" (contract §9). Each delay
+ * `DELIVERY_DELAYS_MS[n - 1]` is the delay before attempt `n`: 0, 5 min, 30 min, 2 h, 12 h (HOOK-5). Each delay
  * counts from the start of the attempt before it, so the starts follow the table however long an attempt takes.
  */
 export const DELIVERY_DELAYS_MS: readonly number[] = [0, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 12 * HOUR_MS];
@@ -30,9 +30,9 @@ export type AfterAttempt =
   | { status: "succeeded" | "failed" | "blocked"; next_attempt_at_ms: null };
 
 /**
- * What a delivery becomes after an attempt. "success if the endpoint answers 2xx within 5 seconds; otherwise retry"
- * and "on failure [of the final attempt] the delivery is marked failed" (interface); "a failed lookup is a failed
- * attempt", "a refused address ends the delivery as `blocked`" (contract §9).
+ * What a delivery becomes after an attempt. Success where the endpoint answers 2xx in time (HOOK-4), else a retry, after
+ * the final attempt `failed` (HOOK-5). A failed lookup is a failed attempt (HOOK-19). A refused address ends the
+ * delivery as `blocked` (HOOK-7).
  */
 export function afterAttempt({ attempt_number, started_at_ms, error }: FinishedAttempt): AfterAttempt {
   if (error === null) return { status: "succeeded", next_attempt_at_ms: null };

@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** "After 5 days without one success and at least 20 failures an endpoint is disabled" (contract §9). */
+/** After 5 days without one success and at least 20 failures an endpoint is disabled (HOOK-9). */
 export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;
 export const GIVEN_UP_AFTER_FAILURES = 20;
 

@@ -1,4 +1,4 @@
-/** Audit event types (interface, "Audit events", and contract §8). */
+/** Audit event types (EVT-5). */
 export const AUDIT_EVENT_TYPES = [
   "click",
   "commission.created",
@@ -34,7 +34,7 @@ export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 const FURTHER_CHANGES = ["partner.deleted", "payout.paid", "api_key.regenerated"] as const;
 
-/** Events of these types say what changed (contract-2 §8). */
+/** Events of these types say what changed (EVT-2). */
 export type ChangeEventType = Extract<AuditEventType, `${string}.updated` | (typeof FURTHER_CHANGES)[number]>;
 
 export function isChange(type: AuditEventType): type is ChangeEventType {
@@ -42,7 +42,7 @@ export function isChange(type: AuditEventType): type is ChangeEventType {
   return type.endsWith(".updated") || further.includes(type);
 }
 
-/** Outbound webhook event types an endpoint can subscribe to (interface, "Outbound webhook event types"). */
+/** Outbound webhook event types an endpoint can subscribe to (HOOK-1). */
 export const OUTBOUND_EVENT_TYPES = [
   "commission.created",
   "commission.updated",

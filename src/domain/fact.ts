@@ -1,5 +1,5 @@
 /**
- * Facts: normalised statements of a payment provider, append-only. The ledger is a function of their set (contract §5).
+ * Facts: normalised statements of a payment provider, append-only. The ledger is a function of their set (LAW-1).
  */
 
 /** What every fact carries: when the vendor says it happened (ISO 8601, milliseconds, UTC). */
@@ -7,7 +7,7 @@ interface FactBase {
   occurred_at: string;
 }
 
-/** Where a payment carries a reference, the strongest first (contract-2 §5); `metadata` is its own, or its custom data. */
+/** Where a payment carries a reference, the strongest first (REF-1); `metadata` is its own, or its custom data. */
 export const REF_PLACES = [
   "client_reference_id",
   "metadata",
@@ -39,7 +39,7 @@ export interface PaymentFact extends FactBase {
   paid: boolean;
   /** ISO 4217, upper case. */
   currency: string;
-  /** The money base: what was paid net of tax, smallest units (contract §5). */
+  /** The money base: what was paid net of tax, smallest units (PAY-1). */
   base_cents: number;
   /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
   gross_cents: number;

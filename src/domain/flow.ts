@@ -9,10 +9,10 @@ export type ConditionField = (typeof CONDITION_FIELDS)[number];
 export type ConditionOp = (typeof CONDITION_OPS)[number];
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
 
-/** What can trigger a flow (interface, "Flow"; contract §4: nothing else). */
+/** What can trigger a flow (FLOW-1). */
 export const FLOW_EVENTS = ["transaction_completed"] as const;
 
-/** At most this many flows a program and conditions a flow (contract §4). */
+/** At most this many flows a program and conditions a flow (FLOW-1). */
 export const MAX_FLOWS = 100;
 export const MAX_CONDITIONS = 20;
 
@@ -56,8 +56,8 @@ export interface FlowTrace {
 }
 
 /**
- * The first flow whose conditions all match (interface, "Evaluation order"), and the trace of every flow tried until
- * then. Only active flows count; higher priority first; among equals the older one (contract §4).
+ * The first flow whose conditions all match (FLOW-2), and the trace of every flow tried until
+ * then. Only active flows count; higher priority first; among equals the older one (FLOW-2).
  */
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
@@ -89,7 +89,7 @@ export function inOrder(flows: readonly Flow[]): Flow[] {
     .toSorted((a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id));
 }
 
-/** Strings compare ignoring case; a missing field matches only `neq` (contract §4). */
+/** Strings compare ignoring case; a missing field matches only `neq` (FLOW-5). */
 function evaluate(condition: Condition, subject: FlowSubject): ConditionTrace {
   const saw = subject[condition.field];
   return { ...condition, saw, held: holds(condition, saw) };
@@ -113,7 +113,7 @@ function holds({ op, value }: Condition, saw: number | string | null): boolean {
   }
 }
 
-/** Why a condition makes no sense, or null: op, field and value type must fit each other (contract §4). */
+/** Why a condition makes no sense, or null: op, field and value type must fit each other (FLOW-4). */
 export function conditionProblem(condition: Condition): { path: "op" | "value"; message: string } | null {
   const isAmount = condition.field === "txn_amount_cents";
   if ((condition.op === "gt" || condition.op === "lt") && !isAmount) {
@@ -131,7 +131,7 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
   return null;
 }
 
-/** Why an action makes no sense, or null: "percentage 0–100, flat an integer ≥ 0" (contract §4), of cents. */
+/** Why an action makes no sense, or null: percentage 0–100, flat an integer ≥ 0 (FLOW-1), of cents. */
 export function actionProblem({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">) {
   if (action_type === "flat") {
     const isAmount = Number.isSafeInteger(action_value) && action_value >= 0;

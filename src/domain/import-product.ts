@@ -78,7 +78,7 @@ export const LINK_PARAM_PATTERN = /^[A-Za-z0-9_-]{1,32}$/;
 
 /**
  * What `data-param` of the script tag must be for the product's links, or those with the given query parameter, to go on
- * working beside those of this service; null where the script reads them without it (contract §10), or nothing helps.
+ * working beside those of this service; null where the script reads them without it (TRACK-2), or nothing helps.
  */
 export function dataParam(id: ImportProductId, given: string | null = null): string | null {
   const { params, linksEnd } = importProduct(id);

@@ -31,12 +31,12 @@ export function mulDivHalfUp(a: number, b: number, c: number): number {
 /** Percentages have at most four decimals, so one unit is a ten-thousandth of a percent: 12.5 % is 125,000. */
 const UNITS_PER_PERCENT = 10_000;
 
-/** `pct` (0–100, at most four decimals) of `base_cents`, rounded half up to the smallest unit (contract §5). */
+/** `pct` (0–100, at most four decimals) of `base_cents`, rounded half up to the smallest unit (PAY-2). */
 export function percentageOf(base_cents: number, pct: number): number {
   return mulDivHalfUp(base_cents, Math.round(pct * UNITS_PER_PERCENT), 100 * UNITS_PER_PERCENT);
 }
 
-/** True for a number with at most four decimals (contract §3). */
+/** True for a number with at most four decimals (PROG-2). */
 export function hasAtMostFourDecimals(value: number): boolean {
   return Number.isFinite(value) && Math.round(value * UNITS_PER_PERCENT) / UNITS_PER_PERCENT === value;
 }

@@ -4,7 +4,7 @@ export type PartnerStatus = (typeof PARTNER_STATUSES)[number];
 export const PAYOUT_METHODS = ["wallet", "provider_a", "bank_transfer", "crypto"] as const;
 export type PayoutMethod = (typeof PAYOUT_METHODS)[number];
 
-/** `[A-Za-z0-9_-]{1,64}` (contract §4); the tracking script checks the same alphabet. */
+/** `[A-Za-z0-9_-]{1,64}` (PART-1); the tracking script checks the same alphabet. */
 export const SLUG_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Slugs are unique ignoring case: the form under which they are compared. */
@@ -12,7 +12,7 @@ export function slugKey(slug: string): string {
   return slug.toLowerCase();
 }
 
-/** What `search` looks in: e-mail, slug and "first last", in lower case, a line each (contract §4). */
+/** What `search` looks in: e-mail, slug and "first last", in lower case, a line each (PART-5). */
 export function searchText(partner: {
   email: string;
   slug: string;

@@ -58,7 +58,7 @@ export function spokenFirst(facts: readonly Fact[]): PaymentFact[] {
     .toSorted((a, b) => Number(b.source === "session") - Number(a.source === "session") || newestFirst(a, b));
 }
 
-/** The sum of approved adjustments net of tax, between 0 and the base (contract §5). */
+/** The sum of approved adjustments net of tax, between 0 and the base (PAY-7, PAY-8). */
 export function adjustedTotal(facts: readonly Fact[], state: PaymentState): number {
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");

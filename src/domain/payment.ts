@@ -8,7 +8,7 @@ import type { ProviderName } from "./provider-name.ts";
 import type { PartnerRules, ProgramRules } from "./rules.ts";
 import { chooseReference, type Candidate, type ChosenReference } from "./reference.ts";
 
-/** The outcome of a payment: a commission, or the reason why not (contract §5). */
+/** The outcome of a payment: a commission, or the reason why not (PAY-14). */
 export const OUTCOMES = [
   "commission",
   "no_ref",
@@ -64,10 +64,10 @@ export interface DecisionInput {
   facts: readonly Fact[];
   /** Partners by `slugKey` of every reference in the facts, and by their id. */
   partnerByRef: (ref: string) => LedgerPartner | null;
-  /** Those in force when the payment was made, whenever its facts arrive (contract-2 §5). */
+  /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
   rulesOf: (state: PaymentState) => Rules;
   previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
-  /** The owner asks: a refused partner is judged by what it is now (contract-2 §4). */
+  /** The owner asks: a refused partner is judged by what it is now (PART-4). */
   anew: boolean;
   /** The partners that already have a commission row for this payment: a decision once taken is not asked again whether the partner is active. */
   commissionedPartners: readonly string[];
@@ -84,7 +84,7 @@ export interface Decision {
 
 /**
  * What a payment earns and why, as a function of the set of its facts: neither their order nor their repetition matters
- * (contract §5, "The ledger is a function of the set of facts"). Null when no fact is about a payment yet.
+ * (LAW-1). Null when no fact is about a payment yet.
  */
 export function decidePayment(input: DecisionInput): Decision | null {
   const state = paymentState(input.facts);
@@ -135,7 +135,7 @@ function judge(
 function admitted({ previous, anew }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
   const then = rules.ofPartner(partner.id).status;
   if (then === "active") return "commission";
-  // What named a deactivated partner earns only where the owner asks for it (contract §4, contract-2 §4).
+  // What named a deactivated partner earns only where the owner asks for it (PART-4).
   const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
   if (!anew && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (partner.status === "deactivated") return "partner_deactivated";
@@ -190,8 +190,8 @@ function isPartner(address: string | null, { email, payout_email }: LedgerPartne
 }
 
 /**
- * The rate of a payment: the first matching flow's, else the partner's own, else the program's default (interface,
- * "Evaluation order").
+ * The rate of a payment: the first matching flow's, else the partner's own, else the program's default
+ * (FLOW-2, FLOW-3).
  */
 export function chooseRate(
   flows: readonly Flow[],

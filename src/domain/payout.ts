@@ -1,7 +1,7 @@
 export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
-/** What can happen to a payout: from which statuses, and into which one (contract §7, "States"). */
+/** What can happen to a payout: from which statuses, and into which one (OUT-4). */
 export const PAYOUT_MOVES = {
   /** The owner pays through provider A. */
   pay: { from: ["pending", "failed"], to: "processing" },
@@ -22,8 +22,8 @@ export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
 
 /**
  * Why a partner's approved commissions in one currency make no payout and are carried forward, the first that applies:
- * a dispute is open, which holds back no other commission (contract-2 §5); "per active or deactivated partner", "not
- * positive", "below `min_payout_cents`" (contract §7).
+ * a dispute is open, which holds back no other commission (PAY-10); the partner is `invited` (OUT-1); it is
+ * not positive, or below `min_payout_cents` (OUT-2).
  */
 export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
@@ -32,7 +32,7 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** `due_at` = `period_end` + payout term, in days of UTC (contract §7); milliseconds. */
+/** `due_at` = `period_end` + payout term, in days of UTC (OUT-3); milliseconds. */
 export function dueAt(period_end: number, payout_term: string): number {
   const days = /^NET-(\d+)$/.exec(payout_term)?.[1];
   return period_end + Number(days ?? 0) * DAY_MS;

@@ -1,7 +1,7 @@
 export const ATTRIBUTIONS = ["last", "first"] as const;
 export type Attribution = (typeof ATTRIBUTIONS)[number];
 
-/** `NET-` and 0–365: the days from a period's end to its payouts' due date (contract §3). */
+/** `NET-` and 0–365: the days from a period's end to its payouts' due date (PROG-1). */
 export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;
 
 /**
@@ -21,7 +21,7 @@ const MAX_LENGTH = 253;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** True where test events of the providers make no commission (contract-2 §3); a program older than the setting is safe. */
+/** True where test events of the providers make no commission (PAY-13, PROG-8); a program older than the setting is safe. */
 export function isLiveOnly({ live_only }: { live_only: boolean | null }): boolean {
   return live_only ?? true;
 }

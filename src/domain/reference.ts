@@ -34,9 +34,9 @@ export interface ChosenReference<Partner> {
 }
 
 /**
- * "All references that a payment carries are candidates […]; the remembered one. The first that leads to a partner of
- * the program counts. One that leads to nobody is named in the trace, hides no other and is never remembered" (contract-2
- * §5). Where none leads to a partner, the first that the payment carries is named.
+ * All references that a payment carries are candidates (REF-1), last the remembered one. The first that leads to a partner of
+ * the program counts. One that leads to nobody is named in the trace, hides no other and is never remembered
+ * (REF-2). Where none leads to a partner, the first that the payment carries is named.
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],

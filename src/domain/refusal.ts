@@ -1,5 +1,5 @@
 /**
- * Why a delivery of a payment provider is refused (contract-2 §5): it carries no signature that can be read, one that is
+ * Why a delivery of a payment provider is refused (IN-11): it carries no signature that can be read, one that is
  * not right, or one of another time; the program has no secret to verify it with; it is signed and not of a documented
  * shape.
  */

@@ -17,9 +17,9 @@ export const MAX_TARGET_URL_LENGTH = 2048;
  * Judges the URL of a webhook endpoint by its text alone; used at create, at PATCH and again before every attempt.
  * Never throws. What is accepted is the URL as the platform's `fetch` will read it, so send to `url.href`.
  *
- * "https only; no credentials in the URL; port 443 or 1024–65535; an IP literal that is not public is refused; names
+ * https only; no credentials in the URL; port 443 or 1024–65535; an IP literal that is not public is refused; names
  * `localhost`, `*.localhost`, `*.local`, `*.internal`, `*.lan`, `*.home.arpa`, single labels and their trailing-dot
- * forms are refused" (contract §9).
+ * forms are refused (HOOK-7, HOOK-18).
  */
 export function checkTargetUrl(text: string): TargetUrlCheck {
   if (text.length > MAX_TARGET_URL_LENGTH) {

@@ -53,7 +53,7 @@ function viewWithKey({ program, api_key }: ProgramWithKey) {
   return { program: viewProgram(program), api_key };
 }
 
-/** `/admin`: the operator's endpoints (contract §3). */
+/** `/admin`: the operator's endpoints (ACCESS-4, ACCESS-5). */
 export const admin = new Hono<AppEnv>()
   .post("/programs", requireJson, jsonBody(programCreate), async (c) => {
     const input = { ...c.req.valid("json"), live_only: c.env.ENVIRONMENT === "production" };

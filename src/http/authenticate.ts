@@ -12,10 +12,10 @@ import { replicationOf, requireBookmarkForm, tellBookmark } from "./bookmark.ts"
 import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
- * Binds the request to the program of its API key (interface, "Authentication"). Only the key's hash is compared, in
+ * Binds the request to the program of its API key (ACCESS-1). Only the key's hash is compared, in
  * the database, together with the request's first read; so a regenerated key is dead on the very next request. The key
  * tells which database that is.
- * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (contract §2).
+ * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (HTTP-11).
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {
   return async function authenticate(c, next) {
@@ -50,7 +50,7 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
 
 /**
  * Lets the operator of the deployment in: the bearer of ADMIN_TOKEN, compared in constant time. A deployment without
- * the token has no /admin at all (contract §3), nor has one whose token is too short to be a secret.
+ * the token has no /admin at all (ACCESS-4), nor has one whose token is too short to be a secret.
  */
 export function authenticateOperator(): MiddlewareHandler<AppEnv> {
   return async function authenticateOperator(c, next) {

@@ -25,7 +25,7 @@ export function isClick(request: Request): boolean {
 }
 
 /**
- * A visitor's click (contract §10): 202 once it is durable, with `{"known": …}`, null where that cannot be told now; bots are answered
+ * A visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null where that cannot be told now; bots are answered
  * alike and only counted. Any page may report one, and none of its cookies come along.
  */
 export async function takeClick(request: Request, env: Bindings, execution: Execution): Promise<Response> {
@@ -100,7 +100,7 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
 }
 
 /**
- * Whether the reference leads to an active partner (contract §10), and with `?first&kept=<ref>`, the reference that a
+ * Whether the reference leads to an active partner (TRACK-10), and with `?first&kept=<ref>`, the reference that a
  * visitor under first-click attribution has, whether that one leads to none.
  */
 async function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Promise<boolean | null> {

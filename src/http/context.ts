@@ -8,7 +8,7 @@ import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
 import { tellOfPayoutDetails } from "./payout-details-mail.ts";
 
-/** Gives every request its id, its instant and its base context; every response has the id (contract §2). */
+/** Gives every request its id, its instant and its base context; every response has the id (HTTP-2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
   return async function requestContext(c, next) {
     const now = Date.now();

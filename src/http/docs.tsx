@@ -11,7 +11,7 @@ import { CopyBlock } from "./pages/parts/copy.tsx";
 import { Table } from "./pages/parts/table.tsx";
 import type { PageEnv } from "./session.ts";
 
-/** `GET /docs`: the document of `openapi.ts` for people to read (contract §2). Whole without a script and offline. */
+/** `GET /docs`: the document of `openapi.ts` for people to read (HTTP-17). Whole without a script and offline. */
 export const docs = new Hono<PageEnv>().get("/docs", (c) => {
   rendered ??= html`${<Reference document={openApiDocument()} />}`;
   return page(c, { title: "API reference" }, rendered);

@@ -42,7 +42,7 @@ export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<
   return errorResponse(error, c);
 }
 
-/** The error body of contract §2, with the headers that belong to it. */
+/** The error body (HTTP-2), with the headers that belong to it. */
 export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
@@ -50,7 +50,7 @@ export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
   return c.json(errorBody(error, c.var.request_id), STATUS[error.code]);
 }
 
-/** What every refusal says (contract §2). */
+/** What every refusal says (HTTP-2). */
 export function errorBody({ code, message, details }: AppError, request_id: string) {
   return { error: { code, message, ...(details ? { details } : {}), request_id } };
 }
@@ -134,7 +134,7 @@ export function requestOf(c: Pick<Context<AppEnv>, "req" | "var">): FailedReques
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
 
 /**
- * 405 with `Allow` where the path exists under another method, else 404 (contract §2). Answers instead of throwing, so
+ * 405 with `Allow` where the path exists under another method, else 404 (HTTP-24). Answers instead of throwing, so
  * that the middleware around it goes on as after any answer.
  */
 export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): Promise<Response> {

@@ -6,7 +6,7 @@ import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 
 /**
- * `GET /healthz`: 200 after a trivial read of each database (contract §2), where new programs have one to go to and
+ * `GET /healthz`: 200 after a trivial read of each database (HTTP-18), where new programs have one to go to and
  * links have a base. It names the periodic jobs that are more than an hour behind, where there are any.
  */
 export const health = new Hono<AppEnv>().get("/healthz", async (c) => {

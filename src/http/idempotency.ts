@@ -15,7 +15,7 @@ const REPEATABLE = new Set([200, 201, 403, 404, 409]);
 
 /**
  * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
- * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (contract §2). Where the route tells
+ * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). Where the route tells
  * its reply by `replies`, that reply is stored in the same transaction as the change.
  */
 export function idempotency(): MiddlewareHandler<AppEnv> {

@@ -39,8 +39,8 @@ interface Verified {
 
 /**
  * Header → limits → program → raw bytes → signature → facts → ledger: what a stranger sends is refused at the first of
- * these where it can be, and costs nothing of what comes after. 200 only after the facts are durable; the table of
- * answers is contract §5, "Inbound endpoints".
+ * these where it can be, and costs nothing of what comes after. 200 only after the facts are durable; what is
+ * answered is IN-2 to IN-4.
  */
 async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response> {
   const arrival = await judgeUnread(c.req, async () => {
@@ -102,7 +102,7 @@ const UNKNOWN = "unknown programs";
 /** Whether there is a program of this id, as far as this isolate has looked. */
 const looked = remember<string, boolean>(10_000);
 
-/** "the form and the time of the signature header are judged before the body is read" (contract-2 §2). */
+/** The form and the time of the signature header are checked before the body is read (IN-5). */
 async function refuseByHeader(arrival: Arrival): Promise<void> {
   const { c, provider, header, program_id } = arrival;
   const problem = provider.whyRefused({ header, now: c.var.now });
@@ -126,7 +126,7 @@ function refuseByLimits({ c, provider, program_id }: Arrival): void {
 
 type Read = () => Promise<Uint8Array>;
 
-/** "where the URL names the program the signature is verified before anything is parsed" (contract-2 §2). */
+/** Where the URL names the program the signature is verified before anything is parsed (IN-5). */
 async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
   const ctx = await findProgram(arrival, program_id);
   if (!ctx) {
@@ -231,7 +231,7 @@ function parseJson(body: Uint8Array): Json {
   }
 }
 
-/** Storage that fails is 503, so that the vendor sends the event again (contract §5). */
+/** Storage that fails is 503, so that the vendor sends the event again (IN-4). */
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

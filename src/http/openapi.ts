@@ -4,7 +4,7 @@ import { readPublicUrl } from "../lib/public-url.ts";
 import { buildDocument, type OpenApiDocument } from "./openapi/document.ts";
 
 /**
- * `GET /openapi.json`: OpenAPI 3.1, "made from the same zod schemas that validate" (contract §2). It names the server by
+ * `GET /openapi.json`: OpenAPI 3.1, made from the same zod schemas that validate (HTTP-17). It names the server by
  * `PUBLIC_URL`, or where that is not set by the address that it was read from.
  */
 export const openapi = new Hono<AppEnv>().get("/openapi.json", (c) => {

@@ -9,7 +9,7 @@ interface OptionalBody<T extends z.ZodType> {
   out: { json: z.output<T> };
 }
 
-/** The body of an action that needs none: an empty one is `{}`, any other is judged as everywhere (contract §2). */
+/** The body of an action that needs none: an empty one is `{}`, any other is judged as everywhere (HTTP-22). */
 export function optionalJson<T extends z.ZodObject>(schema: T): MiddlewareHandler<AppEnv, string, OptionalBody<T>> {
   return async function optionalJson(c, next) {
     const read = schema.safeParse(await readJson(c));
@@ -21,7 +21,7 @@ export function optionalJson<T extends z.ZodObject>(schema: T): MiddlewareHandle
   };
 }
 
-/** An action that takes nothing: "unknown body fields: rejected" (contract §2). */
+/** An action that takes nothing: unknown fields are refused (HTTP-6). */
 export const nothing = z.strictObject({});
 
 async function readJson(c: Context<AppEnv, string, OptionalBody<z.ZodType>>): Promise<unknown> {

@@ -21,7 +21,7 @@ export async function tellOfPayoutDetails(
 }
 
 /**
- * The e-mails about changed payout details (contract-2 §7: "tells the old address, the new one and the owner"): one to
+ * The e-mails about changed payout details (OUT-9): one to
  * the owner about all of a commit, then one to each address of each partner. Details read as they do in the audit log.
  */
 function payoutDetailsMails(notice: PayoutDetailsNotice, origin: string | null): Mail[] {

@@ -56,8 +56,8 @@ const MAX_REMEMBERED = 10_000;
 type Caller = Pick<Context<AppEnv>, "req" | "env" | "var">;
 
 /**
- * Must come before a presented secret is compared, for "every limit is looked at before the secret is compared"
- * (contract-2 §2): a right one from an address that has used up its failures is refused like a wrong one.
+ * Must come before a presented secret is compared, for every limit is looked at before the secret is compared
+ * (HTTP-12): a right one from an address that has used up its failures is refused like a wrong one.
  * @throws `rate_limited`
  */
 export function refuseGuesser(caller: Caller, at?: string): void {
@@ -72,7 +72,7 @@ export function isGuesser({ req, env, var: { now } }: Caller, at?: string): bool
 }
 
 /**
- * Counts a presented secret that was wrong: 30 a minute for each address (contract §2), and for each `at`.
+ * Counts a presented secret that was wrong: 30 a minute for each address (HTTP-11), and for each `at`.
  * @throws `rate_limited` where it was one too many.
  */
 export async function countWrongSecret({ req, env, var: { now } }: Caller, at?: string): Promise<void> {

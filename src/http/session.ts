@@ -25,7 +25,7 @@ const VISIT = "visit";
 const TOKEN_BYTES = 32;
 const CSRF_FIELD = "csrf";
 
-/** `__Host-` cookies: this host alone sets and gets them (contract §11: HttpOnly, Secure, SameSite=Lax). */
+/** `__Host-` cookies: this host alone sets and gets them (PAGE-9). */
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;
 
 /**

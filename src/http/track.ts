@@ -17,7 +17,7 @@ import { baseContext } from "./context.ts";
 import { ALWAYS, UNLESS_SET } from "./security-headers.ts";
 
 /**
- * What visitors' browsers call (contract §10): the tracking script, the click and the redirect link. The routes set the
+ * What visitors' browsers call (TRACK-1, TRACK-6, TRACK-7): the tracking script, the click and the redirect link. The routes set the
  * headers of their answers themselves, so that they can stand before every middleware: a click costs little more than
  * reading it, and each layer would cost as much again.
  */
@@ -81,7 +81,7 @@ async function serveScript(c: Context<AppEnv>): Promise<Response> {
 
 let etag: string | undefined;
 
-/** RFC 9110 §13.1.2: a list or `*`, compared weakly. */
+/** RFC 9110, section 13.1.2: a list or `*`, compared weakly. */
 function matches(ifNoneMatch: string | undefined, current: string): boolean {
   return (ifNoneMatch ?? "").split(",").some((tag) => ["*", current, `W/${current}`].includes(tag.trim()));
 }

@@ -4,7 +4,7 @@ import { AppError } from "../lib/errors.ts";
 import { SECOND } from "../lib/time.ts";
 import { addressKey, type AddressKey } from "./rate-limit.ts";
 
-/** "1 MiB for inbound webhooks" (contract §2). */
+/** For provider webhooks (HTTP-13). */
 const BODY_LIMIT = 1024 * 1024;
 /** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
 const LARGE = 64 * 1024;

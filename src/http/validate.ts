@@ -60,7 +60,7 @@ export function text(max: number, min: 0 | 1 = 1) {
 /** An e-mail address of at most 254 characters. */
 export const email = z.email().max(254);
 
-/** 0 to 100 with at most four decimals (contract §3). */
+/** 0 to 100 with at most four decimals (PROG-2). */
 export const percentage = z
   .number()
   .min(0)
@@ -80,7 +80,7 @@ function positiveInteger(max: number) {
 export const MAX_PER_PAGE = 100;
 export const DEFAULT_PER_PAGE = 20;
 
-/** `page`, `per_page` and `cursor` of every list (contract §2). */
+/** `page`, `per_page` and `cursor` of every list (HTTP-7, HTTP-8). */
 export const pageQuery = z.object({
   page: positiveInteger(1_000_000_000).default(1),
   per_page: positiveInteger(MAX_PER_PAGE).default(DEFAULT_PER_PAGE),
@@ -99,7 +99,7 @@ const DAY_MS = 86_400_000;
 const LAST_MS = 253_402_214_400_000;
 
 /**
- * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (contract §8). Both come out as milliseconds,
+ * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (HTTP-9). Both come out as milliseconds,
  * `to` as the first instant no longer included. A time without a zone is UTC.
  */
 export const timeRange = z.object({

@@ -1,4 +1,4 @@
-/** The closed union of error codes (contract §2); `http/errors.ts` maps each to its status. */
+/** The closed union of error codes (HTTP-3); `http/errors.ts` maps each to its status. */
 export type ErrorCode =
   | "invalid_json"
   | "unauthorized"

@@ -1,4 +1,4 @@
-/** Of a line that is written in a request: its `request_id`, which the caller was told too (contract §2). */
+/** Of a line that is written in a request: its `request_id`, which the caller was told too (DEP-5). */
 export interface LogLine {
   what: string;
   request_id?: string | undefined;

@@ -16,8 +16,8 @@ export interface MailBindings {
 }
 
 /**
- * Sends one e-mail through the platform's `send_email` binding. "Where none is set up, the link is written to the
- * Worker's log in development only" (contract §11): so the text is logged there, and nowhere else. Never throws; true
+ * Sends one e-mail through the platform's `send_email` binding. Where none is set up, the link is written to the
+ * Worker's log in development only (PAGE-11): so the text is logged there, and nowhere else. Never throws; true
  * when the mail was handed over. `request_id` is that of the request that asked for it.
  */
 export async function sendMail(env: MailBindings, mail: Mail, request_id?: string): Promise<boolean> {

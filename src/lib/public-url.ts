@@ -10,8 +10,8 @@ export interface PublicUrlSettings {
 const LOCAL = "http://localhost:8787";
 
 /**
- * `PUBLIC_URL`: "the base of every link that the service writes", an origin without a slash at its end. "Host and scheme
- * of a request are never used for that" (contract-2 §2), because the sender of the request chooses them.
+ * `PUBLIC_URL`: the base of every link that the service writes, an origin without a slash at its end. Host and scheme
+ * of a request are never used for that (HTTP-19), because the sender of the request chooses them.
  * @throws `not_configured` outside development where it is not set or is not an https address.
  */
 export function publicUrl(settings: PublicUrlSettings): string {

@@ -20,7 +20,7 @@ const BOUND = "v2";
 
 /**
  * Secrets at rest: AES-GCM under the deployment's key. A sealed secret is `v2.<key id>.<iv>.<ciphertext>`, so that a
- * deployment can seal with a new key and still open what an older one sealed (contract §3). Its place is authenticated
+ * deployment can seal with a new key and still open what an older one sealed (ACCESS-6). Its place is authenticated
  * as additional data: copied to another row or column it does not open there.
  */
 export class SecretSealer {

@@ -29,7 +29,7 @@ export interface SendDeps {
   budgetMs?: number;
 }
 
-/** One attempt as the delivery record keeps it (contract §9), without its number. */
+/** One attempt as the delivery record keeps it (HOOK-14), without its number. */
 export interface AttemptResult {
   started_at: string;
   duration_ms: number;
@@ -43,13 +43,13 @@ export interface AttemptResult {
   reason: string | null;
 }
 
-/** "The 5 seconds cover the connection, the headers and the body read" (contract §9); the look-up counts as well. */
+/** The 5 seconds cover the connection, the headers and the body read (HOOK-4); the look-up counts as well. */
 export const ATTEMPT_BUDGET_MS = 5_000;
 
-/** "the body read (which is cut at 16 KiB)" (contract §9). */
+/** So much of a body is read (HOOK-4). */
 export const MAX_RESPONSE_BYTES = 16 * 1024;
 
-/** "excerpt 1 KiB" (contract §9). */
+/** Bytes of a body that the record keeps (HOOK-14). */
 export const MAX_EXCERPT_BYTES = 1024;
 
 const USER_AGENT = "Service-Webhooks/1.0";
@@ -59,7 +59,7 @@ const USER_AGENT = "Service-Webhooks/1.0";
  *
  * Succeeds when the endpoint answers 2xx and its body ends, or reaches 16 KiB, within the budget; a 2xx whose body
  * drips on is a `timeout`, one whose body breaks off is a `connection` failure. Any other status is the failure,
- * whatever becomes of its body: "A 3xx is a failure; redirects are never followed" (contract §9).
+ * whatever becomes of its body: a 3xx is a failure, and redirects are never followed (HOOK-4).
  * Nothing is sent on `blocked` and `dns`.
  */
 export async function sendAttempt(delivery: OutgoingDelivery, deps: SendDeps): Promise<AttemptResult> {

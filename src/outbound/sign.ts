@@ -15,9 +15,8 @@ export interface SignInput {
  * The headers that prove where a delivery comes from. Rejects for a secret that is not `whsec_` + base64: without its
  * signature nothing may be sent.
  *
- * `X-Service-Signature`: "the hex digest of HMAC-SHA256 over the raw request body, keyed with the endpoint's `secret`"
- * (interface), "with the whole string as the create response shows it", "uses the new one" after a rotation.
- * `webhook-*`: Standard Webhooks, `v1,<base64>` for each secret, keyed with the bytes that the secret encodes (contract §9).
+ * `X-Service-Signature` (HOOK-3): hex HMAC-SHA256 of the raw body, keyed with the whole text of the current secret.
+ * `webhook-*` (HOOK-17): Standard Webhooks, `v1,<base64>` for each secret, keyed with the bytes that the secret encodes.
  */
 export async function signatureHeaders({
   event_id,

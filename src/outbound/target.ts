@@ -25,8 +25,8 @@ export interface ResolveDeps {
  * Whether a host, spelled as in `URL.hostname`, may be called now. Asks the resolver for A and AAAA at once and judges
  * every address and every alias of both answers. Never throws and never takes longer than `timeoutMs`.
  *
- * "at each attempt the name is resolved by DNS over HTTPS (A and AAAA) and **every** answer must be public unicast"
- * and "A failed lookup is a failed attempt (`dns`), never a send" (contract §9): so when one of the two look-ups fails,
+ * At each attempt the name is resolved by DNS over HTTPS (A and AAAA), every answer must be public unicast (HOOK-20),
+ * and a failed look-up is a failed attempt (`dns`), never a send (HOOK-19): so when one of the two look-ups fails,
  * good answers of the other do not help, but a refused one still blocks.
  */
 export async function resolveTarget(hostname: string, deps: ResolveDeps): Promise<Resolution> {

@@ -14,7 +14,7 @@ import {
 } from "./wire.ts";
 
 /**
- * A checkout session: the payment it made or began, and the reference to remember (contract §5). A `setup` session has
+ * A checkout session: the payment it made or began, and the reference to remember (PAY-5, REF-3). A `setup` session has
  * no payment.
  */
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
@@ -121,7 +121,7 @@ function netTotal(invoice: Invoice): number {
   return Number(addUp([invoice.total, ...taxes.map((tax) => -tax.amount)]));
 }
 
-/** Contract-2 §5, in its order: the session's own, then those of what it names, where that stands expanded. */
+/** In the order of REF-1: the session's own, then those of what it names, where that stands expanded. */
 function sessionRefs({
   client_reference_id,
   metadata,
@@ -138,7 +138,7 @@ function sessionRefs({
   );
 }
 
-/** Contract-2 §5, in its order: every place of the subscription's metadata, each line's, the invoice's own, the customer's. */
+/** In the order of REF-1: every place of the subscription's metadata, each line's, the invoice's own, the customer's. */
 function invoiceRefs(invoice: Invoice): CarriedRef[] {
   const details = invoice.parent?.subscription_details;
   return carriedRefs(

@@ -35,14 +35,14 @@ import {
 
 const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner: "." };
 
-/** Provider A speaks Stripe's webhook formats, before and after API version 2025-03-31 (contract §1, §5). */
+/** Provider A speaks Stripe's webhook formats, before and after API version 2025-03-31 (IN-9). */
 export const providerA: Provider = {
   name: "provider_a",
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
   whyRefused: (input) => judgeHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
-  // Its program is in the URL only (interface, "Inbound webhooks").
+  // Its program is in the URL only (IN-1).
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
 
@@ -102,7 +102,7 @@ const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) =>
 });
 
 /**
- * How disputes end, and whether the disputed amount is gone. Only a lost one takes it (contract §5); one closed by a
+ * How disputes end, and whether the disputed amount is gone. Only a lost one takes it (PAY-7); one closed by a
  * refund, or prevented, moves no money of its own: what was refunded arrives as `charge.refunded`.
  */
 const DISPUTE_TAKES = new Map([

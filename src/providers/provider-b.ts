@@ -26,7 +26,7 @@ const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" }
 
 const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joiner: ":" };
 
-/** Provider B speaks Paddle Billing's notification formats (contract §1, §5). */
+/** Provider B speaks Paddle Billing's notification formats (IN-9). */
 export const providerB: Provider = {
   name: "provider_b",
   signature_headers: ["Provider-B-Signature", "Paddle-Signature"],
@@ -117,7 +117,7 @@ function taxStated(sums: TransactionSums): number | null {
 }
 
 /**
- * The money that moved, net and gross (contract-2 §5): nothing where it is not positive, as of a downgrade. Where the tax
+ * The money that moved, net and gross (PAY-1): nothing where it is not positive, as of a downgrade. Where the tax
  * in it is not said, it is that of the whole in proportion.
  */
 function moneyOf(sums: TransactionSums): { base_cents: number; gross_cents: number } {
@@ -191,7 +191,7 @@ const adjustment = z.object({
   totals,
 });
 
-/** Contract §5: created and updated are both read, only approved ones count, the newest `occurred_at` wins. */
+/** PAY-8: created and updated are both read, only approved ones count, the newest `occurred_at` wins. */
 const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) => {
   const direction = DIRECTIONS[data.action];
   const isDispute = data.action === "chargeback" || data.action === "chargeback_warning";

@@ -10,7 +10,7 @@ export interface SignatureScheme {
   joiner: string;
 }
 
-/** Contract §5: a timestamp outside 300 s either side is refused; 300 s itself is inside. */
+/** IN-3: a timestamp outside 300 s either side is refused; 300 s itself is inside. */
 const TOLERANCE_SECONDS = 300;
 
 /** A vendor rolling its secret sends two; more than this is not a vendor and is not worth the time. */

@@ -1,5 +1,5 @@
 /**
- * The tracking script (contract §10): keeps the reference of a referral link in a first-party cookie, reports the click
+ * The tracking script (TRACK-1 to TRACK-5): keeps the reference of a referral link in a first-party cookie, reports the click
  * once, and passes the reference on to provider A's payment pages. `src/dev/build-tracker.ts` makes the served file.
  *
  * A plain script for every browser that has `fetch`. It never breaks the page: whatever fails, fails silently.

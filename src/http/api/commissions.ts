@@ -85,7 +85,7 @@ function viewBulk(data: BulkResult[], report?: BulkReport) {
   return { data, ...(report ?? { matched, changed, skipped: matched - changed, remaining: 0 }) };
 }
 
-/** `/api/v1/commissions` (contract §6). */
+/** `/api/v1/commissions` (COM-3, COM-5, COM-10, COM-11). */
 export const commissions = new Hono<AppEnv>()
   .get("/", query(commissionQuery), async (c) => {
     return pageReply(c, await listCommissions(c.var.ctx, c.req.valid("query")));

@@ -10,7 +10,7 @@ export const erasure = z.strictObject({
   email: text(320).refine(isAddress, "This must be an e-mail address."),
 });
 
-/** `POST /api/v1/customers/erase` (contract §12). */
+/** `POST /api/v1/customers/erase` (JOB-1). */
 export const customers = new Hono<AppEnv>().post("/erase", requireJson, jsonBody(erasure), async (c) => {
   const erased = await eraseCustomer(c.var.ctx, c.req.valid("json").email);
   return c.json({ erased });

@@ -8,7 +8,7 @@ import { pageQuery, query, timeRange } from "../validate.ts";
 
 export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
 
-/** `/api/v1/events` (interface, "Audit events"; contract §8). */
+/** `/api/v1/events` (EVT-6). */
 export const events = new Hono<AppEnv>()
   .get("/", query(eventQuery), async (c) => {
     const page = await listEvents(c.var.ctx, c.req.valid("query"));

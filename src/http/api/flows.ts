@@ -57,7 +57,7 @@ export const simulation = z
     message: "Give a flow, a flow_id or both.",
   });
 
-/** `/api/v1/flows` (interface, "Flows"; contract §4). */
+/** `/api/v1/flows` (FLOW-6 to FLOW-10). */
 export const flows = new Hono<AppEnv>()
   .post("/", requireJson, jsonBody(flowCreate), replies(viewFlow, 201), async (c) => {
     const flow = await createFlow(c.var.ctx, c.req.valid("json"));

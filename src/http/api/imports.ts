@@ -15,7 +15,7 @@ import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
 import { query } from "../validate.ts";
 
-/** Bytes of the one route that takes a file (contract §2 has 64 KiB for the others). */
+/** Bytes of the one route that takes a file (HTTP-13, of the others). */
 export const IMPORT_BODY_LIMIT = 1024 * 1024;
 
 export const importQuery = z.object({

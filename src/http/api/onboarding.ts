@@ -25,7 +25,7 @@ function viewOnboarding({ partner, url, expires_at }: Onboarding) {
   return { partner_id: partner.id, provider_a_account_id: partner.provider_a_account_id, url, expires_at };
 }
 
-/** `POST /api/v1/partners/:id/provider-a-account` (contract §7, "Onboarding"): 201 with a new account, else 200. */
+/** `POST /api/v1/partners/:id/provider-a-account` (OUT-15): 201 with a new account, else 200. */
 export const onboarding = new Hono<AppEnv>().post(
   "/:id/provider-a-account",
   optionalJson(onboardingStart),

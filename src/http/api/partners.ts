@@ -55,7 +55,7 @@ export const partnerQuery = pageQuery.extend({
   search: z.string().max(200).optional(),
 });
 
-/** `/api/v1/partners` (interface, "Partners"). */
+/** `/api/v1/partners` (PART-9 to PART-12). */
 export const partners = new Hono<AppEnv>()
   .post("/", requireJson, jsonBody(partnerCreate), replies(viewPartner, 201), async (c) => {
     const partner = await createPartner(c.var.ctx, c.req.valid("json"));

@@ -16,7 +16,7 @@ export const paymentQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
-/** `/api/v1/payments` (contract §5). */
+/** `/api/v1/payments` (PAY-15, PAY-21). */
 export const payments = new Hono<AppEnv>()
   .get("/", query(paymentQuery), async (c) => {
     return pageReply(c, await listPayments(c.var.ctx, c.req.valid("query")));

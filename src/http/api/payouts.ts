@@ -42,7 +42,7 @@ function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation)
   return { ...generation, payouts };
 }
 
-/** `/api/v1/payouts` (contract §7). */
+/** `/api/v1/payouts` (OUT-4, OUT-8, OUT-11, OUT-12). */
 export const payouts = new Hono<AppEnv>()
   .get("/", query(payoutQuery), async (c) => {
     return pageReply(c, await listPayouts(c.var.ctx, c.req.valid("query")));

@@ -40,7 +40,7 @@ export const programPatch = z
   })
   .partial();
 
-/** `/api/v1/programs/me` (interface, "Program settings and integrations"; contract §3). */
+/** `/api/v1/programs/me` (PROG-7). */
 export const programs = new Hono<AppEnv>()
   .get("/me", async (c) => c.json(viewProgram(await getProgram(c.var.ctx))))
   .patch("/me", requireJson, jsonBody(programPatch), async (c) =>

@@ -10,7 +10,7 @@ import { jsonBody, requireJson, timeRange } from "../validate.ts";
 
 export const recoverBody = z.strictObject({ since: timeRange.shape.from.unwrap() });
 
-/** This reply and that of the creation are the only ones that show a secret (interface; contract §9). */
+/** This reply and that of the creation are the only ones that show a secret (HOOK-8). */
 function viewRotated({ endpoint, secret }: EndpointWithSecret) {
   return { ...viewEndpoint(endpoint), secret, previous_secret_valid_until: endpoint.secret_previous_until };
 }
@@ -19,7 +19,7 @@ function asIs<T>(result: T): T {
   return result;
 }
 
-/** Actions on `/api/v1/webhooks/:id` (contract §9). */
+/** Actions on `/api/v1/webhooks/:id` (HOOK-8, HOOK-10). */
 export const webhookActions = new Hono<AppEnv>()
   .post("/:id/rotate-secret", optionalJson(nothing), replies(viewRotated, 200), async (c) => {
     const rotated = await rotateSecret(c.var.ctx, c.req.param("id"), (ms) => scheduler.wait(ms));

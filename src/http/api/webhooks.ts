@@ -16,7 +16,7 @@ import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { jsonBody, pageQuery, query, requireJson, text } from "../validate.ts";
 
-/** Judged at create and at PATCH alike (contract §9, "Guard"); the resolver is asked before every attempt. */
+/** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
 const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
   const checked = checkTargetUrl(value);
   if (!checked.ok) issues.addIssue({ code: "custom", message: `The URL ${checked.reason}.` });
@@ -32,12 +32,12 @@ export const endpointPatch = endpointCreate.extend({ active: z.boolean() }).part
 
 export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
-/** The only reply that shows the secret (interface, "Webhook endpoint"). */
+/** The only reply that shows the secret (HOOK-8). */
 function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {
   return { ...viewEndpoint(endpoint), secret };
 }
 
-/** `/api/v1/webhooks` (interface, "Outbound webhook endpoints"; contract §9). */
+/** `/api/v1/webhooks` (HOOK-11, HOOK-13, HOOK-14). */
 export const webhooks = new Hono<AppEnv>()
   .post("/", requireJson, jsonBody(endpointCreate), replies(viewWithSecret, 201), async (c) => {
     const made = await createEndpoint(c.var.ctx, c.req.valid("json"));

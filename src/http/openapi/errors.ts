@@ -55,7 +55,7 @@ export function takesBookmark(route: Pick<Route, "path">): boolean {
   return securityOf(route) === "api_key";
 }
 
-/** "on every POST under /api/v1" (contract §2). */
+/** On every POST under /api/v1 (HTTP-10). */
 export function takesIdempotencyKey({ method, path }: Pick<Route, "method" | "path">): boolean {
   return method === "POST" && path.startsWith("/api/v1/");
 }

@@ -17,7 +17,7 @@ export function shows<View>() {
   ) => z.strictObject<S>(shape);
 }
 
-/** One page of a list (contract §2). */
+/** One page of a list (HTTP-7). */
 export function listOf<T extends z.ZodType>(item: T) {
   return z.strictObject({
     data: z.array(item),

@@ -13,7 +13,7 @@ const FORM_BODY_LIMIT = 512 * 1024;
 /** A file to import of 1 MiB, and what the form sends beside it. */
 const IMPORT_FORM_BODY_LIMIT = 1_088 * 1024;
 
-/** The pages for people (contract §11): rendered here, whole without a script, every POST guarded. */
+/** The pages for people (PAGE-1, PAGE-10): rendered here, whole without a script, every POST guarded. */
 export const pages = new Hono<PageEnv>();
 
 pages.onError(renderPageError);

@@ -6,7 +6,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { PageEnv } from "../session.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 
-/** No inline script or style, nothing from elsewhere, forms to this origin only, never in a frame (contract §11). */
+/** No inline script or style, nothing from elsewhere, forms to this origin only, never in a frame (PAGE-10). */
 const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",

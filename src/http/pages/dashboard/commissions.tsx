@@ -31,7 +31,7 @@ const DONE = {
   unflagged: "The flag is gone; the same reason will not flag it again.",
 };
 
-/** `/dashboard/commissions` (contract §11: filter, approve, reject, the trace of each). */
+/** `/dashboard/commissions` (PAGE-7): filter, approve, reject, the trace of each. */
 export const commissions = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, commissionListQuery);

@@ -31,7 +31,7 @@ const DONE = {
   inactive: "The flow is switched off.",
 };
 
-/** `/dashboard/flows` (contract §11: list, edit, simulate). */
+/** `/dashboard/flows` (PAGE-7): list, edit, simulate. */
 export const flows = new Hono<PageEnv>()
   .get("/", async (c) => {
     const list = await listFlows(c.var.ctx);

@@ -17,7 +17,7 @@ import { payouts } from "./payouts.tsx";
 import { settings } from "./settings.tsx";
 import { webhooks } from "./webhooks.tsx";
 
-/** `/dashboard`: the owner's pages (contract §11). They call the verbs of core, as the API does. */
+/** `/dashboard`: the owner's pages (PAGE-7). They call the verbs of core, as the API does. */
 export const dashboard = new Hono<PageEnv>()
   .use("*", requireSession("owner"))
   .route("/", overview)

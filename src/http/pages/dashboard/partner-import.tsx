@@ -40,7 +40,7 @@ interface Sent {
 
 /**
  * `/dashboard/partners/import`: a CSV of this or another product, what its columns are taken for and what it would do
- * line by line, then doing it (contract §11).
+ * line by line, then doing it (PAGE-7, IMP-2).
  */
 export const partnerImport = new Hono<PageEnv>()
   .get("/", (c) => uploadPage(c, { order: readOrder(new FormFields(new FormData())), csv: "" }))

@@ -55,7 +55,7 @@ function ReactivatedText({ id }: { id: string }) {
   );
 }
 
-/** `/dashboard/partners` (contract §11: list, search, add, edit). */
+/** `/dashboard/partners` (PAGE-7): list, search, add, edit. */
 export const partners = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);

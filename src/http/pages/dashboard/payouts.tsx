@@ -47,7 +47,7 @@ const DONE = {
   canceled: "Canceled. Its commissions are free for the next payout.",
 };
 
-/** `/dashboard/payouts` (contract §11: generate with preview, pay, export). */
+/** `/dashboard/payouts` (PAGE-7): generate with preview, pay, export. */
 export const payouts = new Hono<PageEnv>()
   .get("/", async (c) => {
     const filter = filterOf(c, listQuery);

@@ -28,7 +28,7 @@ const DONE = {
 const SECRETS = ["provider_a_webhook_secret", "provider_b_webhook_secret", "provider_a_api_key"] as const;
 type SecretName = (typeof SECRETS)[number];
 
-/** `/dashboard/settings` (contract §11: program, API key regeneration, provider secrets, the script tag). */
+/** `/dashboard/settings` (PAGE-7): program, API key regeneration, provider secrets, the script tag. */
 export const settings = new Hono<PageEnv>()
   .get("/", (c) => settingsPage(c))
   .post("/", async (c) => {

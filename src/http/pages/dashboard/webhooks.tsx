@@ -41,7 +41,7 @@ const DONE = {
   off: "The endpoint is switched off.",
 };
 
-/** `/dashboard/webhooks` (contract §11: deliveries, redeliver, test). */
+/** `/dashboard/webhooks` (PAGE-7): deliveries, redeliver, test. */
 export const webhooks = new Hono<PageEnv>()
   .get("/", async (c) => {
     const list = await listEndpoints(c.var.ctx);

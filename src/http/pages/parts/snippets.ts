@@ -13,7 +13,7 @@ export function redirectLink(origin: string, program: Pick<Program, "id">, slug:
 }
 
 /**
- * The tracking script's tag (contract §10), with the settings that differ from its defaults; `param` is the `data-param`
+ * The tracking script's tag (TRACK-11), with the settings that differ from its defaults; `param` is the `data-param`
  * for links of another product.
  */
 export function scriptTag(

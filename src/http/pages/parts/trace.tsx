@@ -18,7 +18,7 @@ interface TraceProps {
   current?: string;
 }
 
-/** How a payment became a commission, or why it did not: step by step, for someone who was not there (contract §5). */
+/** How a payment became a commission, or why it did not: step by step, for someone who was not there (PAY-14). */
 export function Trace({ payment, rows, partner, current }: TraceProps) {
   const { decision } = payment;
   const steps = [

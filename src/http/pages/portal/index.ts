@@ -7,7 +7,7 @@ import { overview } from "./overview.tsx";
 import { payouts } from "./payouts.tsx";
 
 /**
- * `/portal`: the partner's pages (contract §11). Whose objects they show comes from the session alone, never from the
+ * `/portal`: the partner's pages (PAGE-8). Whose objects they show comes from the session alone, never from the
  * address or a form.
  */
 export const portal = new Hono<PageEnv>()

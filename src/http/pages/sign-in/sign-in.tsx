@@ -36,7 +36,7 @@ import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { signInMail } from "./mail.tsx";
 
-/** Signing in and out (contract §11). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
+/** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
   .use("/sign-in/*", requireVisit())
   .get("/sign-in", async (c) => {

@@ -1,4 +1,4 @@
-/** Contract-2 §10: "An unknown reference never displaces a known one." Noah is a partner, Product Hunt is none. */
+/** TRACK-4: an unknown reference never displaces a known one. Noah is a partner, Product Hunt is none. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -42,7 +42,7 @@ async function newVisit(path: string, html?: string, prepare?: () => void): Prom
 
 const expectClicks = (count: number) => expectClicksOf(world, visitor, count);
 
-describe("it never breaks the page (contract §10: 'every failure is silent')", () => {
+describe("it never breaks the page: every failure is silent (TRACK-1)", () => {
   it("without storage: cookies that are thrown away", async () => {
     await newVisit("/?ref=jane", scriptTag(), () => {
       Object.defineProperty(document, "cookie", { get: () => "", set: () => {} });
@@ -202,7 +202,7 @@ describe("going back", () => {
   });
 });
 
-describe("links to provider A's payment pages (contract §10: 'get client_reference_id appended when clicked')", () => {
+describe("links to provider A's payment pages get client_reference_id when clicked (TRACK-13)", () => {
   /** Clicks a link added after the script was loaded; gives the address it then has. */
   async function followed(href: string, how: "click" | "middle" | "keyboard" | "script" = "click"): Promise<string> {
     await visitor.page.evaluate((url) => {

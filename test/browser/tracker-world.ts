@@ -143,7 +143,7 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
   }
 }
 
-/** As `POST /click` answers (contract §10). */
+/** As `POST /click` answers (TRACK-10). */
 function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: URL, status: number): string {
   if (status !== 202) return "";
   const leads = (to: string | null) => partners === null || partners.includes(to ?? "");

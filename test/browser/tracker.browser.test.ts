@@ -45,7 +45,7 @@ const expectClicks = (count: number) => expectClicksOf(world, visitor, count);
 
 const inDays = (expires: number) => (expires - Date.now() / 1000) / DAY;
 
-describe("an arrival with a reference (contract §10)", () => {
+describe("an arrival with a reference (TRACK-2)", () => {
   it("is kept on the registrable domain, found by trying, and reported once", async () => {
     await newVisit("/pricing?ref=Jane_1&x=1");
     await expectClicks(1);
@@ -193,7 +193,7 @@ describe("an arrival with a reference (contract §10)", () => {
   });
 });
 
-describe("one click per arrival (contract §10: 'not on reload of the same ref within 30 minutes')", () => {
+describe("one click per arrival (TRACK-12)", () => {
   it("does not report a reload within 30 minutes, and does after", async () => {
     await newVisit("/?ref=jane");
     await expectClicks(1);
@@ -239,7 +239,7 @@ describe("one click per arrival (contract §10: 'not on reload of the same ref w
   });
 });
 
-describe("attribution (contract §10: 'last click wins unless data-attribution=\"first\"')", () => {
+describe("attribution: the last click wins, unless data-attribution says first (TRACK-11)", () => {
   it("last: the later reference replaces the earlier", async () => {
     await newVisit("/?ref=jane");
     await expectClicks(1);
@@ -267,7 +267,7 @@ describe("attribution (contract §10: 'last click wins unless data-attribution=\
   });
 });
 
-describe("data-consent=\"required\" (contract §10: 'keeps nothing until Service.consent() is called')", () => {
+describe('data-consent="required" keeps nothing until Service.consent() is called (TRACK-5)', () => {
   const consent = () =>
     visitor.page.evaluate(() => (globalThis as unknown as { Service: { consent(): void } }).Service.consent());
 

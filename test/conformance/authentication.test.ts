@@ -1,4 +1,4 @@
-/** interface.md, "Authentication". The signatures of deliveries are in test/unit/send.test.ts. */
+/** Authentication. The signatures of deliveries are in test/unit/send.test.ts. */
 import { describe, expect, it } from "vitest";
 import { create, ENDPOINT, type Failure } from "../support/conformance.ts";
 import { call, callApi, makeProgram, SECRET_A, SECRET_B, type Reply, type TestProgram } from "../support/program.ts";
@@ -23,7 +23,7 @@ async function post(program: TestProgram, provider: "a" | "b", signature: string
   });
 }
 
-/** How many events tell of something processed: a refusal is an event of its own (contract-2 §8). */
+/** How many events tell of something processed: a refusal is an event of its own (IN-11). */
 async function eventCount(program: TestProgram): Promise<number> {
   const { data } = (await program.api<{ data: { type: string }[] }>("GET", "/api/v1/events?per_page=100")).body;
   return data.filter(({ type }) => type !== "webhook.refused").length;

@@ -1,4 +1,4 @@
-/** interface.md, "Endpoints". */
+/** Endpoints. */
 import { describe, expect, it } from "vitest";
 import {
   create,

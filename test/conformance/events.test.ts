@@ -1,4 +1,4 @@
-/** interface.md, "Events". How deliveries are sent, signed and retried is in test/unit/send.test.ts and test/integration. */
+/** Events. How deliveries are sent, signed and retried is in test/unit/send.test.ts and test/integration. */
 import { describe, expect, it } from "vitest";
 import { create, deliveriesOf, ENDPOINT, eventsOf } from "../support/conformance.ts";
 import { sendA, sendB } from "../support/ledger.ts";

@@ -1,4 +1,4 @@
-/** interface.md, "Limits". The limits of deliveries are in test/unit/delivery.test.ts and test/unit/send.test.ts. */
+/** Limits. The limits of deliveries are in test/unit/delivery.test.ts and test/unit/send.test.ts. */
 import { describe, expect, it } from "vitest";
 import { ENDPOINT, refusedPaths } from "../support/conformance.ts";
 import { makePartner, makeProgram } from "../support/program.ts";

@@ -1,4 +1,4 @@
-/** interface.md, "Resources and their fields". */
+/** Resources and their fields. */
 import { describe, expect, it } from "vitest";
 import {
   create,

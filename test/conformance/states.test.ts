@@ -1,4 +1,4 @@
-/** interface.md, "States and transitions". */
+/** States and transitions. */
 import { describe, expect, it } from "vitest";
 import { create, deliveriesOf, ENDPOINT, eventsOf, FLOW, type Row } from "../support/conformance.ts";
 import { sendA, sendB } from "../support/ledger.ts";

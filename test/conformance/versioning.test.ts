@@ -1,4 +1,4 @@
-/** interface.md, "Versioning". */
+/** Versioning. */
 import { describe, expect, it } from "vitest";
 import { sendA } from "../support/ledger.ts";
 import { makeProgram } from "../support/program.ts";

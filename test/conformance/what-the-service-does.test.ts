@@ -1,4 +1,4 @@
-/** interface.md, "What the service does". */
+/** What the service does, as a whole. */
 import { describe, expect, it } from "vitest";
 import { create, deliveriesOf, ENDPOINT, eventsOf, FLOW } from "../support/conformance.ts";
 import { sendA, sendB } from "../support/ledger.ts";

@@ -1,6 +1,6 @@
 /**
  * Deliveries while the service is killed (SIGKILL) at every step from the commit of an event to the record of its
- * attempt, and started again on the same state: contract §9, "No subscription is lost". The local queue forgets
+ * attempt, and started again on the same state: no delivery is lost (HOOK-6). The local queue forgets
  * everything on a restart, so only the sweep can bring it back, and one run of it must do.
  */
 import assert from "node:assert/strict";

@@ -193,7 +193,7 @@ export class Load {
     const ids = { ref: partner.slug, amount, email, customer: uniqueId("cus_") };
     const events = [sessionCompleted({ ...ids, payment_intent })];
     if (chance.happens(0.3)) {
-      // "A first subscription payment arrives twice at provider A" (contract §5).
+      // A first subscription payment arrives twice at provider A (PAY-5).
       const twice = { ...ids, subscription: uniqueId("sub_") };
       const invoice = invoicePaid({ ...twice, billing_reason: "subscription_create", payment_intent });
       events.splice(0, 1, sessionCompleted({ ...twice, invoice: invoice.data.object.id }), invoice);

@@ -99,7 +99,7 @@ async function answer(vendor: VendorApi, { method, url, headers, body }: Call): 
   return { status: reply.status, headers: reply.headers, body: await reply.text() };
 }
 
-/** What a payment must have earned in all, whatever became of it (contract §4, §5), written unlike the service. */
+/** What a payment must have earned in all, whatever became of it (LAW-2), written unlike the service. */
 export function earned(partner: MixedPartner, provider: "a" | "b", base_cents: number, refunded_cents: number): number {
   const isBig = base_cents > BIG.above_cents;
   if (!isBig && provider === "b" && partner.slug === FLAT.slug) return FLAT.cents;

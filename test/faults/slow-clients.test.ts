@@ -115,7 +115,7 @@ async function contents(): Promise<Record<string, number>> {
   const [partners, payments, clicks, events, refused] = await Promise.all(
     ["partners?", "payments?", "events?type=click&", "events?", "events?type=webhook.refused&"].map(total),
   );
-  // That a delivery was refused is an event of its own (contract-2 §8).
+  // That a delivery was refused is an event of its own (IN-11).
   return { partners: partners!, payments: payments!, clicks: clicks!, events: events! - refused! };
 }
 

@@ -106,7 +106,7 @@ export const SECRETS = { provider_a: SECRET_A, provider_b: SECRET_B };
 
 /**
  * Every row of every table that belongs to a program, but for what a stranger may leave there: the note that a delivery
- * with a wrong signature was refused (contract-2 §8); and what the operator's call of the reconciler notes of every program.
+ * with a wrong signature was refused (IN-11); and what the operator's call of the reconciler notes of every program.
  */
 export async function dumpOf(program_id: string): Promise<string> {
   const { results: tables } = await env.DB.prepare(

@@ -31,7 +31,7 @@ async function createProgram(fields: Record<string, unknown> = {}) {
 }
 
 describe("/admin", () => {
-  it("creates programs with the interface's defaults and shows the key only there", async () => {
+  it("creates programs with the default settings and shows the key only there (ACCESS-5, ACCESS-8)", async () => {
     const { status, body } = await createProgram();
     expect(status).toBe(201);
     expect(body.program).toMatchObject({

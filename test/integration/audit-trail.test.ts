@@ -1,4 +1,4 @@
-/** contract-2 §8: "Every event has `actor: {type, id, name}` and, for changes, `changes: {field: [old, new]}`". */
+/** Every event has `actor: {type, id, name}` and, for changes, `changes: {field: [old, new]}` (EVT-1, EVT-2). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ACTOR_TYPES, type Changes, type ShownActor } from "../../src/domain/actor.ts";

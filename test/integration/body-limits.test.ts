@@ -1,4 +1,4 @@
-/** Limits at their edges (issue 8: "rate limits and body limits at their edges"; contract §2, "body limit"). */
+/** Rate limits and body limits at their edges (HTTP-11, HTTP-13). */
 import { beforeAll, describe, expect, it } from "vitest";
 import { visit } from "../support/clicks.ts";
 import { call, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";

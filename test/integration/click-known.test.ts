@@ -1,6 +1,6 @@
 /**
- * Contract-2 §10: "The reply to a click says whether the reference leads to an active partner (`{"known": true}`; answered
- * from a short-lived memory, or the database beside the durable write)".
+ * TRACK-10: the reply to a click says whether the reference leads to an active partner (`{"known": true}`), from a
+ * short-lived memory or from the database, beside the durable write.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -11,7 +11,7 @@ async function follow(path: string, init: Parameters<typeof visit>[1] = {}) {
   return { ...reply, location: location === null ? null : new URL(location) };
 }
 
-describe("GET /r/:program_id/:slug (contract §10: 'records the click and redirects (302) to the program's domain with `?ref=`')", () => {
+describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   it("sends the visitor to the path with the reference, and records the click", async () => {
     const program = await makeProgram({ domain: "shop.example" });
     const jane = await makePartner(program, { slug: "Jane" });

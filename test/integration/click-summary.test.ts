@@ -69,7 +69,7 @@ describe("GET /api/v1/clicks/summary (issue: 'clicks per day, recorded and dropp
     expect([own.body.dropped, own.body.data.at(-1)]).toEqual([undefined, { day: utcDay(Date.now()), recorded: 3 }]);
   });
 
-  it("lists every day of the range, with its ends as everywhere (contract §8)", async () => {
+  it("lists every day of the range, with its ends as everywhere (HTTP-9, TRACK-17)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program);
     await count(program.id, "2026-02-27", jane.id, 1, 2);

@@ -4,7 +4,7 @@ import { makePartner, makeProgram } from "../support/program.ts";
 
 const ARRIVAL = { landing: "/pricing", referrer: "https://blog.example/post" };
 
-describe("POST /click (contract §10)", () => {
+describe("POST /click (TRACK-6)", () => {
   it("answers 202, and the click reaches the audit log with its partner and counts", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "Jane" });
@@ -125,7 +125,7 @@ describe("POST /click (contract §10)", () => {
   });
 });
 
-describe("what POST /click refuses (contract §2 and §10)", () => {
+describe("what POST /click refuses (TRACK-9)", () => {
   const post = (body: BodyInit | null, contentType: string | null, more: RequestInit & { env?: object } = {}) =>
     visit<{ error: { code: string; details?: { path: string }[] } }>("/click", {
       method: "POST",

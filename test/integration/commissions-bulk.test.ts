@@ -1,4 +1,4 @@
-/** Bulk changes, manual commissions and the list (contract §6). */
+/** Bulk changes, manual commissions and the list (COM-3, COM-5, COM-10). */
 import { describe, expect, it } from "vitest";
 import {
   commissionById,

@@ -1,7 +1,7 @@
 /**
- * Contract-2 §6: "Bulk actions take `filter` (the query of the list) in place of `ids`, work through all that match in
+ * COM-5: bulk actions take `filter` (the query of the list) in place of `ids`, work through all that match in
  * steps that can be broken off, never include flagged ones unless `include_flagged: true`, and report `{matched, changed,
- * skipped}`."
+ * skipped}`.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Commissions by the owner's hand: transitions, races and flags (contract §6). */
+/** Commissions by the owner's hand: transitions, races and flags (COM-1, COM-2, COM-7). */
 import { describe, expect, it } from "vitest";
 import { updateCommissions } from "../../src/core/commission-bulk.ts";
 import { updateCommission } from "../../src/core/commissions.ts";
@@ -18,7 +18,7 @@ import { makeProgram, programContext, type TestProgram } from "../support/progra
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { commissionsOf, makeCommissions } from "../support/payouts.ts";
 
-/** The arrows of the contract, by hand: `pending → approved`; `pending|approved → rejected`; `rejected → pending`. */
+/** The moves by hand (COM-1): `pending → approved`; `pending|approved → rejected`; `rejected → pending`. */
 const LEGAL = new Set(["pending → approved", "pending → rejected", "approved → rejected", "rejected → pending"]);
 
 describe("transitions of a commission", () => {
@@ -75,7 +75,7 @@ describe("transitions of a commission", () => {
     expect((await patchCommission(program, row!.id, { status: "rejected" })).status).toBe(200);
   });
 
-  it("422 for a body that is not the contract's, 404 for another program's commission", async () => {
+  it("422 for a body that is not as documented, 404 for another program's commission", async () => {
     const { program, jane } = await listening();
     const other = await makeProgram();
     const [row] = await makeCommissions(program, jane.id, [{ status: "pending" }]);

@@ -1,6 +1,6 @@
 /**
- * Contract-2 §5: "`customer.created|updated` give the e-mail address of the customer id; conditions and the self-referral
- * check see it, whenever it arrives."
+ * PAY-20: `customer.created|updated` give the e-mail address of the customer id; conditions and the self-referral check
+ * see it, whenever it arrives.
  */
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendB } from "../support/ledger.ts";

@@ -3,7 +3,7 @@ import { ERROR_CODES } from "../../src/http/errors.ts";
 import { servedDocument } from "../support/openapi.ts";
 import { call } from "../support/program.ts";
 
-describe("GET /docs (contract §2: 'a readable reference page at `/docs`')", () => {
+describe("GET /docs is a page for people (HTTP-17)", () => {
   it("tells of every route, error code and outbound event", async () => {
     const { status, headers, body } = await call<string>("/docs");
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);

@@ -106,7 +106,7 @@ describe("the health of an endpoint", () => {
   });
 });
 
-describe("the daily look at the endpoints (contract §9)", () => {
+describe("the daily look at the endpoints (HOOK-9)", () => {
   it("disables what had no success for 5 days and at least 20 failures, tells the owner and the audit log, once", async () => {
     const program = await makeProgram();
     const endpoint = await makeEndpoint(program, "https://hooks.example/<in>?a=1&b=2");

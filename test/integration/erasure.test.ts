@@ -1,6 +1,6 @@
 /**
- * "By customer: all payments, facts and bodies linked to the customer ids of that address, and no others. Bodies of
- * ignored events are not stored" (contract-2 §12); sums stay the same (contract §12).
+ * JOB-1: all payments, facts and bodies linked to the customer ids of that address are erased, and no others; sums stay
+ * the same.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";

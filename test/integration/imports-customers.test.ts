@@ -1,4 +1,4 @@
-/** Customers bound to partners from another product's file, and what the ledger makes of it (contract §5). */
+/** Customers bound to partners from another product's file, and what the ledger makes of it (IMP-4). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";

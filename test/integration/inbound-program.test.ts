@@ -1,7 +1,7 @@
 /**
- * "Which program: candidates are the program that provider B's event claims, the one that already stores the payment or
+ * Which program: candidates are the program that provider B's event claims, the one that already stores the payment or
  * subscription it names, then the URL's; the first whose secret verifies takes it. No verified event is refused because
- * the buyer's data named another program, and no refund is filed elsewhere than its payment." (contract-2 §5)
+ * the buyer's data named another program, and no refund is filed elsewhere than its payment (IN-1).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";

@@ -1,6 +1,6 @@
 /**
- * "…and the last refusal (time, reason: no signature, wrong signature, time, unknown program) for each provider"
- * (contract-2 §5); "refused signatures (counted, at most one a minute for each reason) … are events" (contract-2 §8).
+ * The status has the last refusal of each provider with its reason (PROG-10). Refused deliveries are counted, once a
+ * minute, and are events, once an hour, for each reason (IN-11).
  */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

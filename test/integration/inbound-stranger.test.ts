@@ -1,7 +1,7 @@
 /**
- * "Inbound webhooks: the form and the time of the signature header are judged before the body is read; where the URL
+ * The form and the time of the signature header are judged before the body is read; where the URL
  * names the program the signature is verified before anything is parsed. What is refused this way costs no more than one
- * database read, and none once its address is over the limit." (contract-2 §2)
+ * database read, and none once its address is over the limit (IN-5, IN-10).
  */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** The table of answers of the inbound endpoints (contract §5), over HTTP, and races of deliveries. */
+/** The table of answers of the inbound endpoints (IN-2 to IN-4), over HTTP, and races of deliveries. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";

@@ -255,7 +255,7 @@ describe("the journal", () => {
   });
 });
 
-describe("GET /partners/:id/balance and /partners/:id/entries (contract §6)", () => {
+describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
   const balanceOf = async (of: TestProgram, id: string) =>
     (await of.api<{ data: Balance[] }>("GET", `/api/v1/partners/${id}/balance`)).body.data;
   const entriesOf = async (of: TestProgram, id: string, query = "per_page=100") =>

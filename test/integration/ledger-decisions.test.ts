@@ -1,4 +1,4 @@
-/** What people decide and what vendors say, in any order: "money that was never paid is never owed back" (contract §6). */
+/** What people decide and what vendors say, in any order: money that was never paid is never owed back (LAW-5). */
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";

@@ -1,5 +1,5 @@
 /**
- * What is earned is the rule applied to the money that really moved (contract-2 §5), in any order of deliveries: random
+ * What is earned is the rule applied to the money that really moved (LAW-2), in any order of deliveries: random
  * lives of customers at both providers, against a model that shares nothing with the service.
  */
 import { env } from "cloudflare:workers";

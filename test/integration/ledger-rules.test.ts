@@ -1,4 +1,4 @@
-/** "As of the payment's time: rates, flows and settings are those in force when the payment was made" (contract-2 §5). */
+/** Rates, flows and settings are those in force when the payment was made (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sendA, sendB } from "../support/ledger.ts";

@@ -1,4 +1,4 @@
-/** The ledger is a function of the set of facts (contract §5). */
+/** The ledger is a function of the set of facts (LAW-1). */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { and, eq, ne, sql } from "drizzle-orm";

@@ -1,6 +1,6 @@
 /**
- * "Every limit is looked at before the secret is compared. Addresses are keyed by IPv4 address or IPv6 /64. `/r/` and
- * failed signatures of `/webhooks/*` are limited like clicks and failed keys." (contract-2 §2)
+ * Every limit is looked at before the secret is compared. Addresses are counted by IPv4 address or IPv6 /64 (HTTP-12).
+ * `/r/` and failed signatures of `/webhooks/*` are limited like clicks and failed keys (HTTP-26).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";

@@ -1,6 +1,6 @@
 /**
- * "`{data, total, page, per_page}`; newest first […]; an optional `cursor` (opaque, from the reply's `next_cursor`) for
- * walking deep lists at constant cost" (contract §2), of the four lists whose objects the database writes.
+ * `{data, total, page, per_page}`, newest first (HTTP-7); an optional `cursor`, from the reply's `next_cursor`, for
+ * walking deep lists at constant cost (HTTP-8), of the four lists whose objects the database writes.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

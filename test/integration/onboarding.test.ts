@@ -1,4 +1,4 @@
-/** `POST /api/v1/partners/:id/provider-a-account` (contract §7, "Onboarding"). */
+/** `POST /api/v1/partners/:id/provider-a-account` (OUT-15). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { partners } from "../../src/db/schema.ts";

@@ -52,7 +52,7 @@ describe("the document tells of every route", () => {
   });
 });
 
-describe("GET /openapi.json (contract §2: 'OpenAPI 3.1 at `/openapi.json`')", () => {
+describe("GET /openapi.json (HTTP-17)", () => {
   it("is served to anybody, as JSON", async () => {
     const reply = await call("/openapi.json");
     expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/json"]);

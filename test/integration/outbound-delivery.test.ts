@@ -105,7 +105,7 @@ describe("a delivery", () => {
     "answered with %s follows the attempt table on its row, five attempts, then failed",
     async (_name, receiver, failure) => {
       const { program, world, clock, delivery, outbound } = await setUp(receiver);
-      // 0, 5 min, 30 min, 2 h, 12 h (contract §9), each from the start of the one before.
+      // 0, 5 min, 30 min, 2 h, 12 h (HOOK-5), each from the start of the one before.
       const delays = [5 * MINUTE, 30 * MINUTE, 2 * HOUR, 12 * HOUR];
       for (const [i, delay] of delays.entries()) {
         await outbound.deliver(delivery.id);

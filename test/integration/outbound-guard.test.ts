@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 const REFUSED_BY_TEXT = URL_CASES.filter(({ stage }) => !["dns", "redirect", "ok", "range"].includes(stage));
 const TAKEN = URL_CASES.filter(({ stage }) => ["dns", "redirect", "ok", "range"].includes(stage));
 
-describe("addresses at create and at PATCH (contract §9, Guard)", () => {
+describe("addresses at create and at PATCH (HOOK-7)", () => {
   it("have both kinds of cases", () => {
     expect([REFUSED_BY_TEXT.length > 80, TAKEN.length > 10]).toEqual([true, true]);
   });
@@ -44,7 +44,7 @@ describe("addresses at create and at PATCH (contract §9, Guard)", () => {
   });
 });
 
-/** "Refused as targets besides: the service's own hosts (`PUBLIC_URL`, workers.dev name)" (contract-2 §9). */
+/** Refused besides: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). */
 const OWN_URLS = [
   "https://service.example/api/v1/partners",
   "https://SERVICE.example:8443/",

@@ -12,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** 0, 5 min, 30 min, 2 h, 12 h (contract §9). */
+/** 0, 5 min, 30 min, 2 h, 12 h (HOOK-5). */
 const DELAYS = [0, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE, 720 * MINUTE];
 
 type Answer = "ok" | "http" | "redirect" | "connection";

@@ -1,4 +1,4 @@
-/** Every outcome of contract §5 by a vendor-signed event, and the trace that explains it. */
+/** Every outcome (PAY-14) by a vendor-signed event, and the trace that explains it. */
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import {

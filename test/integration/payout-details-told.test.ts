@@ -1,4 +1,4 @@
-/** S3, contract-2 §7: a change of payout details "tells the old address, the new one and the owner". */
+/** S3, OUT-9: a change of payout details is told to the old address, the new one and the owner. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** Generation of payouts (contract §7). */
+/** Generation of payouts (OUT-1, OUT-2). */
 import { describe, expect, it } from "vitest";
 import { viewPayout } from "../../src/core/views.ts";
 import { iso } from "../../src/lib/time.ts";

@@ -1,4 +1,4 @@
-/** "Cron generates the past calendar month on the first of each month" (contract §7). */
+/** A job generates the past calendar month on the first of each month (OUT-3). */
 import { describe, expect, it } from "vitest";
 import { generatePayouts } from "../../src/core/payout-generate.ts";
 import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";

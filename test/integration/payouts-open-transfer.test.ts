@@ -1,4 +1,4 @@
-/** Transfers that are left open, and how each leaves that state (contract §7). */
+/** Transfers that are left open, and how each leaves that state (OUT-14). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { payPayout } from "../../src/core/payout-pay.ts";

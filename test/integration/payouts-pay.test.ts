@@ -1,4 +1,4 @@
-/** Paying through provider A's connected accounts (contract §7), against the vendor's API played in memory. */
+/** Paying through provider A's connected accounts (OUT-6), against the vendor's API played in memory. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";

@@ -1,4 +1,4 @@
-/** Who is paid: contract-2 §7, "The recipient is frozen when a payout is generated", and the files for payout services. */
+/** Who is paid: the recipient is frozen when a payout is generated (OUT-5), and the files for payout services. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";

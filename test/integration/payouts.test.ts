@@ -1,4 +1,4 @@
-/** States of payouts, their events, lists and exports (contract §7). */
+/** States of payouts, their events, lists and exports (OUT-4, OUT-8, OUT-11). */
 import { describe, expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq, sql } from "drizzle-orm";

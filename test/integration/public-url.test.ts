@@ -1,4 +1,4 @@
-/** "Host and scheme of a request are never used" for a link that the service writes (contract-2 §2). */
+/** Host and scheme of a request are never used for a link that the service writes (HTTP-19). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";

@@ -1,8 +1,8 @@
 /**
- * Contract-2 §5: "All references that a payment carries are candidates, in this order: `client_reference_id`,
+ * REF-1, REF-2: all references that a payment carries are candidates, in this order: `client_reference_id`,
  * `metadata.service_ref` of the object, of its subscription, lines, invoice and customer […]; the remembered one. The
  * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and
- * is never remembered."
+ * is never remembered.
  */
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
@@ -218,7 +218,7 @@ describe("V3: what leads to nobody is never remembered", () => {
 });
 
 describe("a partner who was deactivated by mistake", () => {
-  it("earns again: what was refused meanwhile is decided anew where the owner asks (contract-2 §4)", async () => {
+  it("earns again: what was refused meanwhile is decided anew where the owner asks (PART-4)", async () => {
     const program = await makeProgram();
     const gone = await makePartner(program, { slug: "gone" });
     expect((await program.api("DELETE", `/api/v1/partners/${gone.id}`)).body).toMatchObject({ status: "deactivated" });
@@ -226,7 +226,7 @@ describe("a partner who was deactivated by mistake", () => {
     const [payment] = await traced(program);
     expect((await reprocess(program, payment)).outcome).toBe("partner_deactivated");
     await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
-    // Nothing happens by itself: "one that names a deactivated partner never does" (contract §4).
+    // Nothing happens by itself (PART-4).
     expect(await told(program)).toEqual(["partner_deactivated gone payment"]);
     expect((await reprocess(program, payment)).outcome).toBe("commission");
     expect((await reprocess(program, payment)).outcome).toBe("commission");

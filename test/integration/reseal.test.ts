@@ -1,6 +1,6 @@
 /**
- * "Secrets encrypted at rest with key rotation shown" (issue); "key id stored beside the ciphertext so that keys can be
- * rotated" (contract §3): after a rotation everything that was sealed is under the new key, and nothing was lost.
+ * Secrets are encrypted at rest, with the key's id beside them, so that keys can be rotated (ACCESS-6,
+ * ACCESS-7): after a rotation everything that was sealed is under the new key, and nothing was lost.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** S11, contract-2 §8 and §11: sessions are listed, end one by one or all at once, when idle, and are events. */
+/** S11, PAGE-6 and EVT-4: sessions are listed, end one by one or all at once, when idle, and are events. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

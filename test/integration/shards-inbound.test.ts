@@ -1,4 +1,4 @@
-/** D5 and S8 (contract-2 §5, "Which program") where the programs of one vendor account are in two databases. */
+/** D5 and S8: which program an event is for (IN-1), where the programs of one vendor account are in two databases. */
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

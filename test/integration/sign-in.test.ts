@@ -28,7 +28,7 @@ async function ownerLink(email: string, now = Date.now()): Promise<string> {
 }
 
 describe("asking for a link", () => {
-  it('gives "the same answer whether or not the address is known" (contract §11)', async () => {
+  it("gives the same answer whether or not the address is known (PAGE-2)", async () => {
     const program = await makeProgram();
     const known = makeVisitor();
     await known.get("/sign-in");

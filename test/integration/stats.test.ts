@@ -1,4 +1,4 @@
-/** Contract §4: `stats` counts every commission that is not rejected, by currency, in any state. */
+/** PART-7: `stats` counts every commission that is not rejected, by currency, in any state. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { and, eq } from "drizzle-orm";

@@ -297,7 +297,7 @@ describe("a slow database", () => {
   });
 });
 
-describe("a queue that is down (contract §9: 'the queue message is only a wake-up')", () => {
+describe("a queue that is down (HOOK-6)", () => {
   it("fails no write, and the sweep delivers when it is back", async () => {
     await makeEndpoint(program, "https://hooks.example/");
     const down = {

@@ -1,6 +1,6 @@
 /**
- * Contract-2 §5: "`livemode: false` (provider A), an environment that is not live (provider B): stored, answered 200 with
- * outcome `test_mode`, no commission, unless `live_only` is false."
+ * PAY-13, PAY-19: events of test mode are stored, answered 200 with outcome `test_mode`, and make no commission, unless
+ * `live_only` is false.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -51,7 +51,7 @@ async function storedEvents(program: TestProgram) {
 }
 
 describe("V4: live_only", () => {
-  it("is true for programs made where ENVIRONMENT is production, else false (contract-2 §3)", async () => {
+  it("is true for programs made where ENVIRONMENT is production, else false (PROG-8)", async () => {
     const ADMIN_TOKEN = "a".repeat(43);
     for (const [ENVIRONMENT, live_only] of [
       ["production", true],

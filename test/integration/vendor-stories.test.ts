@@ -1,4 +1,4 @@
-/** What the vendors really send, told as a customer's story: only money that moved earns (contract-2 §5). */
+/** What the vendors really send, told as a customer's story: only money that moved earns (LAW-2). */
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -186,7 +186,7 @@ describe("V6: a dispute at provider A", () => {
     await sendA(program, closed("won"));
     const [again] = (await generate()).payouts;
     await program.api("POST", `/api/v1/payouts/${again!.id}/mark-paid`);
-    // "A commission already `paid` is never edited" (contract §5): a second dispute is carried by a clawback when lost.
+    // A commission that is paid is never edited (LAW-4): a second dispute is carried by a clawback when lost.
     await sendA(program, disputeEvent("charge.dispute.created", { id: "du_2", ...ids, created: T + 30 }));
     expect(await commission()).toMatchObject({ status: "paid", flagged: false });
     await sendA(program, disputeClosed({ id: "du_2", ...ids, created: T + 40 }));

@@ -1,5 +1,5 @@
 /**
- * "Host and scheme of a request are never used" for links (contract-2 §2). What a request says of its own address is
+ * Host and scheme of a request are never used for links (HTTP-19). What a request says of its own address is
  * read in one place, which gives path and query alone.
  */
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** The contract's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
+/** The specification's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
 
 /** What an event says of a payment. */
 export interface Said {

@@ -83,7 +83,7 @@ const MOVES: Record<string, Payout["status"][]> = {
   processing: ["pending", "failed"],
 };
 
-/** A payout canceled, paid by hand, or begun to be paid; false where the contract refuses it. */
+/** A payout canceled, paid by hand, or begun to be paid; false where the rules refuse it. */
 export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
   const payout = state.payouts[index]!;
   if (!MOVES[to]!.includes(payout.status)) return false;

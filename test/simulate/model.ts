@@ -1,6 +1,6 @@
 /**
- * What the contract says becomes of everything that happens to a program, written from contract.md §4–7, contract-2.md
- * §4–6 and the design of the ledger, and from nothing in src. A state is plain data; `apply` changes it by one event.
+ * What the rules make of everything that happens to a program, written from the specification (its laws, partners, flows,
+ * payments, references, commissions and payouts), and from nothing else in src. A state is plain data; `apply` changes it by one event.
  */
 import {
   adjusted,
@@ -230,7 +230,7 @@ function slugOf(state: State, named: string): string | null {
 /** Vendors date events to the second: what is so close is ordered by what was heard first. */
 const CLOSE = 1_000;
 
-/** "rates, flows […] are those in force when the payment was made, whenever its facts arrive" (contract-2 §5). */
+/** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
 function rulesAt({ pct, partners, flows, changes }: State, at: number, heard: number): Rules {
   const then: Rules = { pct, partners: { ...partners }, flows };
   for (const [i, { at: changed, undo }] of [...changes.entries()].toReversed()) {
@@ -340,7 +340,7 @@ const CHANGES: Record<string, { from: Status[]; to: Status }> = {
   reopen: { from: ["rejected"], to: "pending" },
 };
 
-/** What the owner decides of a commission; false where the contract refuses it. */
+/** What the owner decides of a commission; false where the rules refuse it. */
 export function judge(state: State, row: Row, what: "approve" | "reject" | "reopen", now: number): boolean {
   const { from, to } = CHANGES[what]!;
   if (!from.includes(row.status) || row.payout !== null) return false;

@@ -20,7 +20,7 @@ export interface Operation {
   text: string;
   run: () => Promise<Reply>;
   /**
-   * What it may come to in the model, each changing the state it is given; false where the contract refuses it. A
+   * What it may come to in the model, each changing the state it is given; false where the rules refuse it. A
    * generation sees more or less of what happens beside it.
    */
   effects: ((state: State, now: number, beside: Beside) => boolean | void)[];

@@ -287,7 +287,7 @@ class Run {
 
 const ALONE: Beside = { without: [], before: null };
 
-/** A copy of the state with the effect; null where the contract refuses it. */
+/** A copy of the state with the effect; null where the rules refuse it. */
 function changed(
   state: State,
   effect: Operation["effects"][number],

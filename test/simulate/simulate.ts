@@ -1,5 +1,5 @@
 /**
- * `npm run simulate`: the service's own code in this process, in played time, against a model of the contract. Options:
+ * `npm run simulate`: the service's own code in this process, in played time, against a model of the specification. Options:
  * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all.
  * `--plant=all`, or a part of a name: shows for each planted mistake the seed that finds it, and fails where none does
  * within `--for` seconds (600) each.

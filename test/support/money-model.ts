@@ -1,9 +1,9 @@
 /**
- * What a program must have earned, from what really happened: written from the contract and the vendors' documentation,
+ * What a program must have earned, from what really happened: written from the specification and the vendors' documentation,
  * and sharing nothing with the code under test. Amounts are in smallest units of the currency.
  */
 
-/** Where a payment carries a reference, the strongest first (contract-2 §5). */
+/** Where a payment carries a reference, the strongest first (REF-1). */
 export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
 
 export interface Carried {
@@ -118,7 +118,7 @@ function netOf({ provider, total, tax, charged }: Truth): number {
   return provider === "provider_a" ? share(total - tax, charged, total) : charged - share(tax, charged, total);
 }
 
-/** "The first that leads to a partner of the program counts. One that leads to nobody … hides no other" (contract-2 §5). */
+/** The first that leads to a partner of the program counts; one that leads to nobody hides no other (REF-2). */
 function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): string | null {
   const own = PLACES.flatMap((place) => truth.carried.filter((one) => one.place === place)).map(({ slug }) => slug);
   const known = own.find((slug) => partnerOf(program, slug));

@@ -93,7 +93,7 @@ function documentationProblems(
   return schemaProblems(schema, body, document);
 }
 
-/** "also header `X-Request-Id` on every response", "429 `rate_limited` with `Retry-After` in seconds" (contract §2). */
+/** Every reply has `X-Request-Id` (HTTP-2), 429 and 503 `Retry-After` in seconds (HTTP-3). */
 function headerProblems(method: string, path: string, status: number, headers: Headers): string[] {
   const isSecond = (value: string | null) => /^[1-9]\d*$/.test(value ?? "");
   const named = Object.keys(documentedAnswer(method, path, status)?.headers ?? {});

@@ -111,7 +111,7 @@ const v6 = fc.oneof(
     .map(([server, client, flags]) => (0x20010000n << 96n) | (server << 64n) | (flags << 32n) | (client ^ 0xffffffffn)),
 );
 
-describe("every answer must be public unicast (contract §9), against the registries", () => {
+describe("every answer must be public unicast (HOOK-20), against the registries", () => {
   it("over the whole of IPv4", () => {
     fc.assert(
       fc.property(v4, (value) => {

@@ -4,7 +4,7 @@ import { isKnownBot } from "../../src/domain/bot.ts";
 const CHROME =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
-describe("known bots (contract §10: 'Clicks … of known bots answer 202 as well and are not recorded')", () => {
+describe("known bots, whose clicks are answered 202 and not recorded (TRACK-6)", () => {
   it.each([
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
     "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/140.0.0.0 Safari/537.36",

@@ -4,7 +4,7 @@ import { linkTarget } from "../../src/domain/link.ts";
 
 const target = (to: string) => linkTarget("shop.example", to, "jane", "c1").href;
 
-describe("where a redirect link leads (contract §10: to the program's domain with `?ref=`, 'Only to that domain')", () => {
+describe("a redirect link leads to the program's domain with `?ref=`, and nowhere else (TRACK-7)", () => {
   it.each([
     ["/", "https://shop.example/?ref=jane&service_click=c1"],
     ["/pricing", "https://shop.example/pricing?ref=jane&service_click=c1"],

@@ -14,7 +14,7 @@ function refusedPaths(body: unknown): string[] {
   return parsed.ok ? [] : parsed.details.map(({ path }) => path);
 }
 
-describe("a reported click (contract §10: `{program_id, ref, landing, referrer}`)", () => {
+describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)", () => {
   it("is read as it was sent, with and without an id", () => {
     expect(parseClick(CLICK)).toEqual({ ok: true, click: { ...CLICK, id: null } });
     expect(parseClick({ ...CLICK, id: "0.4fzyo82mvyr" })).toEqual({

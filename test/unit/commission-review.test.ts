@@ -11,7 +11,7 @@ const ROW = {
   ...flaggedBy([]),
 };
 
-/** Contract-2 §6: "Flags, strongest first: `disputed`, `self_referral`, `mostly_refunded`, `subscription_canceled`". */
+/** The order of the reasons (PAY-11). */
 describe("why a commission waits for a person", () => {
   it("the gravest reason is the one shown", () => {
     expect(reviewed(ROW, ["disputed", "subscription_canceled"])).toEqual({

@@ -1,4 +1,4 @@
-/** The rows of a payment always sum to what the rule gives, and what may not be edited is not (contract §5, §6). */
+/** The rows of a payment always sum to what the rule gives, and what may not be edited is not (LAW-2, LAW-4). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { amountFor, COMMISSION_STATUSES, planRows, type LedgerRow, type RowPlan } from "../../src/domain/commission.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { currencyExponent, decimalAmount, formatMoney, isCurrency } from "../../src/domain/currency.ts";
 
-describe("a currency is an upper-case ISO 4217 code (contract §3)", () => {
+describe("a currency is an upper-case ISO 4217 code (PROG-1)", () => {
   it.each(["USD", "EUR", "GBP", "JPY", "KWD", "ISK", "UGX", "XOF", "CHF", "ZWG", "BGN"])("%s", (code) => {
     expect(isCurrency(code)).toBe(true);
   });
@@ -14,7 +14,7 @@ describe("a currency is an upper-case ISO 4217 code (contract §3)", () => {
   );
 });
 
-describe("a currency's own exponent (contract §5: zero-, two- and three-decimal)", () => {
+describe("a currency's own exponent is zero, two or three decimals (PAY-2)", () => {
   const zero = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ");
   const three = "BHD JOD KWD OMR TND".split(" ");
   it.each(zero)("%s has none", (code) => {

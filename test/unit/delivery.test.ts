@@ -12,7 +12,7 @@ const START = Date.UTC(2026, 10, 20, 12, 0, 0, 123);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe("the attempt table (interface, Outbound delivery attempts; contract §9: 0, 5 min, 30 min, 2 h, 12 h)", () => {
+describe("the attempt table 0, 5 min, 30 min, 2 h, 12 h (HOOK-5)", () => {
   it.each([
     [1, 5 * MINUTE],
     [2, 30 * MINUTE],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addressKey, emailKey, sameAddress } from "../../src/domain/email.ts";
 
-/** Contract-2 §5: "without a `+tag`, dots in the local part of addresses whose provider ignores them, case, and a trailing dot". */
+/** PAY-12: without a `+tag`, the dots that the mail provider ignores, case and a trailing dot. */
 describe("S13: addresses of one mailbox are the same", () => {
   it.each([
     ["jane@example.com", "JANE@Example.COM"],

@@ -4,7 +4,7 @@ import { isGivenUp } from "../../src/domain/endpoint-health.ts";
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-describe("an endpoint is given up after 5 days without one success and at least 20 failures (contract §9)", () => {
+describe("an endpoint is given up after 5 days without one success and at least 20 failures (HOOK-9)", () => {
   it.each([
     [5 * DAY, 20, true],
     [5 * DAY - 1, 20, false],

@@ -1,4 +1,4 @@
-/** The laws of flows (interface, "Evaluation order"; contract §4). */
+/** The laws of flows (FLOW-2, FLOW-5). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inOrder, matchFlow, type Condition, type Flow, type FlowSubject } from "../../src/domain/flow.ts";
@@ -36,7 +36,7 @@ const subject: fc.Arbitrary<FlowSubject> = fc.record({
   provider: fc.constantFrom("provider_a", "provider_b"),
 });
 
-/** The interface's sentences, written down once more and without care for speed. */
+/** The rules, written down once more and without care for speed. */
 function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   const saw = on[field];
   if (saw === null) return op === "neq";

@@ -17,7 +17,7 @@ describe("mail", () => {
   it.each([
     ["no binding", { EMAIL_FROM: "s@example.com" }],
     ["no sender", { EMAIL: { send: () => Promise.reject(new Error("not to be called")) } }],
-  ])("with %s is written to the log in development only (contract §11)", async (_name, bindings) => {
+  ])("with %s is written to the log in development only (PAGE-11)", async (_name, bindings) => {
     const log = vi.spyOn(console, "info").mockImplementation(() => {});
     expect(await sendMail({ ...bindings, ENVIRONMENT: "development" }, MAIL)).toBe(false);
     expect(log.mock.calls.join()).toContain(MAIL.text);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addUp, clamp, hasAtMostFourDecimals, mulDivHalfUp, percentageOf } from "../../src/domain/money.ts";
 
-describe("a percentage of the base, rounded half up to the smallest unit (contract §5)", () => {
+describe("a percentage of the base, rounded half up to the smallest unit (PAY-2)", () => {
   it.each([
     [0, 20, 0],
     [10_000, 20, 2_000],
@@ -59,7 +59,7 @@ describe("a × b ÷ c, rounded half up", () => {
   });
 });
 
-describe("percentages have at most four decimals (contract §3)", () => {
+describe("percentages have at most four decimals (PROG-2)", () => {
   it.each([0, 1, 12.5, 33.3333, 0.0001, 99.9999, 100, 8.2, 1.005])("%d", (pct) => {
     expect(hasAtMostFourDecimals(pct)).toBe(true);
   });

@@ -18,7 +18,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 describe("the states of a payout", () => {
-  it("are those of the contract: `pending → processing → paid | failed`, `failed → processing`, …", () => {
+  it("are `pending → processing → paid | failed`, `failed → processing`, … (OUT-4)", () => {
     const arrows = Object.values(PAYOUT_MOVES).flatMap(({ from, to }) => from.map((status) => `${status} → ${to}`));
     expect(arrows.toSorted()).toEqual([
       "failed → canceled",

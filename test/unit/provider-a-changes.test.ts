@@ -361,7 +361,7 @@ describe("provider A: the envelope", () => {
     expect(providerA.parse(body)).toMatchObject({ ok: false, details: [{ path: "data.object" }] });
   });
 
-  it("claims no owner: its program stands in the address (interface)", () => {
+  it("claims no owner: its program stands in the address (IN-1)", () => {
     const event = chargeRefunded({ object: { metadata: { service_program: "prog_1" } } });
     expect(providerA.claimedOwner(event)).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
   });

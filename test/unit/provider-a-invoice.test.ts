@@ -63,7 +63,7 @@ describe("provider A: a paid invoice", () => {
     expect(paymentOf(invoicePaid({ id: "in_1", object: { payments } })).aliases).toEqual(["in_1", "pi_1", "ch_2"]);
   });
 
-  describe("fully paid counts without tax, in every shape (contract §5)", () => {
+  describe("fully paid counts without tax, in every shape (PAY-1)", () => {
     const money = (object: Record<string, unknown>) => {
       const { base_cents, gross_cents } = paymentOf(invoicePaid({ object: { ...object } }));
       return [base_cents, gross_cents];
@@ -89,7 +89,7 @@ describe("provider A: a paid invoice", () => {
     });
   });
 
-  describe("partly covered by credit counts pro rata to amount_paid (contract §5)", () => {
+  describe("partly covered by credit counts pro rata to amount_paid (PAY-1)", () => {
     it.each([
       // amount, tax, paid → base: net × paid ÷ total, half up
       [11_900, 1_900, 11_900, 10_000],
@@ -145,7 +145,7 @@ describe("provider A: a paid invoice", () => {
     expect(paymentOf(invoicePaid({ amount: 11_900, tax: 1_900, object })).base_cents).toBe(base_cents);
   });
 
-  describe("takes the reference in the contract's order (§5)", () => {
+  describe("takes the reference in the order of its places (REF-1)", () => {
     const bag = (service_ref: string) => ({ metadata: { service_ref } });
     const line = (service_ref: string | null) => ({
       id: "il_1",
@@ -176,7 +176,7 @@ describe("provider A: a paid invoice", () => {
       expect(paymentOf(invoicePaid({ object })).ref).toBe(ref);
     });
 
-    it("V3: and carries them all, each slug once, also of what stands expanded (contract-2 §5)", () => {
+    it("V3: and carries them all, each slug once, also of what stands expanded (REF-1)", () => {
       const lines = { data: [line("line1"), line("PARENT"), line("line2")] };
       const object = { ...all, lines, customer: { id: "cus_1", ...bag("customer") } };
       expect(paymentOf(invoicePaid({ object })).refs).toEqual([

@@ -56,7 +56,7 @@ describe("provider A: a completed checkout session", () => {
     });
   });
 
-  it("shares its key with the invoice of a first subscription payment (contract §5)", () => {
+  it("shares its key with the invoice of a first subscription payment (PAY-5)", () => {
     const ids = { invoice: "in_1", subscription: "sub_1", customer: "cus_1" };
     const session = paymentOf(sessionCompleted({ ...ids, id: "cs_1", ref: "jane" }));
     expect(session).toMatchObject({ key: "in_1", aliases: ["cs_1", "in_1"], subscription_id: "sub_1" });
@@ -82,7 +82,7 @@ describe("provider A: a completed checkout session", () => {
     });
   });
 
-  describe("the money base is amount_total - total_details.amount_tax (contract §5)", () => {
+  describe("the money base is amount_total - total_details.amount_tax (PAY-1)", () => {
     it.each([
       [12_000, 2_000, 10_000],
       [12_000, 0, 12_000],
@@ -109,7 +109,7 @@ describe("provider A: a completed checkout session", () => {
     });
   });
 
-  it("V3: carries every reference: its own, then those of what it names, where that stands expanded (contract-2 §5)", () => {
+  it("V3: carries every reference: its own, then those of what it names, where that stands expanded (REF-1)", () => {
     const bag = (id: string, service_ref: string) => ({ id, metadata: { service_ref } });
     const event = sessionCompleted({
       ref: "cart-77",
@@ -131,7 +131,7 @@ describe("provider A: a completed checkout session", () => {
     expect(attributionsOf(event).map(({ ref }) => ref)).toEqual(["cart-77", "jane", "joe"]);
   });
 
-  describe("the reference is client_reference_id, else metadata.service_ref (contract §5)", () => {
+  describe("the reference is client_reference_id, else metadata.service_ref (REF-1)", () => {
     it.each<[string, Parameters<typeof sessionCompleted>[0], string | null]>([
       ["client_reference_id", { ref: "jane" }, "jane"],
       ["client_reference_id before metadata", { ref: "jane", metadata: { service_ref: "joe" } }, "jane"],
@@ -171,7 +171,7 @@ describe("provider A: a completed checkout session", () => {
     expect(paymentOf(sessionCompleted(overrides)).customer_email).toBe(email);
   });
 
-  it("is not paid while it is unpaid, and is when the delayed payment succeeds (contract §5)", () => {
+  it("is not paid while it is unpaid, and is when the delayed payment succeeds (PAY-6)", () => {
     const unpaid = sessionCompleted({ id: "cs_1", ref: "jane", customer: "cus_1", payment_status: "unpaid" });
     expect(paymentOf(unpaid)).toMatchObject({ key: "cs_1", paid: false });
     expect(attributionsOf(unpaid)).toHaveLength(1);
@@ -199,7 +199,7 @@ describe("provider A: a completed checkout session", () => {
     expect(paymentOf(event)).toMatchObject({ paid: true, base_cents: 0, gross_cents: 0 });
   });
 
-  describe("of mode setup makes no payment but is remembered (contract §5)", () => {
+  describe("of mode setup makes no payment but is remembered (PAY-6)", () => {
     it("for its subscription and customer", () => {
       const event = sessionSetup({ created: AT, ref: "jane", customer: "cus_1", subscription: "sub_1" });
       expect(factsOf(event)).toEqual([

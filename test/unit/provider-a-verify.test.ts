@@ -23,7 +23,7 @@ function verify(
 }
 
 describe("provider A: headers", () => {
-  it("are looked for under the neutral name first, then the vendor's (contract §1)", () => {
+  it("are looked for under the neutral name first, then the vendor's (IN-6)", () => {
     expect(providerA.signature_headers).toEqual(["Provider-A-Signature", "Stripe-Signature"]);
   });
 });
@@ -85,7 +85,7 @@ describe("provider A: the header's form", () => {
   });
 });
 
-describe("provider A: outside 300 s either side is refused (contract §5)", () => {
+describe("provider A: outside 300 s either side is refused (IN-3)", () => {
   it.each([
     [-301, false],
     [-300, true],
@@ -108,7 +108,7 @@ describe("provider A: outside 300 s either side is refused (contract §5)", () =
 });
 
 describe("provider A: secrets", () => {
-  it("tries both while a replaced one is still valid (contract §3)", async () => {
+  it("tries both while a replaced one is still valid (PROG-5)", async () => {
     expect(await verify(`t=${NOW},v1=${old}`, { secrets: [SECRET, OLD_SECRET] })).toBe(true);
     expect(await verify(`t=${NOW},v1=${good}`, { secrets: [OLD_SECRET, SECRET] })).toBe(true);
   });

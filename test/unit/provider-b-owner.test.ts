@@ -8,7 +8,7 @@ import {
   transactionCompleted,
 } from "../support/provider-b.ts";
 
-describe("provider B: whose event an unverified body claims to be (contract §5)", () => {
+describe("provider B: whose event an unverified body claims to be (IN-1)", () => {
   it.each<[string, unknown, [string | null, string | null, string | null]]>([
     [
       "a transaction",

@@ -29,7 +29,7 @@ function verify(
 }
 
 describe("provider B: headers", () => {
-  it("are looked for under the neutral name first, then the vendor's (contract §1)", () => {
+  it("are looked for under the neutral name first, then the vendor's (IN-6)", () => {
     expect(providerB.signature_headers).toEqual(["Provider-B-Signature", "Paddle-Signature"]);
   });
 });
@@ -73,7 +73,7 @@ describe("provider B: the header's form", () => {
   });
 });
 
-describe("provider B: outside 300 s either side is refused (contract §5)", () => {
+describe("provider B: outside 300 s either side is refused (IN-3)", () => {
   it.each([
     [-301, false],
     [-300, true],
@@ -89,7 +89,7 @@ describe("provider B: outside 300 s either side is refused (contract §5)", () =
 });
 
 describe("provider B: secrets and bytes", () => {
-  it("tries both while a replaced one is still valid (contract §3)", async () => {
+  it("tries both while a replaced one is still valid (PROG-5)", async () => {
     expect(await verify(`ts=${NOW};h1=${old}`, { secrets: [SECRET, OLD_SECRET] })).toBe(true);
     expect(await verify(`ts=${NOW};h1=${good}`, { secrets: [] })).toBe(false);
   });

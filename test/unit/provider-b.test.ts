@@ -63,7 +63,7 @@ describe("provider B: a completed transaction", () => {
     });
   });
 
-  describe("V1: the money base is what was charged: grand_total - grand_total_tax (contract-2 §5)", () => {
+  describe("V1: the money base is what was charged: grand_total - grand_total_tax (PAY-1)", () => {
     const withTotals = (totals: unknown) => transactionCompleted({ data: { details: { totals } } });
     it.each<[unknown, number, number]>([
       [{ total: "43549", tax: "3549" }, 40_000, 43_549],
@@ -159,7 +159,7 @@ describe("provider B: a completed transaction", () => {
     ]);
   });
 
-  describe("the reference is custom_data.service_ref (contract §5)", () => {
+  describe("the reference is custom_data.service_ref (REF-1)", () => {
     it.each<[unknown, string | null]>([
       [{ service_ref: "jane" }, "jane"],
       [{ service_ref: " Jane-_9 " }, " Jane-_9 "],
@@ -217,7 +217,7 @@ describe("provider B: a completed transaction", () => {
 });
 
 describe("provider B: adjustments", () => {
-  it("are read created and updated, net of tax (contract §5)", () => {
+  it("are read created and updated, net of tax (PAY-8)", () => {
     const same = { id: "adj_1", transaction: "txn_1", amount: 100, tax: 8, occurred_at };
     const fact: Fact = {
       kind: "adjustment",
@@ -242,7 +242,7 @@ describe("provider B: adjustments", () => {
     ["pending_approval", false],
     ["rejected", false],
     ["reversed", false],
-  ] as const)("only approved ones count (contract §5): %s %s", (status, effective) => {
+  ] as const)("only approved ones count (PAY-8): %s %s", (status, effective) => {
     expect(factsOf(adjustmentUpdated({ transaction: "txn_1", status }))).toMatchObject([{ effective }]);
   });
 
@@ -252,13 +252,13 @@ describe("provider B: adjustments", () => {
     ["chargeback_warning", "deduct"],
     ["chargeback_reverse", "reverse"],
     ["chargeback_warning_reverse", "reverse"],
-  ] as const)("reversals add back (contract §5): %s is to %s", (action, direction) => {
+  ] as const)("reversals add back (PAY-7): %s is to %s", (action, direction) => {
     const event = adjustmentCreated({ transaction: "txn_1", action, status: "approved" });
     expect(factsOf(event)).toMatchObject([{ direction, effective: true, amount_cents: 10_000 }]);
   });
 
   it.each(["credit", "credit_reverse"] as const)(
-    "V1: of the action `credit` deduct nothing, because later totals are already less (contract-2 §5): %s",
+    "V1: of the action `credit` deduct nothing, because later totals are already less (PAY-8): %s",
     (action) => {
       expect(ignoredAs(adjustmentCreated({ transaction: "txn_1", action, status: "approved" }))).toBe(
         "counted_by_later_totals",

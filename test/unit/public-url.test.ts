@@ -3,7 +3,7 @@ import { publicUrl, readPublicUrl } from "../../src/lib/public-url.ts";
 
 const production = (PUBLIC_URL?: string) => readPublicUrl({ PUBLIC_URL, ENVIRONMENT: "production" });
 
-describe("PUBLIC_URL: 'variable, `https://…` outside development' (contract-2 §2)", () => {
+describe("PUBLIC_URL is https outside development (HTTP-19)", () => {
   it.each([
     ["https://affiliates.example.com", "https://affiliates.example.com"],
     ["https://affiliates.example.com/", "https://affiliates.example.com"],

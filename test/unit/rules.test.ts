@@ -1,4 +1,4 @@
-/** Which version of a rule decides a payment (contract-2 §5, "As of the payment's time"). */
+/** Which version of a rule decides a payment (PAY-16). */
 import { describe, expect, it } from "vitest";
 import type { Flow } from "../../src/domain/flow.ts";
 import { flowsAt, rulesAt, type PastRule } from "../../src/domain/rules.ts";

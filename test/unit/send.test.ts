@@ -53,7 +53,7 @@ async function sendTo(receiver: Receiver, delivery: Partial<OutgoingDelivery> = 
 const ok: Receiver = () => new Response("ok");
 
 describe("what is sent", () => {
-  it("is one POST of the stored bytes with the headers of the interface and of contract §9", async () => {
+  it("is one POST of the stored bytes with all headers (HOOK-2, HOOK-3)", async () => {
     const now = Date.UTC(2026, 10, 20, 12, 0, 0, 987);
     const { result, requests } = await sendTo(ok, {}, { now: () => now });
     expect(result).toEqual({
@@ -96,7 +96,7 @@ describe("what is sent", () => {
     expect(result.error).toBeNull();
     const { body: bytes, headers } = requests[0]!;
     expect(bytes).toEqual(new TextEncoder().encode(body));
-    // The receiver's side of the interface, in plain Node: the raw body and the secret as it was shown.
+    // The receiver's side, in plain Node: the raw body and the secret as it was shown.
     expect(headers.get("X-Service-Signature")).toBe(createHmac("sha256", SECRET).update(bytes).digest("hex"));
     const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
     const signed = createHmac("sha256", key)
@@ -116,7 +116,7 @@ describe("what is sent", () => {
     expect(() => new Webhook(SECRET).verify(text, { ...given, "webhook-id": "evt_other" })).toThrow();
   });
 
-  it("after a rotation signs with both secrets, and X-Service-Signature with the new one (contract §9)", async () => {
+  it("after a rotation signs with both secrets, and X-Service-Signature with the new one (HOOK-8)", async () => {
     const { requests } = await sendTo(ok, { secrets: [SECRET, OLD_SECRET] });
     const { text, headers } = requests[0]!;
     const given = Object.fromEntries(headers);
@@ -164,7 +164,7 @@ describe("what is sent", () => {
   });
 });
 
-describe("what the answer means: success if the endpoint answers 2xx (interface)", () => {
+describe("what the answer means: success if the endpoint answers 2xx (HOOK-4)", () => {
   it.each([200, 201, 202, 204, 206, 299])("%i succeeds", async (status) => {
     const { result } = await sendTo(() => new Response(status === 204 ? null : "done", { status }));
     expect(result).toMatchObject({
@@ -216,7 +216,7 @@ describe("what the answer means: success if the endpoint answers 2xx (interface)
   });
 });
 
-describe("the 5 seconds cover the connection, the headers and the body read (contract §9)", () => {
+describe("the 5 seconds cover the connection, the headers and the body read (HOOK-4)", () => {
   const budgetMs = 2_000;
   async function timed(receiver: Receiver, zone: Record<string, ZoneEntry | ZoneAnswer> = {}) {
     const world = playOutsideWorld({ zone, receivers: { "hooks.example": receiver } });
@@ -295,7 +295,7 @@ describe("the 5 seconds cover the connection, the headers and the body read (con
   });
 });
 
-describe("the body read is cut at 16 KiB, the excerpt at 1 KiB (contract §9)", () => {
+describe("the body read is cut at 16 KiB, the excerpt at 1 KiB (HOOK-4, HOOK-14)", () => {
   it("a 2xx with 10 MB succeeds after 16 KiB; the rest is cancelled, not read", async () => {
     const { body, taken, cancelled } = counted(10 * 1024 * 1024, 4_096);
     const { result } = await sendTo(() => new Response(body));

@@ -30,7 +30,7 @@ async function kindOf(entry: ZoneEntry | ZoneAnswer, deps: Partial<ResolveDeps> 
   return (await resolve(entry, deps)).kind;
 }
 
-describe("every answer must be public unicast (contract §9)", () => {
+describe("every answer must be public unicast (HOOK-20)", () => {
   it.each<[string, ZoneEntry, "public" | "blocked" | "dns"]>([
     ["A and AAAA public", { A: [PUBLIC_IPV4], AAAA: [PUBLIC_IPV6] }, "public"],
     ["A only", { A: [PUBLIC_IPV4] }, "public"],
@@ -138,7 +138,7 @@ describe("aliases", () => {
   });
 });
 
-describe("a failed lookup is `dns`, never public (contract §9)", () => {
+describe("a failed lookup is `dns`, never public (HOOK-19)", () => {
   const good = { A: [PUBLIC_IPV4], AAAA: [PUBLIC_IPV6] };
   const json = (value: unknown): ZoneAnswer => {
     return () => new Response(typeof value === "string" ? value : JSON.stringify(value));

@@ -23,7 +23,7 @@ describe("every collected address gets its verdict at its stage", () => {
   });
 });
 
-describe("port 443 or 1024–65535 (contract §9)", () => {
+describe("port 443 or 1024–65535 (HOOK-7)", () => {
   it.each([
     ["https://example.com", "ok"],
     ["https://example.com:443", "ok"],
@@ -42,7 +42,7 @@ describe("port 443 or 1024–65535 (contract §9)", () => {
   });
 });
 
-describe("names (contract §9)", () => {
+describe("names (HOOK-18)", () => {
   it.each([
     "localhost",
     "LOCALHOST",

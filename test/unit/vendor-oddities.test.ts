@@ -1,4 +1,4 @@
-/** What vendors tell in more than one way: in each, what went back is what really went back (contract §5, contract-2 §5). */
+/** What vendors tell in more than one way: in each, what went back is what really went back (PAY-7, PAY-8). */
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";

@@ -93,7 +93,7 @@ async function visit(page: Page, pages: Record<string, string>): Promise<void> {
 
 for (const width of [1280, 360]) {
   for (const dark of [false, true]) {
-    describe(`axe-core, ${dark ? "dark" : "light"}, ${width} px`, () => {
+    describe(`axe-core, ${dark ? "dark" : "light"}, ${width} px (PAGE-1)`, () => {
       it("finds nothing serious on the owner's pages", async () => {
         const page = await world.visitor({ dark, width });
         await signInOwner(world, page, OWNER);

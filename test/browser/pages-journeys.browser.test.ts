@@ -151,7 +151,7 @@ for (const scripts of [true, false]) {
       await page.context().close();
     });
 
-    it("a partner's first sign-in and payout details", async () => {
+    it("a partner's first sign-in and payout details (PAGE-1)", async () => {
       const owner_email = `portal-${scripts}@shop.example`;
       const program = await world.createProgram({ name: "Portal Shop", owner_email, domain: "portal.example" });
       const email = `new-${scripts}@partners.example`;
@@ -252,7 +252,7 @@ describe("times", () => {
 });
 
 describe("the keyboard", () => {
-  it("alone signs in, skips to the content, opens the menu on a phone, fills and sends a form", async () => {
+  it("alone signs in, skips to the content, opens the menu on a phone, fills and sends a form (PAGE-1)", async () => {
     const owner_email = "keys@shop.example";
     await world.createProgram({ name: "Keys", owner_email });
     const page = await world.visitor({ width: 360 });

@@ -61,7 +61,7 @@ function holdAnswers(): () => void {
 
 const sent = () => world.clicks.map(({ ref }) => ref);
 
-describe("U1: ?ref=noah, then ?ref=producthunt", () => {
+describe("U1: ?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
   it("noah stays once the answer says that the other leads to nobody; both clicks are reported once", async () => {
     await begin();
     await visit("/?ref=noah");

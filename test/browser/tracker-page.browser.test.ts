@@ -51,7 +51,7 @@ describe("it never breaks the page: every failure is silent (TRACK-1)", () => {
     assert.equal(await visitor.getRef(), "jane");
   });
 
-  it("without storage: cookies that throw, as in a sandboxed frame", async () => {
+  it("without storage: cookies that throw, as in a sandboxed frame (TRACK-3)", async () => {
     world.html = (url) =>
       url.pathname === "/frame" ? scriptTag() : `<iframe sandbox="allow-scripts" src="/frame?ref=jane"></iframe>`;
     visitor = await world.visitor();

@@ -72,7 +72,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.equal(world.clicks[0]?.referrer, "http://blog.test/");
   });
 
-  it("is a secure cookie on an https page", async () => {
+  it("is a secure cookie on an https page (TRACK-14)", async () => {
     visitor = await world.visitor();
     await visitor.context.route(/^https:/, (route) => {
       const { hostname, pathname } = new URL(route.request().url());
@@ -140,7 +140,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     });
   }
 
-  it("takes another parameter with data-param, and then only that", async () => {
+  it("takes another parameter with data-param, and then only that (TRACK-11)", async () => {
     await newVisit("/?ref=jane&aff=joe", scriptTag('data-param="aff"'));
     await expectClicks(1);
     assert.equal(await visitor.getRef(), "joe");
@@ -171,7 +171,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.equal(await visitor.getRef(), null);
   });
 
-  it("lasts for data-cookie-days", async () => {
+  it("lasts for data-cookie-days (TRACK-11)", async () => {
     await newVisit("/?ref=jane", scriptTag('data-cookie-days="7"'));
     const { service_ref } = await visitor.cookies();
     assert.ok(Math.abs(inDays(service_ref?.expires ?? 0) - 7) < 0.01);

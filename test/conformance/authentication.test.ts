@@ -30,7 +30,7 @@ async function eventCount(program: TestProgram): Promise<number> {
 }
 
 describe("authentication", () => {
-  it("1. requires the header Authorization: Bearer <API_KEY>", async () => {
+  it("1. requires the header Authorization: Bearer <API_KEY> (ACCESS-1)", async () => {
     const program = await makeProgram();
     expect((await callApi(program.api_key, "GET", ME)).status).toBe(200);
     expect(codeOf(await callApi(null, "GET", ME))).toEqual([401, "unauthorized"]);
@@ -40,7 +40,7 @@ describe("authentication", () => {
     expect((await call(`${ME}?api_key=${program.api_key}`)).status).toBe(401);
   });
 
-  it("3. the old key stops working immediately when it is regenerated", async () => {
+  it("3. the old key stops working immediately when it is regenerated (ACCESS-3)", async () => {
     const operate = <T>(path: string, body?: unknown) => callApi<T>("test-admin-token", "POST", path, body);
     const { body: first } = await operate<{ program: { id: string }; api_key: string }>("/admin/programs", {
       name: "Regenerated",
@@ -52,7 +52,7 @@ describe("authentication", () => {
     expect((await callApi(second.api_key, "GET", ME)).status).toBe(200);
   });
 
-  it("4. inbound webhooks are verified by their signature headers; unverified requests are rejected", async () => {
+  it("4. inbound webhooks are verified by their signature headers; unverified requests are rejected (IN-3, IN-8)", async () => {
     const program = await makeProgram();
     const a = bodyOfA(sessionCompleted({ ref: "jane" }));
     const b = bodyOfB(transactionCompleted({ ref: "jane", program: program.id }));
@@ -79,7 +79,7 @@ describe("authentication", () => {
     expect(keyed.status).toBe(401);
   });
 
-  it("4. without a stored secret nothing is processed", async () => {
+  it("4. without a stored secret nothing is processed (IN-4)", async () => {
     const program = await makeProgram({ provider_a_webhook_secret: null });
     const body = bodyOfA(sessionCompleted({ ref: "jane" }));
     for (const secret of [SECRET_A, ""]) {
@@ -89,7 +89,7 @@ describe("authentication", () => {
     expect(await eventCount(program)).toBe(0);
   });
 
-  it("5. the owner pastes each provider's signing secret into the program settings", async () => {
+  it("5. the owner pastes each provider's signing secret into the program settings (PROG-9)", async () => {
     const program = await makeProgram({ provider_a_webhook_secret: null, provider_b_webhook_secret: null });
     const secrets = { provider_a_webhook_secret: "whsec_pasted", provider_b_webhook_secret: "pdl_pasted" };
     const patched = await program.api("PATCH", ME, secrets);
@@ -104,7 +104,7 @@ describe("authentication", () => {
     expect((await post(program, "b", await signB(b, "pdl_pasted"), b)).status).toBe(200);
   });
 
-  it("6. the endpoint's secret is returned once, in the create response", async () => {
+  it("6. the endpoint's secret is returned once, in the create response (HOOK-8)", async () => {
     const program = await makeProgram();
     const { id, ...created } = await create(program, "/api/v1/webhooks", ENDPOINT);
     const secret = String(created["secret"]);

@@ -29,7 +29,7 @@ async function amountsOf(program: TestProgram): Promise<unknown[]> {
 }
 
 describe("Conventions", () => {
-  it("bodies are JSON with Content-Type: application/json", async () => {
+  it("bodies are JSON with Content-Type: application/json (HTTP-22)", async () => {
     const program = await makeProgram();
     const replies = [
       await program.api("GET", "/api/v1/flows"),
@@ -43,7 +43,7 @@ describe("Conventions", () => {
     expect([form.status, form.body.error.code]).toEqual([415, "unsupported_media_type"]);
   });
 
-  it("paginated lists take page and per_page and return data, total, page and per_page", async () => {
+  it("paginated lists take page and per_page and return data, total, page and per_page (HTTP-7)", async () => {
     const program = await makeProgram();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.unshift((await makePartner(program, {}, "invited")).id);
@@ -58,7 +58,7 @@ describe("Conventions", () => {
   });
 });
 
-describe("Flows", () => {
+describe("Flows (HTTP-1)", () => {
   it("POST, GET list, GET one, PATCH and DELETE answer as their table says", async () => {
     const program = await makeProgram();
     const flow = await create(program, "/api/v1/flows", { ...FLOW, priority: 1 });
@@ -82,7 +82,7 @@ describe("Flows", () => {
     expect((await program.api("GET", at)).status).toBe(404);
   });
 
-  it("conditions, when sent, replaces the whole array", async () => {
+  it("conditions, when sent, replaces the whole array (FLOW-9)", async () => {
     const program = await makeProgram();
     const first = { field: "provider", op: "eq", value: "provider_a" };
     const second = { field: "txn_amount_cents", op: "lt", value: 100 };
@@ -93,7 +93,7 @@ describe("Flows", () => {
     expect(kept.body["conditions"]).toEqual([second]);
   });
 
-  it("evaluates active flows by priority; the first whose conditions all match is selected", async () => {
+  it("evaluates active flows by priority; the first whose conditions all match is selected (FLOW-2)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, { slug: "jane" });
     const flat = (action_value: number, priority: number, more: Record<string, unknown> = {}) =>
@@ -114,7 +114,7 @@ describe("Flows", () => {
   });
 });
 
-describe("Partners", () => {
+describe("Partners (HTTP-1)", () => {
   it("POST, GET list, GET one, PATCH and DELETE answer as their table says", async () => {
     const program = await makeProgram();
     const made = await create(program, "/api/v1/partners", {
@@ -145,7 +145,7 @@ describe("Partners", () => {
     expect([deleted.status, deleted.body]).toMatchObject([200, { id, status: "deactivated" }]);
   });
 
-  it("lists by status, and by search in email, name or slug", async () => {
+  it("lists by status, and by search in email, name or slug (PART-5, PART-12)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(
       program,
@@ -172,7 +172,7 @@ describe("Partners", () => {
 });
 
 describe("Audit events", () => {
-  it("GET takes page, per_page, type, from and to", async () => {
+  it("GET takes page, per_page, type, from and to (EVT-6)", async () => {
     const program = await makeProgram();
     const { id } = await makePartner(program, {}, "active");
     const list = (query: string) => program.api<Page>("GET", `/api/v1/events?${query}`);
@@ -193,7 +193,7 @@ describe("Audit events", () => {
   });
 });
 
-describe("Outbound webhook endpoints", () => {
+describe("Outbound webhook endpoints (HTTP-1, HOOK-13)", () => {
   it("POST, GET list, GET one, PATCH and DELETE answer as their table says", async () => {
     const program = await makeProgram();
     const made = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: ["partner.created"] });
@@ -210,7 +210,7 @@ describe("Outbound webhook endpoints", () => {
     expect([removed.status, removed.body]).toEqual([200, { id: made.id, deleted: true }]);
   });
 
-  it("GET one has the endpoint with its delivery history", async () => {
+  it("GET one has the endpoint with its delivery history (HOOK-14)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
     await makePartner(program);
@@ -234,7 +234,7 @@ describe("Outbound webhook endpoints", () => {
 });
 
 describe("Program settings and integrations", () => {
-  it("PATCH /api/v1/programs/me takes name, default_commission_pct, payout_term and min_payout_cents", async () => {
+  it("PATCH /api/v1/programs/me takes name, default_commission_pct, payout_term and min_payout_cents (PROG-7)", async () => {
     const program = await makeProgram();
     for (const patch of [
       { name: "Renamed" },
@@ -257,7 +257,7 @@ describe("Program settings and integrations", () => {
     }
   });
 
-  it("GET /api/v1/integrations/status has a key for each provider and for the delivery vendor", async () => {
+  it("GET /api/v1/integrations/status has a key for each provider and for the delivery vendor (PROG-6)", async () => {
     const program = await makeProgram({ provider_b_webhook_secret: null });
     const status = async () => (await program.api("GET", "/api/v1/integrations/status")).body;
     expect(await status()).toMatchObject({
@@ -271,7 +271,7 @@ describe("Program settings and integrations", () => {
 });
 
 describe("Inbound webhooks (called by payment providers, no API key)", () => {
-  it("provider A: the program is identified by the program_id query parameter", async () => {
+  it("provider A: the program is identified by the program_id query parameter (IN-1, IN-8)", async () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     await makePartner(program, { slug: "jane" });
     await makePartner(other, { slug: "jane" });
@@ -281,7 +281,7 @@ describe("Inbound webhooks (called by payment providers, no API key)", () => {
     expect(unknown.status).toBe(404);
   });
 
-  it("provider B: the program is identified by custom_data.service_program in each transaction", async () => {
+  it("provider B: the program is identified by custom_data.service_program in each transaction (IN-1, IN-8)", async () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     await makePartner(program, { slug: "jane" });
     await makePartner(other, { slug: "jane" });
@@ -289,7 +289,7 @@ describe("Inbound webhooks (called by payment providers, no API key)", () => {
     expect([await amountsOf(program), await amountsOf(other)]).toEqual([[], [2_000]]);
   });
 
-  it("provider A: a session names the partner in client_reference_id or metadata.service_ref", async () => {
+  it("provider A: a session names the partner in client_reference_id or metadata.service_ref (PAY-17, REF-1)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await sendA(program, sessionCompleted({ ref: "jane", ...PAID }));
@@ -297,7 +297,7 @@ describe("Inbound webhooks (called by payment providers, no API key)", () => {
     expect(await amountsOf(program)).toEqual([2_000, 2_000]);
   });
 
-  it("provider A: invoice.paid names it in the subscription's or a line item's metadata", async () => {
+  it("provider A: invoice.paid names it in the subscription's or a line item's metadata (PAY-17, REF-1)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await sendA(program, invoicePaid({ ref: "jane", ref_in: "subscription", ...PAID }));
@@ -305,7 +305,7 @@ describe("Inbound webhooks (called by payment providers, no API key)", () => {
     expect(await amountsOf(program)).toEqual([2_000, 2_000]);
   });
 
-  it("provider B: transaction.completed names it in custom_data.service_ref", async () => {
+  it("provider B: transaction.completed names it in custom_data.service_ref (PAY-17, REF-1)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await sendB(program, transactionCompleted({ ref: "jane", program: program.id, ...PAID }));

@@ -4,7 +4,7 @@ import { create, ENDPOINT, refusedPaths, type Failure } from "../support/conform
 import { makePartner, makeProgram } from "../support/program.ts";
 
 describe("errors", () => {
-  it("an outbound endpoint URL that is not HTTPS is rejected at creation", async () => {
+  it("an outbound endpoint URL that is not HTTPS is rejected at creation (HOOK-7)", async () => {
     const program = await makeProgram();
     for (const url of ["http://receiver.example.com/", "ftp://receiver.example.com/", "receiver.example.com", ""]) {
       expect(refusedPaths(await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, url }))[0]).toBe("url");
@@ -30,7 +30,7 @@ describe("errors", () => {
     }
   });
 
-  it("partner email must be unique per program", async () => {
+  it("partner email must be unique per program (PART-2)", async () => {
     const program = await makeProgram();
     await makePartner(program, { email: "jane@example.com" });
     const other = await makePartner(program, { email: "joe@example.com" });

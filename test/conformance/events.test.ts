@@ -29,14 +29,14 @@ const OUTBOUND_TYPES = [
 ];
 
 describe("Audit events", () => {
-  it("knows every type of its table as a filter", async () => {
+  it("knows every type of its table as a filter (EVT-5, EVT-6)", async () => {
     const program = await makeProgram();
     for (const type of AUDIT_TYPES) {
       expect([type, (await program.api("GET", `/api/v1/events?type=${type}`)).status]).toEqual([type, 200]);
     }
   });
 
-  it("partner.* carry partner_id, email and slug", async () => {
+  it("partner.* carry partner_id, email and slug (EVT-3)", async () => {
     const program = await makeProgram();
     const { id: partner_id, email, slug } = await makePartner(program, {}, "active");
     await program.api("DELETE", `/api/v1/partners/${partner_id}`);
@@ -45,7 +45,7 @@ describe("Audit events", () => {
     for (const { payload } of seen) expect(payload).toMatchObject({ partner_id, email, slug });
   });
 
-  it("commission.* carry commission_id, partner_id, amount_cents, txn_amount_cents and provider", async () => {
+  it("commission.* carry commission_id, partner_id, amount_cents, txn_amount_cents and provider (EVT-3)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const payment = transactionCompleted({ ref: partner.slug, program: program.id, amount: 10_000 });
@@ -71,7 +71,7 @@ describe("Audit events", () => {
 });
 
 describe("Outbound webhook event types", () => {
-  it("an endpoint subscribes to any of the table or to all, and to nothing else", async () => {
+  it("an endpoint subscribes to any of the table or to all, and to nothing else (HOOK-1)", async () => {
     const program = await makeProgram();
     for (const type of OUTBOUND_TYPES) {
       const made = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
@@ -84,7 +84,7 @@ describe("Outbound webhook event types", () => {
     }
   });
 
-  it("each fires when its row says so, to those subscribed to it or to all", async () => {
+  it("each fires when its row says so, to those subscribed to it or to all (HOOK-15)", async () => {
     const program = await makeProgram();
     const all = await create(program, "/api/v1/webhooks", ENDPOINT);
     const subscribed = await Promise.all(
@@ -112,7 +112,7 @@ describe("Outbound webhook event types", () => {
     }
   });
 
-  it("flows, settings, endpoints and inbound webhooks send nothing", async () => {
+  it("flows, settings, endpoints and inbound webhooks send nothing (HOOK-15)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
     await create(program, "/api/v1/webhooks", ENDPOINT);
@@ -125,7 +125,7 @@ describe("Outbound webhook event types", () => {
 });
 
 describe("Delivery", () => {
-  it("has the body {event, timestamp with milliseconds, data}", async () => {
+  it("has the body {event, timestamp with milliseconds, data} (HOOK-2)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
     const partner = await makePartner(program, {}, "invited");
@@ -139,7 +139,7 @@ describe("Delivery", () => {
     expect(delivery?.event_id).toBe(audit?.id);
   });
 
-  it("receivers deduplicate on data.id", async () => {
+  it("receivers deduplicate on data.id (HOOK-16)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/webhooks", ENDPOINT);
     const partner = await makePartner(program);

@@ -28,14 +28,14 @@ describe("limits", () => {
     },
   );
 
-  it("endpoint URL scheme: HTTPS only", async () => {
+  it("endpoint URL scheme: HTTPS only (HOOK-7)", async () => {
     const program = await makeProgram();
     expect((await program.api("POST", "/api/v1/webhooks", ENDPOINT)).status).toBe(201);
     const plain = await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, url: "http://receiver.example.com/" });
     expect(refusedPaths(plain)).toEqual(["url"]);
   });
 
-  it("minimum payout default: 0", async () => {
+  it("minimum payout default: 0 (PROG-1)", async () => {
     const program = await makeProgram();
     expect((await program.api("GET", "/api/v1/programs/me")).body).toMatchObject({ min_payout_cents: 0 });
   });

@@ -15,7 +15,7 @@ import { callApi, makePartner, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 
 describe("identifiers and timestamps", () => {
-  it("each id is an opaque string with a type prefix; all timestamps are ISO 8601 strings (UTC)", async () => {
+  it("each id is an opaque string with a type prefix; all timestamps are ISO 8601 strings (UTC) (HTTP-20, HTTP-21)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const flow = await create(program, "/api/v1/flows", FLOW);
@@ -38,7 +38,7 @@ describe("identifiers and timestamps", () => {
 });
 
 describe("Flow", () => {
-  it("has the fields of its table; name, action_type and action_value are required on create", async () => {
+  it("has the fields of its table; name, action_type and action_value are required on create (FLOW-7)", async () => {
     const program = await makeProgram();
     const flow = await create(program, "/api/v1/flows", FLOW);
     expect(flow).toMatchObject({
@@ -80,7 +80,7 @@ describe("Flow", () => {
     expect(refusedPaths(share)).toEqual(["action_type"]);
   });
 
-  it("takes every field, op and value of the condition table that fit each other, and no other", async () => {
+  it("takes every field, op and value of the condition table that fit each other, and no other (FLOW-4)", async () => {
     const program = await makeProgram();
     const numbers = ["eq", "neq", "gt", "lt"].map((op) => ({ field: "txn_amount_cents", op, value: 5_000 }));
     const texts = ["customer_email", "partner_slug", "provider"].flatMap((field) =>
@@ -102,7 +102,7 @@ describe("Flow", () => {
     }
   });
 
-  it("list items carry id, name, action_type, action_value, priority, active, conditions", async () => {
+  it("list items carry id, name, action_type, action_value, priority, active, conditions (FLOW-8)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/flows", FLOW);
     const { body } = await program.api<{ data: Row[] }>("GET", "/api/v1/flows");
@@ -111,7 +111,7 @@ describe("Flow", () => {
 });
 
 describe("Partner", () => {
-  it("has the fields of its table; email and slug are required, a new partner is invited", async () => {
+  it("has the fields of its table; email and slug are required, a new partner is invited (PART-9)", async () => {
     const program = await makeProgram();
     const minimal = { email: "jane@example.com", slug: "jane" };
     expect(await create(program, "/api/v1/partners", minimal)).toMatchObject({
@@ -144,7 +144,7 @@ describe("Partner", () => {
     }
   });
 
-  it("slug is a URL-safe identifier; payout_method is one of four or null; metadata is an object or null", async () => {
+  it("slug is a URL-safe identifier; payout_method is one of four or null; metadata is an object or null (PART-1, PART-9)", async () => {
     const program = await makeProgram();
     const { id } = await makePartner(program);
     const at = `/api/v1/partners/${id}`;
@@ -161,7 +161,7 @@ describe("Partner", () => {
     expect((await program.api<Row>("PATCH", at, { metadata: null })).body["metadata"]).toBeNull();
   });
 
-  it("stats stand on get-one only and are integers: the count, and cents in all and by status", async () => {
+  it("stats stand on get-one only and are integers: the count, and cents in all and by status (PART-10)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000 }));
@@ -223,7 +223,7 @@ describe("Webhook endpoint (outbound)", () => {
 });
 
 describe("Audit event", () => {
-  it("has id, program_id, type, payload and created_at", async () => {
+  it("has id, program_id, type, payload and created_at (EVT-1)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, {}, "invited");
     const { body } = await program.api<{ data: Row[] }>("GET", "/api/v1/events");
@@ -242,7 +242,7 @@ describe("Audit event", () => {
 });
 
 describe("Program settings", () => {
-  it("a new program has the defaults of the table", async () => {
+  it("a new program has the defaults of the table (PROG-1)", async () => {
     const { body } = await callApi<{ program: Row; api_key: string }>("test-admin-token", "POST", "/admin/programs", {
       name: "New",
       owner_email: "owner@example.com",

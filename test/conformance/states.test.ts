@@ -9,14 +9,14 @@ import { adjustmentUpdated, subscriptionCanceled, transactionCompleted } from ".
 const STATUSES = ["invited", "active", "deactivated"] as const;
 
 describe("Partner status", () => {
-  it("POST with a valid body: invited, event partner.created", async () => {
+  it("POST with a valid body: invited, event partner.created (PART-3, PART-11)", async () => {
     const program = await makeProgram();
     const partner = await create(program, "/api/v1/partners", { email: "jane@example.com", slug: "jane" });
     expect(partner["status"]).toBe("invited");
     expect((await eventsOf(program)).map(({ type }) => type)).toEqual(["partner.created"]);
   });
 
-  it("any state, PATCH with a status: the given value, event partner.updated", async () => {
+  it("any state, PATCH with a status: the given value, event partner.updated (PART-3, PART-11)", async () => {
     const program = await makeProgram();
     for (const from of STATUSES) {
       for (const to of STATUSES) {
@@ -33,7 +33,7 @@ describe("Partner status", () => {
     expect((await program.api("PATCH", `/api/v1/partners/${id}`, { status: "paused" })).status).toBe(422);
   });
 
-  it("any state, DELETE: deactivated, soft delete; record kept; event partner.deleted", async () => {
+  it("any state, DELETE: deactivated, soft delete; record kept; event partner.deleted (PART-3, PART-11, HOOK-15)", async () => {
     for (const from of STATUSES) {
       const program = await makeProgram();
       const { id } = await makePartner(program, {}, from);
@@ -46,7 +46,7 @@ describe("Partner status", () => {
     }
   });
 
-  it("while deactivated: no commissions from future referrals, existing history is kept", async () => {
+  it("while deactivated: no commissions from future referrals, existing history is kept (PART-4)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     await sendA(program, sessionCompleted({ ref: partner.slug }));
@@ -59,7 +59,7 @@ describe("Partner status", () => {
     expect(await eventsOf(program, "commission.created")).toHaveLength(1);
   });
 
-  it("active partners can receive commissions; invited means created but not yet activated", async () => {
+  it("active partners can receive commissions; invited means created but not yet activated (PART-4)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, {}, "invited");
     const waiting = await sendA(program, sessionCompleted({ ref: partner.slug }));
@@ -71,7 +71,7 @@ describe("Partner status", () => {
 });
 
 describe("Flow and webhook endpoint activity", () => {
-  it("Flow, PATCH active: only active flows are evaluated; DELETE: permanently removed", async () => {
+  it("Flow, PATCH active: only active flows are evaluated; DELETE: permanently removed (FLOW-2, FLOW-10)", async () => {
     const program = await makeProgram({ default_commission_pct: 20 });
     const partner = await makePartner(program);
     const { id } = await create(program, "/api/v1/flows", FLOW);
@@ -108,7 +108,7 @@ describe("Flow and webhook endpoint activity", () => {
 });
 
 describe("Commission", () => {
-  it("a completed payment creates a commission, pending", async () => {
+  it("a completed payment creates a commission, pending (PAY-17)", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: ["commission.created"] });
     const partner = await makePartner(program);
@@ -117,7 +117,7 @@ describe("Commission", () => {
     expect(delivery?.payload.data["status"]).toBe("pending");
   });
 
-  it("a subscription cancellation flags the commission for review", async () => {
+  it("a subscription cancellation flags the commission for review (PAY-11)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const payment = transactionCompleted({ ref: partner.slug, program: program.id, subscription: "sub_1" });
@@ -129,7 +129,7 @@ describe("Commission", () => {
     expect(updated?.payload["commission_id"]).toBe(created?.payload["commission_id"]);
   });
 
-  it("an adjustment update recalculates the commission amount", async () => {
+  it("an adjustment update recalculates the commission amount (PAY-7)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const payment = transactionCompleted({ ref: partner.slug, program: program.id, amount: 10_000 });

@@ -30,7 +30,7 @@ describe("what the service does", () => {
     ]);
   });
 
-  it("4. decides amounts by flows; else the partner's rate and then the program's default rate apply", async () => {
+  it("4. decides amounts by flows; else the partner's rate and then the program's default rate apply (FLOW-3)", async () => {
     const program = await makeProgram({ default_commission_pct: 20 });
     await makePartner(program, { slug: "own", commission_pct: 30 });
     await makePartner(program, { slug: "none" });
@@ -75,7 +75,7 @@ describe("what the service does", () => {
     expect(some?.[0]?.event_id).toBe(all?.[2]?.event_id);
   });
 
-  it("lets all API operations act on the single program that owns the API key", async () => {
+  it("lets all API operations act on the single program that owns the API key (ACCESS-1)", async () => {
     const [one, other] = [await makeProgram(), await makeProgram()];
     const same = { slug: "jane", email: "jane@example.com" };
     const partner = await makePartner(one, same);

@@ -153,7 +153,7 @@ describe("npm run deploy", () => {
     ]);
   });
 
-  it("never uploads code ahead of its schema, whichever command fails; run again, it completes", async () => {
+  it("never uploads code ahead of its schema, whichever command fails; run again, it completes (DEP-4)", async () => {
     for (const fresh of [true, false]) {
       for (let failAt = 0; failAt < 8; failAt++) {
         const account = new PlayedAccount();

@@ -51,6 +51,19 @@ describe("the environments of wrangler.toml", () => {
     assert.deepEqual([staging.triggers.crons?.length, staging.durable_objects.bindings.length], [3, 1]);
   });
 
+  it("have the bindings, variables and crons of the specification (DEP-1, JOB-4)", () => {
+    const named = ({ binding }: { binding: string }) => binding;
+    for (const { queues, durable_objects, d1_databases, triggers, vars } of [production, staging]) {
+      assert.deepEqual(d1_databases.map(named), ["DB"]);
+      assert.deepEqual(queues.producers?.map(named), ["DELIVERIES", "DELIVERIES_DEAD"]);
+      assert.deepEqual(durable_objects.bindings, [{ name: "CLICKS", class_name: "ClickCounter" }]);
+      const variables = ["DNS_RESOLVER_URL", "ENVIRONMENT", "PROVIDER_A_API_URL", "PUBLIC_URL", "WORKER_NAME"];
+      assert.deepEqual(Object.keys(vars).toSorted(), variables);
+      const crons = /^\* \* \* \* \* \| \d+ \d+ \* \* \* \| \d+ \d+ 1 \* \*$/;
+      assert.match(triggers.crons?.join(" | ") ?? "", crons);
+    }
+  });
+
   it("share no database, queue, bucket or rate limit", () => {
     const shared = resourcesOf(staging).filter((name) => resourcesOf(production).includes(name));
     assert.ok(resourcesOf(staging).length >= 9);

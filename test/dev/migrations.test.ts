@@ -51,7 +51,7 @@ function learn(text: string, { tables, uniqueIndexes }: Earlier): void {
 }
 
 describe("migrations", () => {
-  it("only add, so that the version before runs on the newer schema", async () => {
+  it("only add, so that the version before runs on the newer schema (DEP-4)", async () => {
     const folder = join(ROOT, "migrations");
     const files = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
     assert.ok(files.length >= 3);

@@ -113,10 +113,10 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
     tell(test);
   });
 
-  it("has every acknowledged click once and no other", () => checkClicks(scene));
-  it("has every acknowledged payment once, others at most once, and the commissions the rules say", () =>
+  it("has every acknowledged click once and no other (LAW-10)", () => checkClicks(scene));
+  it("has every acknowledged payment once, others at most once, and the commissions the rules say (LAW-10)", () =>
     checkPurchases(scene));
-  it("has what the API acknowledged once, the rest at most once", () => checkCreations(scene));
+  it("has what the API acknowledged once, the rest at most once (LAW-10)", () => checkCreations(scene));
   it("has a complete audit log, nothing in it twice", () => checkAuditLog(scene));
   it("has counters that equal the rows", () => checkCounters(scene));
   it("delivered every event to the endpoint that answers, rightly signed", () => checkDeliveries(scene));

@@ -79,7 +79,7 @@ describe("/admin", () => {
     expect((await operate("POST", MISSING)).status).toBe(404);
   });
 
-  it("lists all programs, newest first, page by page", async () => {
+  it("lists all programs, newest first, page by page (ACCESS-5)", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push((await createProgram()).body.program.id);
     const list = await operate<{ data: ProgramBody[]; total: number; page: number; next_cursor: string }>(
@@ -97,7 +97,7 @@ describe("/admin", () => {
     expect(JSON.stringify(list.body)).not.toMatch(/sk_|api_key_hash/);
   });
 
-  it("issues a new key that kills the old one at once and ends the owners' sessions", async () => {
+  it("issues a new key that kills the old one at once and ends the owners' sessions (ACCESS-3, ACCESS-5)", async () => {
     const { body: first } = await createProgram();
     const stamp = iso(Date.now());
     const session = (audience: string) =>
@@ -140,7 +140,7 @@ describe("/admin", () => {
     expect(alive.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it("makes one-time links for owners whatever the case of the address, and keeps only their hash", async () => {
+  it("makes one-time links for owners whatever the case of the address, and keeps only their hash (ACCESS-5)", async () => {
     const email = "Links@Example.com";
     const { body } = await createProgram({ owner_email: email });
     const link = await operate<{ url: string; expires_at: string }>("POST", "/admin/sign-in-links", {
@@ -177,7 +177,7 @@ describe("/admin", () => {
     ["GET", "/admin/nowhere"],
   ] as const;
 
-  it("lets nobody in without the token, with a program's key or with a part of the token", async () => {
+  it("lets nobody in without the token, with a program's key or with a part of the token (ACCESS-4)", async () => {
     const program = await makeProgram();
     for (const [method, path] of ROUTES) {
       for (const token of [null, "", program.api_key, "test-admin-toke", "test-admin-token2", "TEST-ADMIN-TOKEN"]) {
@@ -187,7 +187,7 @@ describe("/admin", () => {
     }
   });
 
-  it("is not there at all in a deployment without the token, whatever is sent", async () => {
+  it("is not there at all in a deployment without the token, whatever is sent (ACCESS-4)", async () => {
     for (const [method, path] of ROUTES) {
       for (const authorization of ["", "Bearer ", "Bearer undefined", `Bearer ${TOKEN}`]) {
         for (const ADMIN_TOKEN of [undefined, ""]) {

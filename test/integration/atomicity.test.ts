@@ -27,7 +27,7 @@ async function contents(program: TestProgram): Promise<string> {
 }
 
 describe("a commit that fails in the middle", () => {
-  it("leaves neither the row nor its event, its count nor a delivery, wherever it fails", async () => {
+  it("leaves neither the row nor its event, its count nor a delivery, wherever it fails (LAW-9)", async () => {
     const program = await makeProgram({ api_key_last_used_at: new Date().toISOString() });
     const partner = await makePartner(program);
     const flow = (await program.api<{ id: string }>("POST", "/api/v1/flows", FLOW)).body.id;

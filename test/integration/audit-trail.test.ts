@@ -133,7 +133,7 @@ describe("the audit trail", () => {
     events = await eventsOf(world.program);
   }, 120_000);
 
-  it("S3: an event of every type has its actor, and its changes where it is a change", () => {
+  it("S3: an event of every type has its actor, and its changes where it is a change (EVT-1, EVT-5)", () => {
     expect([...new Set(events.map(({ type }) => type))].toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
     for (const { type, actor, changes, id } of events) {
       expect([id, type, actor?.type]).toEqual([id, type, expect.toBeOneOf([...ACTOR_TYPES, "visitor"])]);
@@ -144,7 +144,7 @@ describe("the audit trail", () => {
     }
   });
 
-  it("names the API key, the member, the partner, the vendor's event, the operator and the job", async () => {
+  it("names the API key, the member, the partner, the vendor's event, the operator and the job (EVT-2)", async () => {
     const { program, before, partner, sale, session } = world;
     const of = (type: AuditEventType, which: (event: Told) => boolean = () => true) =>
       events.find((event) => event.type === type && which(event))?.actor;
@@ -174,7 +174,7 @@ describe("the audit trail", () => {
     expect((await last(program, "partner.deleted")).actor).toEqual(member);
   });
 
-  it("says what changed, with secrets and payout details masked", async () => {
+  it("says what changed, with secrets and payout details masked (EVT-2)", async () => {
     const of = (type: AuditEventType) => events.filter((event) => event.type === type).map(({ changes }) => changes);
     expect(of("partner.updated")).toEqual(
       expect.arrayContaining([

@@ -104,7 +104,7 @@ describe.each(Object.entries(ROUTES))("a body for %s", (_, route) => {
     return (await call(route.path(), { method: "POST", headers, body: form(body) })).status;
   };
 
-  it("passes at exactly the limit and is 413 one byte over it, its length told or not", async () => {
+  it("passes at exactly the limit and is 413 one byte over it, its length told or not (HTTP-13)", async () => {
     for (const form of [(text: string) => text, chunked]) {
       expect([await send(route.limit, form), await send(route.limit + 1, form)]).toEqual([route.atLimit, 413]);
     }
@@ -112,7 +112,7 @@ describe.each(Object.entries(ROUTES))("a body for %s", (_, route) => {
 });
 
 describe("rate limits", () => {
-  it("of clicks: the last one allowed passes and the next is refused, by address", async () => {
+  it("of clicks: the last one allowed passes and the next is refused, by address (HTTP-11)", async () => {
     const limiter = playLimiter(3);
     const click = async (from: string) => {
       const reply = await visit("/click", {
@@ -131,7 +131,7 @@ describe("rate limits", () => {
     expect(limitOf("RATE_LIMIT_CLICK")).toBe(6_000);
   });
 
-  it("let an address try 30 sign-ins a minute, and not one more", async () => {
+  it("let an address try 30 sign-ins a minute, and not one more (HTTP-11)", async () => {
     const limiters = { RATE_LIMIT_SIGN_IN: playLimiter(limitOf("RATE_LIMIT_SIGN_IN")) };
     const headers = { "cf-connecting-ip": "2001:db8::1" };
     const visitor = makeVisitor((path, init) => callWith<string>(limiters, path, init));

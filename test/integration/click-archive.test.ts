@@ -125,7 +125,7 @@ function queries(ids: readonly string[]): fc.Arbitrary<Record<string, string>> {
     .map(({ at, ...filter }) => Object.fromEntries(Object.entries({ ...filter, ...at }).filter(([, v]) => v)) as never);
 }
 
-describe("clicks beyond their retention", () => {
+describe("clicks beyond their retention (JOB-3)", () => {
   it("are listed as before, page by page, wherever they stand", async () => {
     const program = await makeProgram();
     const other = await makeProgram();
@@ -251,7 +251,7 @@ describe("clicks beyond their retention", () => {
   });
 });
 
-describe("the move into the archive", () => {
+describe("the move into the archive (JOB-3)", () => {
   it("that fails at any step, or whose reply is lost, loses nothing and doubles nothing", async () => {
     const program = await makeProgram();
     await makeClicks(program, 2_050, (i) => START + i * SECOND);

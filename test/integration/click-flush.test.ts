@@ -291,7 +291,7 @@ describe("a click object", () => {
     expect(await alarm()).toBe(armed);
   });
 
-  it("flushes by itself within seconds", async () => {
+  it("flushes by itself within seconds (TRACK-16)", async () => {
     const object = newObject();
     await store(object, program.id, 2);
     await expect.poll(async () => (await countsOf(program.id)).rows).toBe(2);
@@ -318,7 +318,7 @@ describe("a click object", () => {
   });
 });
 
-describe("exactly once", () => {
+describe("exactly once (TRACK-8)", () => {
   it("holds for any order of clicks, repetitions, failures, evictions and cron runs", async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ do: fc.constant("store" as const), count: fc.integer({ min: 1, max: 5 }) }) },

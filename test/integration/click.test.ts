@@ -5,7 +5,7 @@ import { makePartner, makeProgram } from "../support/program.ts";
 const ARRIVAL = { landing: "/pricing", referrer: "https://blog.example/post" };
 
 describe("POST /click (TRACK-6)", () => {
-  it("answers 202, and the click reaches the audit log with its partner and counts", async () => {
+  it("answers 202, and the click reaches the audit log with its partner and counts (EVT-3, TRACK-16)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "Jane" });
     const before = Date.now();
@@ -116,7 +116,7 @@ describe("POST /click (TRACK-6)", () => {
     expect((await clicksOf(program.id))[0]?.payload).toMatchObject({ landing, referrer });
   });
 
-  it("stores no address of the visitor", async () => {
+  it("stores no address of the visitor (TRACK-8)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, { "cf-connecting-ip": "203.0.113.77" });
@@ -213,7 +213,7 @@ describe("what POST /click refuses (TRACK-9)", () => {
     expect(new Set(keys)).toEqual(new Set(["203.0.113.7"]));
   });
 
-  it("a page of any origin may send it, without credentials", async () => {
+  it("a page of any origin may send it, without credentials (TRACK-9)", async () => {
     const preflight = await visit("/click", {
       method: "OPTIONS",
       headers: {

@@ -28,7 +28,7 @@ async function told(program_id: string) {
 }
 
 describe("auto-approval", () => {
-  it("approves what is pending, unflagged and old enough, to the millisecond, over a leap day", async () => {
+  it("approves what is pending, unflagged and old enough, to the millisecond, over a leap day (COM-6)", async () => {
     const program = await makeProgram({ auto_approve_days: 14 });
     await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
     const jane = await makePartner(program);
@@ -64,7 +64,7 @@ describe("auto-approval", () => {
     expect(await approve()).toBe(0);
   });
 
-  it("0 days approves at once; null never", async () => {
+  it("0 days approves at once; null never (COM-6)", async () => {
     const [atOnce, never] = [
       await makeProgram({ auto_approve_days: 0 }),
       await makeProgram({ auto_approve_days: null }),

@@ -19,7 +19,7 @@ describe("bulk", () => {
   const bulk = (program: TestProgram, body: unknown, headers?: HeadersInit) =>
     program.api<BulkBody>("POST", commissionPath("bulk"), body, headers);
 
-  it("gives a result per id, each for itself, in the order asked", async () => {
+  it("gives a result per id, each for itself, in the order asked (COM-5)", async () => {
     const { program, jane } = await listening();
     const other = await makeProgram();
     const theirs = await makeCommissions(other, (await makePartner(other)).id, [{ status: "pending" }]);
@@ -79,7 +79,7 @@ describe("bulk", () => {
   });
 });
 
-describe("manual commissions", () => {
+describe("manual commissions (COM-3)", () => {
   it("wait as pending, in the program's currency unless told otherwise, positive or negative", async () => {
     const { program, jane } = await listening({ currency: "EUR" });
     const made = await program.api<CommissionRow & { program_id: string }>("POST", commissionPath(), {
@@ -143,7 +143,7 @@ describe("manual commissions", () => {
 });
 
 describe("the list of commissions", () => {
-  it("filters by each field and by all together, newest first, with an exact total", async () => {
+  it("filters by each field and by all together, newest first, with an exact total (COM-10)", async () => {
     const { program, jane } = await listening();
     const bob = await makePartner(program);
     const day = (n: number) => `2026-10-0${n}T12:00:00.000Z`;

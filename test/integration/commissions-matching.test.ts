@@ -47,7 +47,7 @@ async function statusesOf(program: TestProgram): Promise<Record<string, number>>
   return counts;
 }
 
-describe("U7: flagged commissions in a bulk change", () => {
+describe("U7: flagged commissions in a bulk change (COM-5)", () => {
   it("are left out of ids and of a filter, with the reason, and stay as they are", async () => {
     const { program, jane } = await listening();
     const [plain, flagged] = await makeCommissions(program, jane.id, [
@@ -115,7 +115,7 @@ describe("U7: flagged commissions in a bulk change", () => {
   });
 });
 
-describe("all that match a filter", () => {
+describe("all that match a filter (COM-5)", () => {
   it("is the query of the list, and no other program's", async () => {
     const { program, jane } = await listening();
     const joe = await makePartner(program);
@@ -168,7 +168,7 @@ describe("all that match a filter", () => {
     });
   });
 
-  it("tells the log and the endpoints of each as a single change does", async () => {
+  it("tells the log and the endpoints of each as a single change does (COM-12)", async () => {
     const { program, jane } = await listening();
     const [one, many] = await makeCommissions(program, jane.id, [{ status: "pending" }, { status: "pending" }]);
     await program.api("PATCH", commissionPath(one!.id), { status: "rejected", reason: "Returned" });
@@ -229,7 +229,7 @@ async function makeMany(program: TestProgram, partner_id: string): Promise<void>
   await env.DB.prepare("delete from commissions where id = ?").bind(model!.id).run();
 }
 
-describe("more than one step does", { timeout: 60_000 }, () => {
+describe("more than one step does (COM-5)", { timeout: 60_000 }, () => {
   it("is done in calls that say what is left, and each commission changes once", async () => {
     const { program, jane } = await listening();
     await makeMany(program, jane.id);

@@ -21,7 +21,7 @@ import { commissionsOf, makeCommissions } from "../support/payouts.ts";
 /** The moves by hand (COM-1): `pending → approved`; `pending|approved → rejected`; `rejected → pending`. */
 const LEGAL = new Set(["pending → approved", "pending → rejected", "approved → rejected", "rejected → pending"]);
 
-describe("transitions of a commission", () => {
+describe("transitions of a commission (COM-1, COM-11)", () => {
   it.each(COMMISSION_STATUSES.flatMap((from) => COMMISSION_STATUSES.map((to) => [from, to] as const)))(
     "%s → %s",
     async (from, to) => {
@@ -57,7 +57,7 @@ describe("transitions of a commission", () => {
     },
   );
 
-  it("a commission inside a payout that is not canceled cannot change, in no way", async () => {
+  it("a commission inside a payout that is not canceled cannot change, in no way (COM-2)", async () => {
     const { program, jane } = await listening();
     const [row] = await makeCommissions(program, jane.id, [{}]);
     const { body } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate");
@@ -184,7 +184,7 @@ describe("changes at once", () => {
 });
 
 describe("flags", () => {
-  it("the owner's own flag is `manual`; a reason that was cleared does not flag again", async () => {
+  it("the owner's own flag is `manual`; a reason that was cleared does not flag again (COM-7, COM-11)", async () => {
     const { program, jane } = await listening();
     const ids = { payment_intent: `pi_${program.id}`, charge: `ch_${program.id}` };
     await sendA(program, sessionCompleted({ ref: jane.slug, amount: 10_000, ...ids }));

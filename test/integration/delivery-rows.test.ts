@@ -28,7 +28,7 @@ async function makeEndpoint(program: TestProgram, events: string[], active = tru
 }
 
 describe("the rows that a commit leaves for its event", () => {
-  it("are a delivery for each active subscriber and a note of what each inactive subscriber misses", async () => {
+  it("are a delivery for each active subscriber and a note of what each inactive subscriber misses (HOOK-6, HOOK-12)", async () => {
     const program = await makeProgram();
     const all = await makeEndpoint(program, ["*"]);
     const paused = await makeEndpoint(program, ["partner.created"], false);

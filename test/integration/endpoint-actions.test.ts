@@ -49,7 +49,7 @@ async function run(program: TestProgram, outbound: ReturnType<typeof openOutboun
   for (let i = 0; i < due.length; i += 5) await outbound.deliver(...due.slice(i, i + 5));
 }
 
-describe("POST /:id/rotate-secret", () => {
+describe("POST /:id/rotate-secret (HOOK-8)", () => {
   it("shows a new secret once; for 24 hours both sign, and X-Service-Signature is keyed with the new one", async () => {
     const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
     const { status, body } = await post<Record<string, string>>("/rotate-secret");
@@ -204,7 +204,7 @@ describe("POST /:id/rotate-secret", () => {
   });
 });
 
-describe("POST /:id/test", () => {
+describe("POST /:id/test (HOOK-10)", () => {
   it("sends a ping through the real path, to this endpoint alone", async () => {
     const { program, endpoint, world, clock, outbound, post } = await setUp();
     await makeEndpoint(program, "https://hooks.example/other");
@@ -237,8 +237,8 @@ describe("POST /:id/test", () => {
   });
 });
 
-describe("POST /:id/deliveries/:delivery_id/redeliver", () => {
-  it("sends the same event id and the same bytes under a new delivery", async () => {
+describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
+  it("sends the same event id and the same bytes under a new delivery (HOOK-16)", async () => {
     const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
     await happen();
     const [original] = await deliveriesOf(program);
@@ -295,7 +295,7 @@ describe("POST /:id/deliveries/:delivery_id/redeliver", () => {
   });
 });
 
-describe("POST /:id/recover", () => {
+describe("POST /:id/recover (HOOK-10)", () => {
   it("sends every failed, blocked or missed event since then once, and nothing that succeeded or is on its way", async () => {
     const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
     const since = iso(Date.now());

@@ -10,7 +10,7 @@ import { eventA, sessionCompleted } from "../support/provider-a.ts";
 const ADDRESS = "Jo.Buyer+1@example.com";
 
 describe("bodies of ignored events", () => {
-  it("S10: are not stored", async () => {
+  it("S10: are not stored (IN-7)", async () => {
     const program = await makeProgram();
     const ignored = eventA("payout.paid", { id: "po_1", object: "payout", description: ADDRESS });
     expect(await sendA(program, ignored)).toMatchObject({ status: 200, body: { outcome: "ignored" } });

@@ -110,7 +110,7 @@ async function sendText(program: TestProgram, text: string): Promise<number> {
   return (await call(`/webhooks/provider_a?program_id=${program.id}`, { method: "POST", headers, body: text })).status;
 }
 
-describe("erasure", () => {
+describe("erasure (JOB-1)", () => {
   it("forgets the address everywhere, whatever its case, and keeps every sum", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
@@ -183,7 +183,7 @@ describe("erasure", () => {
   });
 });
 
-describe("what is linked to the customer", () => {
+describe("what is linked to the customer (JOB-1)", () => {
   it("S10: goes by the customer's and the payments' ids, at provider A: names, other addresses, refunds, cancellations", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
@@ -360,7 +360,7 @@ ${ADDRESS},jane
   });
 });
 
-describe("events that come after the erasure", () => {
+describe("events that come after the erasure (JOB-1)", () => {
   const past = Math.floor(Date.now() / 1000) - 3_600;
 
   it("S10: of an erased customer bring no address, name or body back, and count as before", async () => {

@@ -89,7 +89,7 @@ describe("the audit log", () => {
     expect(walked).toEqual(newest);
   });
 
-  it("counts exactly what a brute-force count finds, for any range and type", async () => {
+  it("counts exactly what a brute-force count finds, for any range and type (HTTP-8)", async () => {
     const program = await makeProgram();
     const stored = await store(program, spread());
     // Another program's events count nowhere here.
@@ -135,7 +135,7 @@ describe("the audit log", () => {
     );
   });
 
-  it("takes from as inclusive; to as exclusive for a time and inclusive for a bare date; any zone", async () => {
+  it("takes from as inclusive; to as exclusive for a time and inclusive for a bare date; any zone (HTTP-9)", async () => {
     const program = await makeProgram();
     const [noon, night] = [START + 12 * HOUR, START + DAY - 1];
     await store(

@@ -42,7 +42,7 @@ function pathsOf(reply: Reply<unknown>): string[] {
 }
 
 describe("flows", () => {
-  it("creates with the defaults, reads, changes and removes, with an audit event for each change", async () => {
+  it("creates with the defaults, reads, changes and removes, with an audit event for each change (FLOW-7, FLOW-10)", async () => {
     const program = await makeProgram();
     const flow = await makeFlow(program);
     expect(flow).toMatchObject({
@@ -73,7 +73,7 @@ describe("flows", () => {
     expect(seen.every(({ payload }) => payload["flow_id"] === flow.id && payload["name"] === "Flat")).toBe(true);
   });
 
-  it("lists by priority descending, the older one first among equals, without pagination", async () => {
+  it("lists by priority descending, the older one first among equals, without pagination (FLOW-8)", async () => {
     const program = await makeProgram();
     const low = await makeFlow(program, { priority: -1.5 });
     const first = await makeFlow(program, { priority: 7 });
@@ -84,7 +84,7 @@ describe("flows", () => {
     expect(list.body.data.map(({ id }) => id)).toEqual([high.id, first.id, second.id, low.id]);
   });
 
-  it("judges the action by its type, also where a PATCH changes only one of the two", async () => {
+  it("judges the action by its type, also where a PATCH changes only one of the two (FLOW-1, FLOW-9)", async () => {
     const program = await makeProgram();
     const refused: [Record<string, unknown>, string][] = [
       [{ ...FLAT, action_value: 1.5 }, "action_value"],
@@ -125,7 +125,7 @@ describe("flows", () => {
     expect(pathsOf(await program.api("PATCH", at, { action_type: "flat" }))).toEqual(["action_value"]);
   });
 
-  it("names the condition and the part of it that does not fit", async () => {
+  it("names the condition and the part of it that does not fit (FLOW-1, FLOW-4)", async () => {
     const program = await makeProgram();
     const good = { field: "provider", op: "eq", value: "provider_a" };
     const refused: [Record<string, unknown>, string][] = [
@@ -152,7 +152,7 @@ describe("flows", () => {
     expect(pathsOf(await program.api("PATCH", `/api/v1/flows/${flow.id}`, over))).toEqual(["conditions"]);
   });
 
-  it("leaves a flow as it is for an empty PATCH, without an event", async () => {
+  it("leaves a flow as it is for an empty PATCH, without an event (HTTP-15)", async () => {
     const program = await makeProgram();
     const flow = await makeFlow(program);
     const patched = await program.api<FlowBody>("PATCH", `/api/v1/flows/${flow.id}`, {});
@@ -160,7 +160,7 @@ describe("flows", () => {
     expect(await flowEvents(program)).toHaveLength(1);
   });
 
-  it("holds at most 100 flows, also where many are created at once", async () => {
+  it("holds at most 100 flows, also where many are created at once (FLOW-1)", async () => {
     const program = await makeProgram();
     const replies: Reply<unknown>[] = [];
     for (let i = 0; i < 96; i += 12) {

@@ -150,7 +150,7 @@ function expectAnswer(reply: Reply<unknown>, told: unknown): void {
   expect(error.message).not.toMatch(/SQLITE|D1_|undefined|\[object/);
 }
 
-describe("hostile input", () => {
+describe("hostile input (HTTP-27)", () => {
   it.each(writingRoutes())("in the body of $method $path is answered, never a 500", async ({ method, path }) => {
     const key = path.startsWith("/admin") ? "test-admin-token" : program.api_key;
     const address = addressOf(path);

@@ -17,7 +17,7 @@ function codeOf(reply: Reply<unknown>): [number, string] {
 }
 
 describe("HTTP conventions", () => {
-  it("give every response an id, no caching and no sniffing, whatever it is", async () => {
+  it("give every response an id, no caching and no sniffing, whatever it is (HTTP-2, HTTP-14)", async () => {
     const program = await makeProgram();
     const replies = [
       await program.api("GET", "/api/v1/flows"),
@@ -54,7 +54,7 @@ describe("HTTP conventions", () => {
     }
   });
 
-  it("tell broken JSON from a body that is not one, and name what is wrong in it", async () => {
+  it("tell broken JSON from a body that is not one, and name what is wrong in it (HTTP-6, HTTP-22)", async () => {
     const program = await makeProgram();
     const post = (body: string, type = "application/json") =>
       program.api("POST", "/api/v1/flows", body, { "content-type": type });
@@ -103,7 +103,7 @@ describe("HTTP conventions", () => {
     expect(codeOf(await callApi("sk_wrong", "POST", "/api/v1/flows", sized(70_000)))).toEqual([401, "unauthorized"]);
   });
 
-  it("answer 500 with a constant text where something breaks, and log what it was", async () => {
+  it("answer 500 with a constant text where something breaks, and log what it was (HTTP-4)", async () => {
     const program = await makeProgram();
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const { binding } = watchDatabase(env.DB, {
@@ -129,7 +129,7 @@ describe("HTTP conventions", () => {
 describe("rate limits", () => {
   const limited = (reply: Reply<unknown>) => [...codeOf(reply), reply.headers.get("Retry-After")];
 
-  it("allow a key 3,000 requests a minute, and another key as many", async () => {
+  it("allow a key 3,000 requests a minute, and another key as many (HTTP-11)", async () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     const limiter = playLimiter(limitOf("RATE_LIMIT_API"));
     const ask = (key: string, method = "GET") =>
@@ -153,7 +153,7 @@ describe("rate limits", () => {
     });
   });
 
-  it("allow an address 30 wrong keys a minute, and then no key at all", async () => {
+  it("allow an address 30 wrong keys a minute, and then no key at all (HTTP-11)", async () => {
     const program = await makeProgram();
     const [address, other] = [`2001:db8::${program.api_key.slice(3, 9)}`, "203.0.113.2"];
     const limiters = { RATE_LIMIT_FAILED_AUTH: playLimiter(limitOf("RATE_LIMIT_FAILED_AUTH")) };

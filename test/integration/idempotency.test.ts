@@ -39,7 +39,7 @@ async function takenBy(program: TestProgram, key: string, ms: number): Promise<v
     .run();
 }
 
-describe("Idempotency-Key", () => {
+describe("Idempotency-Key (HTTP-10)", () => {
   it("makes one object of twenty equal requests at once; the others get its reply or 409", async () => {
     const program = await makeProgram();
     const replies = await Promise.all(Array.from({ length: 20 }, () => post(program, "at once")));

@@ -43,7 +43,7 @@ async function partnersOf(program: TestProgram) {
 const told = ({ problems }: ImportReply) =>
   problems.map(({ line, column, message }) => `${line} ${column}: ${message}`);
 
-describe("D13: a customer is bound", () => {
+describe("D13: a customer is bound (IMP-4)", () => {
   it("only where every code and address of the line leads to one and the same partner", async () => {
     const program = await programWith("ann", "bob");
     const file = [
@@ -242,7 +242,7 @@ describe("D16: a file of partners", () => {
   ];
   const rotated = (by: number) => [...LINES.slice(by), ...LINES.slice(0, by)];
 
-  it("makes the same partners in any order of its lines, and nothing the second time", async () => {
+  it("makes the same partners in any order of its lines, and nothing the second time (IMP-2)", async () => {
     const orders = [LINES, LINES.toReversed(), rotated(3), rotated(8).toReversed()];
     const results = await Promise.all(
       orders.map(async (lines) => {

@@ -71,7 +71,7 @@ describe("an imported customer", () => {
     });
   });
 
-  it("earns nothing for what was paid before, even where that is told later or worked out again", async () => {
+  it("earns nothing for what was paid before, even where that is told later or worked out again (IMP-4)", async () => {
     const program = await programWith("ann");
     await sendA(program, sessionCompleted({ id: "cs_old", customer: "cus_1", created: past() }));
     await sendImport(program, CUSTOMERS, "customer_id,partner_code\ncus_1,ann\n");
@@ -116,7 +116,7 @@ describe("an imported customer", () => {
     },
   );
 
-  it("is bound once: again it changes nothing, to another partner it is told", async () => {
+  it("is bound once: again it changes nothing, to another partner it is told (IMP-4)", async () => {
     const program = await programWith("ann", "bob");
     const file =
       "customer_id,customer_email,partner_email\ncus_1,,ann@partners.example\n,b@x.example,ANN@partners.example\n";

@@ -38,7 +38,7 @@ async function holderOf(program: TestProgram, code: string): Promise<string | nu
   return rows.results[0]?.email ?? null;
 }
 
-describe("a file of partners", () => {
+describe("a file of partners (IMP-1)", () => {
   it.each(Object.entries(PARTNER_FILES))("of %s brings them with the codes of their links", async (product, file) => {
     const program = await makeProgram();
     const query = { kind: "partners", product };
@@ -106,7 +106,7 @@ describe("a file of partners", () => {
     for (const code of ["ann", "ANN-YT", "ann-blog"]) expect(await holderOf(program, code)).toBe("ann@old.example");
   });
 
-  it("keeps who is there and fills in only what is missing", async () => {
+  it("keeps who is there and fills in only what is missing (IMP-3)", async () => {
     const program = await makeProgram();
     const ann = await makePartner(program, {
       email: "Ann@old.example",
@@ -143,7 +143,7 @@ describe("a file of partners", () => {
     expect(updates.body.data[0]?.payload).toMatchObject({ partner_id: ann.id, slug: "anna" });
   });
 
-  it("tells each bad line with its column and reason, and takes the good ones", async () => {
+  it("tells each bad line with its column and reason, and takes the good ones (IMP-2)", async () => {
     const program = await makeProgram();
     await makePartner(program, { email: "taken@old.example", slug: "taken" });
     const file = [
@@ -220,7 +220,7 @@ describe("a file of partners", () => {
     expect([nobody.status, nobody.body.error?.code]).toEqual([401, "unauthorized"]);
   });
 
-  it("of two at once makes every partner once", async () => {
+  it("of two at once makes every partner once (IMP-2)", async () => {
     const program = await makeProgram();
     const lines = (from: number, to: number, suffix = "") =>
       Array.from({ length: to - from }, (_, i) => `p${from + i}@race.example,p${from + i}${suffix}`);
@@ -238,7 +238,7 @@ describe("a file of partners", () => {
   });
 });
 
-describe("a file that is", () => {
+describe("a file that is (IMP-1)", () => {
   const query = { kind: "partners" };
 
   it("in Windows-1252 or UTF-16 is read as well, under an Idempotency-Key too", async () => {

@@ -23,7 +23,7 @@ async function threePrograms() {
   return programs as [TestProgram, TestProgram, TestProgram];
 }
 
-describe("S8: what the buyer's data claims", () => {
+describe("S8: what the buyer's data claims (IN-1)", () => {
   it("never makes an event unrecordable: where the claimed secret does not verify, the URL's program takes it", async () => {
     const [mine, , theirs] = await threePrograms();
     const claims = [theirs.id, "prog_00000000000000000000000000", "prog_x", "", 17, null, ["a"], { id: mine.id }];

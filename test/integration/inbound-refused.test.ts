@@ -130,7 +130,7 @@ describe("a refused delivery of a program", () => {
     expect(await told(program)).toHaveLength(2);
   });
 
-  it("that is signed and not of the documented shape is told as well", async () => {
+  it("that is signed and not of the documented shape is told as well (PROG-10)", async () => {
     const program = await makeProgram();
     const body = '{"id": 1}';
     expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(422);
@@ -158,7 +158,7 @@ describe("a refused delivery of a program", () => {
     expect(await page("/dashboard/integration")).not.toContain("or a clock is wrong");
   });
 
-  it("is one write a minute, and one event an hour for each provider and reason, however many come from wherever", async () => {
+  it("is one write a minute, and one event an hour for each provider and reason, however many come from wherever (IN-11)", async () => {
     const program = await makeProgram();
     const writes: number[] = [];
     for (let n = 0; n < 60; n++) writes.push((await send(program.id)).writes);

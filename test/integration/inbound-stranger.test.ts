@@ -113,7 +113,7 @@ async function send(program_id: string | null, options: Options = {}): Promise<S
 const signed = async (body: string, secret = SECRET_A) => ({ body, header: await signA(body, secret) });
 const large = "x".repeat(MIB);
 
-describe("S7: what a stranger can make the service spend", () => {
+describe("S7: what a stranger can make the service spend (IN-5, IN-10)", () => {
   it.each([
     ["no header", null],
     ["an empty one", ""],
@@ -157,7 +157,7 @@ describe("S7: what a stranger can make the service spend", () => {
     expect(await send(newId("program", Date.now()), { body: large })).toMatchObject({ status: 404, trips: 1, read: 0 });
   });
 
-  it("is limited: 30 failed signatures a minute for an address and program, then nothing, not even for a right one", async () => {
+  it("is limited: 30 failed signatures a minute for an address and program, then nothing, not even for a right one (HTTP-26)", async () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     const replies: Sent[] = [];
     for (let n = 0; n < 40; n++) replies.push(await send(program.id));
@@ -239,7 +239,7 @@ describe("S7: what a stranger can make the service spend", () => {
   });
 });
 
-describe("S7: bodies that nobody has vouched for", () => {
+describe("S7: bodies that nobody has vouched for (IN-12)", () => {
   const KIB = 1024;
   const event = (bytes: number) => {
     const text = JSON.stringify({ ...customerEvent({}), filler: "" });

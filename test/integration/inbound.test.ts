@@ -56,14 +56,14 @@ describe("signatures", () => {
     ["of another body", async () => ({ "Provider-A-Signature": await signA(`${body} `, SECRET_A) })],
     ["of the other provider", async () => ({ "Provider-A-Signature": await signB(body, SECRET_A) })],
   ];
-  it.each(bad)("%s is 401 and stores nothing", async (_name, headers) => {
+  it.each(bad)("%s is 401 and stores nothing (IN-3)", async (_name, headers) => {
     const program = await makeProgram();
     const reply = await post(program.id, body, await headers());
     expect([reply.status, reply.body.error?.code]).toEqual([401, "invalid_signature"]);
     expect(await stored(program)).toBe(0);
   });
 
-  it("takes the vendors' own header names, exact bytes whatever they hold, and a rotated secret's old signature for 24 h", async () => {
+  it("takes the vendors' own header names, exact bytes whatever they hold, and a rotated secret's old signature for 24 h (IN-6, IN-8)", async () => {
     const program = await makeProgram();
     const unicode = `${JSON.stringify(sessionCompleted({ ref: "jane", metadata: { note: "Grüße 🎉" } }), null, 4)}\n`;
     const vendor = await post(program.id, unicode, { "Stripe-Signature": await signA(unicode, SECRET_A) });
@@ -86,7 +86,7 @@ describe("signatures", () => {
   });
 });
 
-describe("other refusals", () => {
+describe("other refusals (IN-4)", () => {
   it("without a stored secret nothing is processed: 409, and the vendor retries until it is there", async () => {
     const program = await makeProgram({ provider_a_webhook_secret: null, provider_b_webhook_secret: null });
     const reply = await sendA(program, sessionCompleted());
@@ -145,7 +145,7 @@ describe("other refusals", () => {
     expect(await stored(program)).toBe(0);
   });
 
-  it("accepts 1 MiB, extra fields and unknown types; ignored ones leave their audit event with a reason", async () => {
+  it("accepts 1 MiB, extra fields and unknown types; ignored ones leave their audit event with a reason (IN-2, IN-9)", async () => {
     const program = await makeProgram();
     const event = customerEvent({});
     const filler = { ...event, extra: "x".repeat(1024 * 1024 - JSON.stringify(event).length - 20) };
@@ -159,7 +159,7 @@ describe("other refusals", () => {
     expect(events.body.data.map((row) => row.type).toSorted()).toEqual(["webhook.provider_a", "webhook.provider_b"]);
   });
 
-  it("storage that fails is 503 with Retry-After, and the redelivery finishes the work", async () => {
+  it("storage that fails is 503 with Retry-After, and the redelivery finishes the work (IN-4)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const event = sessionCompleted({ ref: "jane" });
@@ -211,7 +211,7 @@ describe("races", () => {
     expect(ledger.eventCounts).toMatchObject({ "commission.created": 1, "webhook.provider_a": 5 });
   });
 
-  it("the same event id of two programs is two events", async () => {
+  it("the same event id of two programs is two events (IN-7)", async () => {
     const event = sessionCompleted({ ref: "jane" });
     for (let i = 0; i < 2; i++) {
       const program = await makeProgram();

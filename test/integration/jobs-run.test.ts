@@ -95,7 +95,7 @@ async function run(jobs: Played[], on = 1, begins: Rhythm = "minute"): Promise<n
 
 const runOf = async (name: string, shard = 0) => (await readRuns(databases()[shard]!.db)).get(name);
 
-describe("a run of a job", () => {
+describe("a run of a job (JOB-2)", () => {
   it("goes on where the last one ended, within its limit of statements", async () => {
     const played = play("a", { owners: [200], cost: 10 });
     const calls = [await run([played]), await run([played])];
@@ -210,7 +210,7 @@ describe("the budget of an invocation", () => {
   });
 });
 
-describe("a round", () => {
+describe("a round (JOB-4)", () => {
   it("of a daily job begins with its trigger, and every minute goes on until nothing is left", async () => {
     const played = play("a", { every: "day", owners: [300], cost: 10 });
     await run([played], 1, "day");
@@ -246,7 +246,7 @@ describe("a round", () => {
     expect(await runOf("a")).toMatchObject({ next_at: "2027-04-01T00:10:00.000Z" });
   });
 
-  it("that is over an hour old is told by /healthz, and so is one that does not begin", async () => {
+  it("that is over an hour old is told by /healthz, and so is one that does not begin (HTTP-18)", async () => {
     const played = play("a", { every: "day", owners: [1_000], cost: 100 });
     const [{ db }] = databases() as [ReturnType<typeof databases>[0]];
     await run([played], 1, "day");

@@ -171,7 +171,7 @@ describe("the journal", () => {
     }
   });
 
-  it("equals the rows after any inserts, updates and deletes, whoever writes them", async () => {
+  it("equals the rows after any inserts, updates and deletes, whoever writes them (LAW-7)", async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant("insert" as const), row: anyRow }),
       fc.record({ do: fc.constant("update" as const), at: fc.nat(9), row: anyRow, moved: fc.boolean() }),
@@ -220,7 +220,7 @@ describe("the journal", () => {
     );
   });
 
-  it("is append-only: no entry can be changed or deleted", async () => {
+  it("is append-only: no entry can be changed or deleted (LAW-7)", async () => {
     const partner_id = (await makePartner(program)).id;
     await insert(
       program,
@@ -274,7 +274,7 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
     forgiven_cents: 0,
   };
 
-  it("follow a sale from earned to paid, its refund and the forgiven clawback", async () => {
+  it("follow a sale from earned to paid, its refund and the forgiven clawback (COM-4)", async () => {
     const own = await makeProgram();
     const partner = await makePartner(own);
     const payment_intent = `pi_${partner.slug}`;

@@ -34,7 +34,7 @@ async function rich(status: "pending" | "approved" = "approved") {
 }
 
 describe("sums above 2^53", () => {
-  it("are the same exact number in every answer and on every page", async () => {
+  it("are the same exact number in every answer and on every page (PAY-22)", async () => {
     const { program, partner } = await rich();
     expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"total_earned_cents":${SUM},`);
     expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"approved_cents":${SUM},`);
@@ -49,7 +49,7 @@ describe("sums above 2^53", () => {
     expect(new Set(textOf(portal.html).match(/[\d,]{15,}\.\d\d USD/g))).toEqual(new Set([SUM_TEXT]));
   });
 
-  it("make no payout: they are carried forward with the reason, exact in the preview and the run", async () => {
+  it("make no payout: they are carried forward with the reason, exact in the preview and the run (OUT-2)", async () => {
     const { program } = await rich();
     for (const body of [{ dry_run: true }, {}]) {
       const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };

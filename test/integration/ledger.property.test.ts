@@ -73,7 +73,7 @@ async function flowNames(program: TestProgram): Promise<Map<string, string>> {
   return new Map(rows.results.map(({ id, name }) => [id, name]));
 }
 
-describe("the ledger is a function of the set of facts", () => {
+describe("the ledger is a function of the set of facts (LAW-1)", () => {
   it(`ends the same in any order, with repetitions, races and crashes (seed ${SEED}, ${RUNS} runs)`, async () => {
     await fc.assert(
       fc.asyncProperty(world, disorder, async ({ stories, flows }, chaos) => {

@@ -16,7 +16,7 @@ describe("from payment to commission", () => {
     ]);
   });
 
-  it("sends the same event 20 times at once: one payment, one commission, one event of each kind", async () => {
+  it("sends the same event 20 times at once: one payment, one commission, one event of each kind (IN-2, IN-7)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const event = sessionCompleted({ ref: "jane" });
@@ -29,7 +29,7 @@ describe("from payment to commission", () => {
     expect(ledger.eventCounts["commission.updated"]).toBeUndefined();
   });
 
-  it("session and invoice of one purchase, either order, at once", async () => {
+  it("session and invoice of one purchase, either order, at once (PAY-5)", async () => {
     for (const order of [0, 1, 2]) {
       const program = await makeProgram();
       await makePartner(program, { slug: "jane" });
@@ -56,7 +56,7 @@ describe("from payment to commission", () => {
     }
   });
 
-  it("a refund that comes before its payment waits for it", async () => {
+  it("a refund that comes before its payment waits for it (PAY-9)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const intent = `pi_${program.id}`;

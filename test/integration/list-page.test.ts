@@ -44,7 +44,7 @@ describe("pages of a list", () => {
     expect([last.body.data, last.body.total, last.body.next_cursor]).toEqual([all.slice(-1), ROWS, null]);
   });
 
-  it.each(LIST_NAMES)("are walked by cursor, every row once: %s", async (name) => {
+  it.each(LIST_NAMES)("are walked by cursor, every row once: %s (HTTP-8)", async (name) => {
     const { program } = await makeListed();
     const all = await viewedRows(program, name);
     for (const per_page of [1, 2, 3]) {

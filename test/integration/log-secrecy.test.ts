@@ -76,7 +76,7 @@ describe("the log", () => {
     expect(lines.length).toBeGreaterThan(8);
   });
 
-  it("has one JSON object a line, with a level and what happened", () => {
+  it("has one JSON object a line, with a level and what happened (DEP-5)", () => {
     for (const { method, text } of lines) {
       const line = JSON.parse(text) as { level: string; what: string };
       expect([text, line.level]).toEqual([text, method]);
@@ -95,7 +95,7 @@ describe("the log", () => {
     }
   });
 
-  it("tells no secret, no address and nothing that opens a door", () => {
+  it("tells no secret, no address and nothing that opens a door (DEP-5)", () => {
     const all = lines.map(({ text }) => text).join("\n");
     for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false]);
     expect(all).not.toMatch(/@people\.example/);

@@ -30,7 +30,7 @@ async function world(): Promise<{ program: TestProgram; vendor: VendorApi; partn
 const start = (program: TestProgram, id: string, body?: unknown, headers?: HeadersInit) =>
   program.api<OnboardingBody>("POST", `/api/v1/partners/${id}/provider-a-account`, body, headers);
 
-describe("onboarding of a connected account", () => {
+describe("onboarding of a connected account (OUT-15)", () => {
   it("creates a recipient account by the vendor's current API, stores its id and returns the hosted link", async () => {
     const { program, vendor, partner } = await world();
     const { status, body } = await start(program, partner.id, { country: "DE" });

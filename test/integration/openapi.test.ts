@@ -127,7 +127,7 @@ describe("GET /openapi.json (HTTP-17)", () => {
     }
   });
 
-  it("gives refusals the statuses of their codes, with Retry-After where one may try again", () => {
+  it("gives refusals the statuses of their codes, with Retry-After where one may try again (HTTP-3)", () => {
     for (const [path, methods] of Object.entries(servedDocument().paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
         for (const [status, answer] of Object.entries(responses)) {

@@ -250,7 +250,7 @@ describe("what a receiver can do to us", () => {
   });
 });
 
-describe("endpoints that are not active", () => {
+describe("endpoints that are not active (HOOK-12)", () => {
   it("rest: what is due waits, and goes out once they are active again", async () => {
     const { program, endpoint, world, clock, delivery, outbound } = await setUp(() => new Response());
     await program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, { active: false });

@@ -78,7 +78,7 @@ function figuresOf(html: string): Record<string, string[]> {
 /** Amounts in the order of currencies that every page keeps: the program's, then by code. */
 const ordered = ([usd, eur, jpy, kwd]: string[]) => [usd, eur, jpy, kwd];
 
-describe("U2: a program with four currencies", () => {
+describe("U2: a program with four currencies (PAGE-5)", () => {
   it("the overview shows what is pending, approved and in open payouts in each, and a way to prepare payouts", async () => {
     const { body } = await owner.get("/dashboard");
     expect(figuresOf(body)).toMatchObject({

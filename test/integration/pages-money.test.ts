@@ -47,7 +47,7 @@ async function sale(fields: Parameters<typeof sessionCompleted>[0] = {}): Promis
 }
 
 describe("the trace of a payment", () => {
-  it("answers why the commission is what it is: the rate, the flows tried with what they saw, the refund, the sum", async () => {
+  it("answers why the commission is what it is: the rate, the flows tried with what they saw, the refund, the sum (PAY-14, PAGE-7)", async () => {
     const traced = await makeProgram();
     const visitor = await signInOwner(traced);
     const ada = await makePartner(traced, { first_name: "Ada" });
@@ -172,7 +172,7 @@ describe("commissions", () => {
   });
 });
 
-describe("month end", () => {
+describe("month end (PAGE-7)", () => {
   it("previews, prepares once, pays by hand after a page that says so, and cancels", async () => {
     const month = await makeProgram({ min_payout_cents: 1_000 });
     const boss = await signInOwner(month);
@@ -273,7 +273,7 @@ describe("month end", () => {
     expect(page.body).toBe((await program.api<string>("GET", "/api/v1/payouts/export.csv?status=pending")).body);
   });
 
-  it("shows the partner what was earned, rejected and paid", async () => {
+  it("shows the partner what was earned, rejected and paid (PAGE-8)", async () => {
     const { id } = await sale({ amount: 7_000 });
     await program.api("PATCH", `/api/v1/commissions/${id}`, { status: "rejected", reason: "The order was returned" });
     const member = await signInPartner(partner.email);

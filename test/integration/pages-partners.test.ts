@@ -75,7 +75,7 @@ describe("adding a partner", () => {
   });
 });
 
-describe("the list of partners", () => {
+describe("the list of partners (PAGE-7)", () => {
   it("is searched and paged with the filter kept", async () => {
     const big = await makeProgram();
     const visitor = await signInOwner(big);
@@ -113,7 +113,7 @@ describe("the list of partners", () => {
   });
 });
 
-describe("the import of partners", () => {
+describe("the import of partners (PAGE-7)", () => {
   const CSV = [
     "email,slug,first_name,commission_pct",
     "one@import.example,one,One,",

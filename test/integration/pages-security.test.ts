@@ -145,7 +145,7 @@ describe("another program's objects", () => {
   });
 });
 
-describe("the portal", () => {
+describe("the portal (PAGE-8)", () => {
   it("shows a partner the partner's own and nobody else's", async () => {
     const neighbour = await makePartner(stocked.program);
     const visitor = await signInPartner(neighbour.email);
@@ -198,7 +198,7 @@ describe("the portal", () => {
   });
 });
 
-describe("script and markup in every text field", () => {
+describe("script and markup in every text field (PAGE-10)", () => {
   const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><b>&amp;{{7*7}}`;
 
   it("are shown as text on every page", async () => {

@@ -29,7 +29,7 @@ async function me(of: TestProgram = program) {
   return (await of.api<Record<string, unknown>>("GET", "/api/v1/programs/me")).body;
 }
 
-describe("settings", () => {
+describe("settings (PAGE-7)", () => {
   it("are saved with amounts in the currency, and change the script tag", async () => {
     await owner.get("/dashboard/settings");
     expect((await owner.post("/dashboard/settings", SETTINGS)).status).toBe(303);
@@ -129,7 +129,7 @@ describe("secrets", () => {
 });
 
 describe("the API key", () => {
-  it("is made anew only after a page that says what breaks, shown once, and ends every session", async () => {
+  it("is made anew only after a page that says what breaks, shown once, and ends every session (PAGE-13)", async () => {
     const keyed = await makeProgram();
     const boss = await signInOwner(keyed);
     expect(textOf((await boss.get("/dashboard/settings/api-key")).body)).toContain("stops working at once");
@@ -143,7 +143,7 @@ describe("the API key", () => {
   });
 });
 
-describe("the integration page", () => {
+describe("the integration page (PAGE-7)", () => {
   it("fills its snippets with the program's own values", async () => {
     const shown = textOf((await owner.get("/dashboard/integration")).body);
     expect(shown).toContain(`data-program="${program.id}"`);
@@ -176,7 +176,7 @@ describe("flows", () => {
     return (await of.api<{ data: Record<string, unknown>[] }>("GET", "/api/v1/flows")).body.data;
   }
 
-  it("are previewed without being saved, then added, switched, edited and deleted", async () => {
+  it("are previewed without being saved, then added, switched, edited and deleted (PAGE-7)", async () => {
     const ruled = await makeProgram();
     const boss = await signInOwner(ruled);
     const partner = await makePartner(ruled);
@@ -231,7 +231,7 @@ describe("flows", () => {
   });
 });
 
-describe("webhook endpoints", () => {
+describe("webhook endpoints (PAGE-7)", () => {
   it("show their secret once, at creation and after a rotation", async () => {
     await owner.get("/dashboard/webhooks/new");
     const url = "https://receiver.example.com/hooks";
@@ -272,7 +272,7 @@ describe("webhook endpoints", () => {
   });
 });
 
-describe("the overview", () => {
+describe("the overview (PAGE-7)", () => {
   it("ticks each step of the setup when the service sees it happen, and then leaves it out", async () => {
     const fresh = await makeProgram({ domain: null, provider_a_webhook_secret: null, provider_b_webhook_secret: null });
     const boss = await signInOwner(fresh);

@@ -10,7 +10,7 @@ interface PartnerBody {
 }
 
 describe("partners", () => {
-  it("creates as invited, lists newest first with an exact total, finds by any part of the name", async () => {
+  it("creates as invited, lists newest first with an exact total, finds by any part of the name (PART-5)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { first_name: "Jané", last_name: "Doe" }, "invited");
     const bob = await makePartner(program, {}, "active");
@@ -36,7 +36,7 @@ describe("partners", () => {
     expect(found.body.data.map((p) => p.id)).toEqual([jane.id]);
   });
 
-  it("409 names the field that is taken, ignoring case, and keeps old slugs reserved for their partner", async () => {
+  it("409 names the field that is taken, ignoring case, and keeps old slugs reserved for their partner (PART-1, PART-2)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "Jane", email: "jane@example.com" });
     const other = { email: "JANE@example.com", slug: "other" };
@@ -107,7 +107,7 @@ describe("partners", () => {
     expect([list.body.total, events.body.total]).toEqual([2, 2]);
   });
 
-  it("takes metadata up to 8 KiB of JSON, an object only, and keeps every field of it", async () => {
+  it("takes metadata up to 8 KiB of JSON, an object only, and keeps every field of it (PART-6)", async () => {
     const program = await makeProgram();
     const { id } = await makePartner(program);
     const patch = (metadata: string) => program.api("PATCH", `/api/v1/partners/${id}`, `{"metadata":${metadata}}`);

@@ -41,7 +41,7 @@ async function onlyPayment(program: TestProgram): Promise<PaymentBody> {
   return one.body;
 }
 
-describe("outcomes", () => {
+describe("outcomes (PAY-14, IN-2)", () => {
   const cases: [string, (program: TestProgram) => Promise<unknown>, string][] = [
     ["no_ref", (program) => sendA(program, sessionCompleted({ ref: null })), "no_ref"],
     ["unknown_ref", (program) => sendA(program, sessionCompleted({ ref: "stranger" })), "unknown_ref"],
@@ -85,7 +85,7 @@ describe("outcomes", () => {
     expect((eventCounts["webhook.provider_a"] ?? 0) + (eventCounts["webhook.provider_b"] ?? 0)).toBe(1);
   });
 
-  it("an unpaid session counts when its delayed payment arrives, dated by that payment", async () => {
+  it("an unpaid session counts when its delayed payment arrives, dated by that payment (PAY-3, PAY-6)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const ids = { id: "cs_delayed", ref: "jane", payment_intent: "pi_delayed" };
@@ -107,7 +107,7 @@ describe("outcomes", () => {
     expect((await onlyPayment(program)).trace).toMatchObject({ ref: "jane", ref_source: "customer" });
   });
 
-  it("a later purchase's reference is not remembered for an earlier one", async () => {
+  it("a later purchase's reference is not remembered for an earlier one (REF-3)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const first = sessionCompleted({ ref: null, customer: "cus_2", created: 1_780_000_000 });
@@ -119,7 +119,7 @@ describe("outcomes", () => {
 });
 
 describe("partners that turn active", () => {
-  it("a payment that names an invited partner becomes a commission, dated by the payment, when the partner turns active", async () => {
+  it("a payment that names an invited partner becomes a commission, dated by the payment, when the partner turns active (PART-4)", async () => {
     const program = await makeProgram();
     const ivy = await makePartner(program, { slug: "ivy" }, "invited");
     const created = Math.floor(Date.now() / 1000) - 86_400;
@@ -133,7 +133,7 @@ describe("partners that turn active", () => {
     expect(ledger.eventCounts["commission.created"]).toBe(1);
   });
 
-  it("reprocess finds the partner after a slug was put right, and never makes a second commission", async () => {
+  it("reprocess finds the partner after a slug was put right, and never makes a second commission (PAY-15)", async () => {
     const program = await makeProgram();
     await sendA(program, sessionCompleted({ ref: "jane" }));
     const { id } = await onlyPayment(program);
@@ -159,7 +159,7 @@ describe("money that goes back", () => {
     return { program, jane, ids };
   }
 
-  it("recalculates by the rule recorded on the commission, whatever the flows say by then", async () => {
+  it("recalculates by the rule recorded on the commission, whatever the flows say by then (PAY-7)", async () => {
     const { program, ids } = await sold();
     const changed = await program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 90 });
     expect(changed.status).toBe(200);
@@ -170,7 +170,7 @@ describe("money that goes back", () => {
     expect(ledger.eventCounts["commission.updated"]).toBe(1);
   });
 
-  it("flags what was refunded by more than half, and takes everything back at a full refund", async () => {
+  it("flags what was refunded by more than half, and takes everything back at a full refund (PAY-11)", async () => {
     const { program, ids } = await sold();
     await sendA(program, chargeRefunded({ ...ids, amount: 12_000, refunded: 6_000 }));
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 1_000, flagged: false }]);
@@ -191,7 +191,7 @@ describe("money that goes back", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 2_000, flagged: false }]);
   });
 
-  it("a flat commission stays until the payment is fully refunded", async () => {
+  it("a flat commission stays until the payment is fully refunded (PAY-7)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const flow = await program.api("POST", "/api/v1/flows", { name: "flat", action_type: "flat", action_value: 700 });
@@ -203,7 +203,7 @@ describe("money that goes back", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ amount_cents: 0 }]);
   });
 
-  it("provider B: only approved adjustments count, net of tax; reversals add back; the newest version wins", async () => {
+  it("provider B: only approved adjustments count, net of tax; reversals add back; the newest version wins (PAY-8)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await sendB(program, transactionCompleted({ id: "txn_1", ref: "jane", amount: 12_000, tax: 2_000 }));
@@ -248,7 +248,7 @@ describe("money that goes back", () => {
     ["A", "sub_canceled_a"],
     ["B", "sub_canceled_b"],
   ])(
-    "a canceled subscription flags its unpaid commissions, also those that come later (provider %s)",
+    "a canceled subscription flags its unpaid commissions, also those that come later (provider %s) (PAY-11)",
     async (provider, subscription) => {
       const program = await makeProgram();
       await makePartner(program, { slug: "jane" });
@@ -275,7 +275,7 @@ describe("money that goes back", () => {
     ["j.d.o.e+1@googlemail.com", true],
     ["john@example.com", false],
     ["jane@example.org", false],
-  ])("S13: flags a customer who is the partner, by any address of theirs: %s %s", async (email, flagged) => {
+  ])("S13: flags a customer who is the partner, by any address of theirs: %s %s (PAY-11)", async (email, flagged) => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane", email: "jane@example.com", payout_email: "jdoe@gmail.com" });
     await sendA(program, sessionCompleted({ ref: "jane", email }));

@@ -47,7 +47,7 @@ function to(mails: { to: string }[]): string[] {
   return mails.map((mail) => mail.to).toSorted();
 }
 
-describe("S3: a change of payout details is told", () => {
+describe("S3: a change of payout details is told (OUT-9)", () => {
   it("when the partner makes it: to the old address, the new one, the partner's own and the owner", async () => {
     const { program, partner, visitor, mails } = await world();
     const portal = await signInPartner(partner.email, visitor());
@@ -173,7 +173,7 @@ describe("S3: the e-mails of a change", () => {
     expect(mails).toHaveLength(4);
   });
 
-  it("that fail change nothing: the change stands, and is answered as ever", async () => {
+  it("that fail change nothing: the change stands, and is answered as ever (OUT-9)", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const { bindings } = openMailbox(() => Promise.reject(new Error("over quota")));
     const { program, partner } = await world();

@@ -21,7 +21,7 @@ const generate = (program: TestProgram, body?: unknown) =>
   program.api<GenerationBody>("POST", "/api/v1/payouts/generate", body);
 
 describe("payout generation", () => {
-  it("sums per partner and currency, clawbacks included, and claims exactly what it sums", async () => {
+  it("sums per partner and currency, clawbacks included, and claims exactly what it sums (LAW-8, OUT-1)", async () => {
     const program = await makeProgram({ payout_term: "NET-30" });
     const [jane, bob] = [await makePartner(program, { payout_method: "wallet" }), await makePartner(program)];
     await makeCommissions(program, jane.id, [
@@ -68,7 +68,7 @@ describe("payout generation", () => {
     }
   });
 
-  it("carries forward what is below the minimum, not positive or an invited partner's, and says why", async () => {
+  it("carries forward what is below the minimum, not positive or an invited partner's, and says why (OUT-2)", async () => {
     const program = await makeProgram({ min_payout_cents: 1_000 });
     const partners = await Promise.all(Array.from({ length: 5 }, () => makePartner(program)));
     const [below, at, above, negative, zero] = partners as [...typeof partners] & { id: string }[];
@@ -110,7 +110,7 @@ describe("payout generation", () => {
     expect(body.skipped).toMatchObject([{ currency: "JPY", reason: "below_minimum" }]);
   });
 
-  it("takes commissions dated before the period's end, to the millisecond", async () => {
+  it("takes commissions dated before the period's end, to the millisecond (OUT-1)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program);
     await makeCommissions(program, jane.id, [
@@ -133,7 +133,7 @@ describe("payout generation", () => {
     expect(later.body.payouts).toMatchObject([{ amount_cents: 10 }]);
   });
 
-  it("refuses periods that end in the future or before they start, and fields it does not know", async () => {
+  it("refuses periods that end in the future or before they start, and fields it does not know (OUT-12)", async () => {
     const program = await makeProgram();
     for (const [body, path] of [
       [{ period_end: iso(Date.now() + 60_000) }, "period_end"],
@@ -154,7 +154,7 @@ describe("payout generation", () => {
     expect((await generate(program, "[")).status).toBe(400);
   });
 
-  it("a dry run tells what a run would do and writes nothing", async () => {
+  it("a dry run tells what a run would do and writes nothing (OUT-12)", async () => {
     const program = await makeProgram({ min_payout_cents: 100 });
     const [jane, bob] = [await makePartner(program), await makePartner(program)];
     await makeCommissions(program, jane.id, [{ amount_cents: 100 }, { amount_cents: 200 }]);
@@ -178,7 +178,7 @@ describe("payout generation", () => {
     expect(wet.body.skipped).toEqual(dry.body.skipped);
   });
 
-  it("a rerun creates nothing new, and runs at once create nothing twice", async () => {
+  it("a rerun creates nothing new, and runs at once create nothing twice (OUT-1)", async () => {
     const program = await makeProgram();
     const partners = await Promise.all(Array.from({ length: 4 }, () => makePartner(program)));
     for (const partner of partners) {
@@ -208,7 +208,7 @@ describe("payout generation", () => {
     expect(await payoutsOf(program)).toHaveLength(1);
   });
 
-  it("tells each payout to the audit log and to the endpoints, as the API returns it", async () => {
+  it("tells each payout to the audit log and to the endpoints, as the API returns it (EVT-3, HOOK-2)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { payout_method: "bank_transfer" });
     const endpoint = await program.api<{ id: string }>("POST", "/api/v1/webhooks", {

@@ -24,7 +24,7 @@ async function owing() {
 }
 
 describe("the monthly run", () => {
-  it("makes the payouts of every program for the past calendar month, leap day included", async () => {
+  it("makes the payouts of every program for the past calendar month, leap day included (OUT-3)", async () => {
     const programs = [await owing(), await owing()];
     expect(await generateAt(FIRST)).toBe(2);
     for (const program of programs) {

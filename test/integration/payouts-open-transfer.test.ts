@@ -94,7 +94,7 @@ describe("an open transfer", () => {
     expect(world.vendor.transfers).toHaveLength(1);
   });
 
-  it("after 24 hours it looks the transfer up before it sends again, and does not send when it cannot look", async () => {
+  it("after 24 hours it looks the transfer up before it sends again, and does not send when it cannot look (OUT-14)", async () => {
     const world = await makePayingProgram();
     const { vendor } = world;
     const payout = await makePayout(world);
@@ -143,7 +143,7 @@ describe("an open transfer", () => {
   const OTHERS_KEY = "sk_test_of_another_account";
   const later = (hours: number) => Date.now() + hours * HOUR;
 
-  it("D4: another account's key never touches it: it waits, says so, and goes on with the first account's", async () => {
+  it("D4: another account's key never touches it: it waits, says so, and goes on with the first account's (OUT-7)", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer();
     await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });
     // Also after the vendor has forgotten the idempotency key.

@@ -39,7 +39,7 @@ afterEach(() => {
 const pay = (program: TestProgram, id: string) => program.api<PayoutBody>("POST", `/api/v1/payouts/${id}/pay`);
 
 describe("paying a payout", () => {
-  it("makes one transfer in the vendor's own format and turns payout and commissions paid, with their events", async () => {
+  it("makes one transfer in the vendor's own format and turns payout and commissions paid, with their events (OUT-6, OUT-14, EVT-3)", async () => {
     const world = await makePayingProgram();
     const { program, vendor } = world;
     await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
@@ -234,7 +234,7 @@ describe("paying a payout", () => {
     }
   });
 
-  it("pay, cancel and mark-paid at once: one wins, the others are 409, and no canceled payout has a transfer", async () => {
+  it("pay, cancel and mark-paid at once: one wins, the others are 409, and no canceled payout has a transfer (OUT-13)", async () => {
     const world = await makePayingProgram({ latency: () => new Promise((done) => setTimeout(done, 2)) });
     playOutside(world.vendor);
     for (let round = 0; round < 6; round++) {

@@ -53,7 +53,7 @@ async function generate(program: TestProgram): Promise<PayoutBody[]> {
 
 const WALLET = { payout_method: "wallet", payout_email: "wanda@wallet.example" };
 
-describe("the file for a payout service", () => {
+describe("the file for a payout service (OUT-8)", () => {
   it("S2: never holds a payout that is paid, canceled, processing or failed, nor one of another method or without details", async () => {
     const program = await makeProgram();
     const statusOf = new Map<string, (typeof PAYOUT_STATUSES)[number]>();
@@ -142,7 +142,7 @@ describe("the file for a payout service", () => {
   });
 });
 
-describe("the recipient of a payout", () => {
+describe("the recipient of a payout (OUT-5)", () => {
   /** What a thief changes, by each of the ways there are. */
   const CHANGES: [string, (program: TestProgram, partner: { id: string; email: string }) => Promise<unknown>][] = [
     [

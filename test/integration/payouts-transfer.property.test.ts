@@ -275,7 +275,7 @@ async function check(run: Run): Promise<void> {
 }
 
 it(
-  "at most one transfer exists at every step, and in the end the payout is paid or failed",
+  "at most one transfer exists at every step, and in the end the payout is paid or failed (LAW-8, OUT-6, OUT-7)",
   { timeout: 300_000 },
   async () => {
     await fc.assert(

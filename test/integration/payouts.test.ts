@@ -56,7 +56,7 @@ const act = (program: TestProgram, id: string, action: string, body?: unknown) =
 /** "`pending|failed → canceled`; `pending → paid` by hand"; paying through provider A has its own tests. */
 const LEGAL: Record<string, readonly PayoutStatus[]> = { "mark-paid": ["pending"], cancel: ["pending", "failed"] };
 
-describe("transitions of a payout", () => {
+describe("transitions of a payout (OUT-4)", () => {
   it.each(PAYOUT_STATUSES.flatMap((from) => Object.keys(LEGAL).map((action) => [from, action] as const)))(
     "%s, %s",
     async (from, action) => {
@@ -115,7 +115,7 @@ describe("transitions of a payout", () => {
     },
   );
 
-  it("of cancel and mark-paid at once one wins, and the other is 409 and changes nothing", async () => {
+  it("of cancel and mark-paid at once one wins, and the other is 409 and changes nothing (OUT-13)", async () => {
     const program = await makeProgram();
     for (let round = 0; round < 5; round++) {
       const payout = await makePayout(program);
@@ -174,7 +174,7 @@ describe("transitions of a payout", () => {
   });
 });
 
-describe("the list of payouts", () => {
+describe("the list of payouts (OUT-11)", () => {
   it("filters by status, partner and time, newest first, with an exact total", async () => {
     const program = await makeProgram();
     const [one, two, three] = [await makePayout(program), await makePayout(program), await makePayout(program)];
@@ -217,7 +217,7 @@ describe("export.csv", () => {
     return records.map((record) => Object.fromEntries(header!.map((name, i) => [name, record[i]!])));
   };
 
-  it("sums to the payouts in every currency, with decimals of the currency's own", async () => {
+  it("sums to the payouts in every currency, with decimals of the currency's own (OUT-16)", async () => {
     const program = await makeProgram();
     for (const [amount, currency] of [
       [123_456, "USD"],
@@ -247,7 +247,7 @@ describe("export.csv", () => {
     expect(rows).toHaveLength(4);
   });
 
-  it("cannot make a spreadsheet compute, whatever a partner is called", async () => {
+  it("cannot make a spreadsheet compute, whatever a partner is called (OUT-16)", async () => {
     const program = await makeProgram();
     const payout = await makePayout(program, [1_000], "USD", { payout_email: "+1@wallet.example" });
     const name = '=HYPERLINK("http://evil.example","x") a,b\r\nc';

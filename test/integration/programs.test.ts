@@ -1,10 +1,14 @@
 import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { providerSecrets } from "../../src/core/provider-secrets.ts";
 import type { Program } from "../../src/core/context.ts";
-import { DAY, HOUR } from "../../src/lib/time.ts";
+import { programs } from "../../src/db/schema.ts";
+import { sha256Hex } from "../../src/lib/crypto.ts";
+import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { eventually } from "../support/time.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 interface ProgramBody {
@@ -33,7 +37,7 @@ async function updates(program: TestProgram) {
 }
 
 describe("program settings", () => {
-  it("come with every setting and a flag in place of each secret", async () => {
+  it("come with every setting and a flag in place of each secret (PROG-4, PROG-7, ACCESS-8)", async () => {
     const program = await makeProgram({ provider_b_webhook_secret: null });
     const { status, body } = await program.api<ProgramBody>("GET", ME);
     expect(status).toBe(200);
@@ -60,7 +64,7 @@ describe("program settings", () => {
     }
   });
 
-  it("change one by one to every allowed value, at its bounds", async () => {
+  it("change one by one to every allowed value, at its bounds (PROG-1)", async () => {
     const program = await makeProgram({ api_key_last_used_at: new Date().toISOString() });
     const allowed: [string, unknown, unknown?][] = [
       ["name", "Nämé"],
@@ -95,7 +99,7 @@ describe("program settings", () => {
     }
   });
 
-  it("refuse everything else, naming the field, and change nothing then", async () => {
+  it("refuse everything else, naming the field, and change nothing then (PROG-7)", async () => {
     const program = await makeProgram();
     const refused: [string, unknown[]][] = [
       ["name", ["", null, 1, "x".repeat(201), "a\0b", "\udfff"]],
@@ -151,7 +155,7 @@ describe("program settings", () => {
     expect(JSON.stringify(await stored(program))).not.toContain("rk_very_secret");
   });
 
-  it("lock the currency once a commission exists", async () => {
+  it("lock the currency once a commission exists (PROG-3)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     expect((await program.api("PATCH", ME, { currency: "EUR" })).status).toBe(200);
@@ -198,7 +202,7 @@ describe("program settings", () => {
 });
 
 describe("provider secrets", () => {
-  it("stay valid for 24 h after they are replaced, and not a moment after they are cleared", async () => {
+  it("stay valid for 24 h after they are replaced, and not a moment after they are cleared (PROG-5)", async () => {
     for (const provider of ["provider_a", "provider_b"] as const) {
       const field = `${provider}_webhook_secret`;
       const program = await makeProgram({ [field]: null });
@@ -224,7 +228,7 @@ describe("provider secrets", () => {
     }
   });
 
-  it("show in the integrations status only as set, and as configured once a verified event has come", async () => {
+  it("show in the integrations status only as set, and as configured once a verified event has come (PROG-6, PROG-10)", async () => {
     const arrived = "2026-01-02T03:04:05.678Z";
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
@@ -240,5 +244,31 @@ describe("provider secrets", () => {
     expect((await status()).body).toMatchObject({
       provider_b: { configured: true, webhook_secret_set: true, last_event_at: arrived },
     });
+  });
+});
+
+describe("an API key", () => {
+  it("is kept as a hash with its last four characters and its last use, noted at most once an hour (ACCESS-2)", async () => {
+    const program = await makeProgram();
+    const kept = async () => {
+      const row = await stored(program);
+      expect(JSON.stringify(row)).not.toContain(program.api_key);
+      expect([row.api_key_hash, row.api_key_last4]).toEqual([
+        await sha256Hex(program.api_key),
+        program.api_key.slice(-4),
+      ]);
+      return row.api_key_last_used_at;
+    };
+    const use = async (last_used: number) => {
+      const api_key_last_used_at = new Date(last_used).toISOString();
+      await testContext().db.update(programs).set({ api_key_last_used_at }).where(eq(programs.id, program.id));
+      expect((await program.api("GET", ME)).status).toBe(200);
+      return api_key_last_used_at;
+    };
+    const recent = await use(Date.now() - 50 * MINUTE);
+    expect(await kept()).toBe(recent);
+    const old = await use(Date.now() - 70 * MINUTE);
+    await eventually(async () => expect(await kept()).not.toBe(old));
+    expect(Date.now() - Date.parse((await kept()) ?? "")).toBeLessThan(10 * MINUTE);
   });
 });

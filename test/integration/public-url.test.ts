@@ -60,7 +60,7 @@ function visitorAt(path: string, send: ReturnType<typeof at>): Visitor {
   return visitor;
 }
 
-describe("a request that names another host", () => {
+describe("a request that names another host (HTTP-19)", () => {
   it.each(PAGES)("S5: is not believed by the page $path", async ({ path }) => {
     const reply = await visitorAt(path, at(ELSEWHERE)).get(pageAddress(path, stocked.ids));
     expect(reply.status).toBe(200);
@@ -116,7 +116,7 @@ describe("a request that names another host", () => {
 describe("a deployment without PUBLIC_URL", () => {
   const service = at("https://affiliates.example", FORGOTTEN);
 
-  it("S5: says so at /healthz", async () => {
+  it("S5: says so at /healthz (HTTP-18)", async () => {
     const { status, body } = await service<{ error: { code: string; message: string } }>("/healthz");
     expect([status, body.error.code, body.error.message]).toEqual([
       503,
@@ -127,7 +127,7 @@ describe("a deployment without PUBLIC_URL", () => {
     expect((await callWith(wrong, "/healthz")).status).toBe(503);
   });
 
-  it("S5: answers 503 `not_configured` where a link is written, and makes and sends nothing then", async () => {
+  it("S5: answers 503 `not_configured` where a link is written, and makes and sends nothing then (HTTP-25)", async () => {
     const { program } = await makeProgram();
     const { sent, bindings } = mailbox();
     const rows = async () =>

@@ -45,7 +45,7 @@ describe("the plans of lists", () => {
     "/api/v1/payouts?status=paid",
   ];
 
-  it("find their rows by a key and take them in its order", async () => {
+  it("find their rows by a key and take them in its order (HTTP-8)", async () => {
     for (const path of paths) {
       const lines = await plansOf(path);
       expect(lines.length).toBeGreaterThan(1);

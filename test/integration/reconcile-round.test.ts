@@ -116,7 +116,7 @@ describe("a round", () => {
     expect(await told(program)).toBe(2);
   });
 
-  it("runs daily: one program that fails keeps neither the others nor the rest of itself from it", async () => {
+  it("runs daily: one program that fails keeps neither the others nor the rest of itself from it (LAW-11)", async () => {
     const [broken, healthy] = [await selling(2), await selling(2)];
     await offByOne(broken.partner.id);
     await run(
@@ -275,7 +275,7 @@ describe("the upgrade from the version before the journal", () => {
 });
 
 describe("the dashboard", () => {
-  it("shows a notice while something differs, and when the ledger last added up", async () => {
+  it("shows a notice while something differs, and when the ledger last added up (PROG-10)", async () => {
     const { program, partner } = await selling(1);
     const owner = await signInOwner(program);
     const page = async () => (await owner.get("/dashboard")).body;

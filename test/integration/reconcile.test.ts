@@ -311,33 +311,36 @@ describe("a difference", () => {
     await round(now);
   });
 
-  it.each(Object.entries(PLANTED))("%s: is found, told once, shown, and gone when it is gone", async (_, planted) => {
-    const before = (await failures()).length;
-    const agreed = await status();
-    mails.length = 0;
-    const lines = vi.spyOn(console, "error").mockImplementation(() => {});
-    await planted.plant(made);
-    await round((now += 2 * DAY), true);
-    const found = (await failures()).slice(0, -before || undefined);
-    const told = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
-    expect(found).toContainEqual(expect.objectContaining({ check: planted.check, subject: planted.subject(made) }));
-    expect(told!.expected).not.toEqual(told!.found);
-    const logged = lines.mock.calls.flat().filter((line) => String(line).includes('"reconciliation failed"'));
-    expect(logged).toHaveLength(found.length);
-    expect(await status()).toEqual({ reconciled_at: agreed.reconciled_at, differences: found.length });
-    expect(mails).toMatchObject([{ to: program.program.owner_email, text: expect.stringContaining(told!.subject) }]);
-    await round((now += 2 * DAY));
-    await round((now += 2 * DAY), true);
-    expect(await failures()).toHaveLength(before + found.length);
-    expect(mails).toHaveLength(1);
-    await planted.mend(made);
-    await round((now += 2 * DAY));
-    expect(await status()).toEqual({ reconciled_at: new Date(now).toISOString(), differences: 0 });
-    expect(await failures()).toHaveLength(before + found.length);
-  });
+  it.each(Object.entries(PLANTED))(
+    "%s: is found, told once, shown, and gone when it is gone (LAW-11)",
+    async (_, planted) => {
+      const before = (await failures()).length;
+      const agreed = await status();
+      mails.length = 0;
+      const lines = vi.spyOn(console, "error").mockImplementation(() => {});
+      await planted.plant(made);
+      await round((now += 2 * DAY), true);
+      const found = (await failures()).slice(0, -before || undefined);
+      const told = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
+      expect(found).toContainEqual(expect.objectContaining({ check: planted.check, subject: planted.subject(made) }));
+      expect(told!.expected).not.toEqual(told!.found);
+      const logged = lines.mock.calls.flat().filter((line) => String(line).includes('"reconciliation failed"'));
+      expect(logged).toHaveLength(found.length);
+      expect(await status()).toEqual({ reconciled_at: agreed.reconciled_at, differences: found.length });
+      expect(mails).toMatchObject([{ to: program.program.owner_email, text: expect.stringContaining(told!.subject) }]);
+      await round((now += 2 * DAY));
+      await round((now += 2 * DAY), true);
+      expect(await failures()).toHaveLength(before + found.length);
+      expect(mails).toHaveLength(1);
+      await planted.mend(made);
+      await round((now += 2 * DAY));
+      expect(await status()).toEqual({ reconciled_at: new Date(now).toISOString(), differences: 0 });
+      expect(await failures()).toHaveLength(before + found.length);
+    },
+  );
 });
 
-describe("POST /admin/reconcile", () => {
+describe("POST /admin/reconcile (ACCESS-9)", () => {
   beforeEach(open);
   const reconcile = (body?: object, token = ADMIN) => callApi<Reconciling>(token, "POST", "/admin/reconcile", body);
 

@@ -116,7 +116,7 @@ const totalOf = async (program: TestProgram, query: string) => {
   return body.total;
 };
 
-describe("kept counts", () => {
+describe("kept counts (JOB-6)", () => {
   it("of a program that only this version has written are right, and nothing is said", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program, { slug: "jane" });

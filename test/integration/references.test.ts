@@ -52,7 +52,7 @@ async function reprocess(program: TestProgram, payment: { id: string } | undefin
 /** Seconds; each payment of a story later than the one before. */
 const at = (step: number) => 1_780_000_000 + step * 86_400;
 
-describe("V3: candidates of a payment", () => {
+describe("V3: candidates of a payment (REF-1, REF-2)", () => {
   it("a foreign client_reference_id hides no metadata.service_ref", async () => {
     const program = await programOf("jane");
     const session = sessionCompleted({ ref: "cart-77", metadata: { service_ref: "JANE" }, customer: "cus_1" });
@@ -143,7 +143,7 @@ describe("V3: candidates of a payment", () => {
   });
 });
 
-describe("V3: what leads to nobody is never remembered", () => {
+describe("V3: what leads to nobody is never remembered (REF-2)", () => {
   it("renewals of it name nobody, also after a partner of that name came", async () => {
     const program = await programOf("jane");
     const ids = { subscription: "sub_1", customer: "cus_1" };
@@ -232,4 +232,37 @@ describe("a partner who was deactivated by mistake", () => {
     expect((await reprocess(program, payment)).outcome).toBe("commission");
     expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: gone.id, amount_cents: 2_000 }]);
   });
+});
+
+describe("a reference", () => {
+  it("is a partner's slug, present or former, in any case (REF-5)", async () => {
+    const program = await makeProgram();
+    const jane = await makePartner(program, { slug: "jane" });
+    await program.api("PATCH", `/api/v1/partners/${jane.id}`, { slug: "Janet" });
+    await sendA(program, sessionCompleted({ ref: "JANE", created: at(1) }));
+    await sendA(program, sessionCompleted({ ref: "janeT", created: at(2) }));
+    await sendA(program, sessionCompleted({ ref: "jan", created: at(3) }));
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ partner_id }) => partner_id)).toEqual([jane.id, jane.id]);
+  });
+
+  it.each([
+    ["first", "ann"],
+    ["last", "bob"],
+  ] as const)(
+    "that is remembered is the earliest or the newest, by the program's attribution: %s (REF-4)",
+    async (attribution, slug) => {
+      const program = await makeProgram({ attribution });
+      const partners = {
+        ann: await makePartner(program, { slug: "ann" }),
+        bob: await makePartner(program, { slug: "bob" }),
+      };
+      // What was said later comes first.
+      await sendA(program, sessionSetup({ ref: "bob", customer: "cus_1", created: at(2) }));
+      await sendA(program, sessionSetup({ ref: "ann", customer: "cus_1", created: at(1) }));
+      await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));
+      const { commissions } = await ledgerOf(program);
+      expect(commissions).toMatchObject([{ partner_id: partners[slug].id }]);
+    },
+  );
 });

@@ -146,7 +146,7 @@ beforeEach(async () => {
 
 afterEach(() => vi.restoreAllMocks());
 
-describe("a rotation of ENCRYPTION_KEY", () => {
+describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
   it("brings every sealed value of the database under the new key; then the old one is not needed", async () => {
     const { program, replay } = await stock();
     const before = await sealedBy(MARKS.old);
@@ -303,7 +303,7 @@ describe("a rotation of ENCRYPTION_KEY", () => {
 });
 
 describe("what is sealed is bound to its place", () => {
-  it("S12: opens in its own row and column, and in no other row, column or table", async () => {
+  it("S12: opens in its own row and column, and in no other row, column or table (ACCESS-6)", async () => {
     await stock();
     await stock();
     const sealer = new SecretSealer([OLD]);

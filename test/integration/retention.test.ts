@@ -51,7 +51,7 @@ async function count(table: string, where: string, ...values: unknown[]): Promis
   return row!.n;
 }
 
-describe("retention", () => {
+describe("retention (JOB-5)", () => {
   it("forgets deliveries with bodies, attempts and what was missed after 90 days, and not before", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");

@@ -106,37 +106,40 @@ describe("every route under /api/v1", () => {
     );
   });
 
-  it.each(ROUTES)("$method $path: 401 without a key, with a wrong one and with an old one", async (route) => {
-    const { body: issued } = await callApi<{ program: { id: string }; api_key: string }>(
-      "test-admin-token",
-      "POST",
-      "/admin/programs",
-      { name: "Walked", owner_email: "walked@example.com" },
-    );
-    const old = issued.api_key;
-    expect((await callApi(old, "GET", "/api/v1/programs/me")).status).toBe(200);
-    await callApi("test-admin-token", "POST", `/admin/programs/${issued.program.id}/api-key`);
-    const at = addressOf(route.path, ids);
-    const headers = [
-      {},
-      { authorization: "" },
-      { authorization: "Bearer" },
-      { authorization: "Bearer  " },
-      { authorization: "Bearer sk_wrong" },
-      { authorization: `Bearer ${owner.api_key}x` },
-      { authorization: `Bearer ${owner.program.api_key_hash}` },
-      { authorization: owner.api_key },
-      { authorization: `Basic ${btoa(`${owner.api_key}:`)}` },
-      { authorization: `Bearer ${old}` },
-    ];
-    for (const header of headers) {
-      const reply = await callApi(null, route.method, at, bodyOf(route), header);
-      expect([header, ...refusal(reply)]).toEqual([header, 401, "unauthorized"]);
-      expect(reply.headers.get("WWW-Authenticate")).toBe("Bearer");
-    }
-  });
+  it.each(ROUTES)(
+    "$method $path: 401 without a key, with a wrong one and with an old one (ACCESS-1)",
+    async (route) => {
+      const { body: issued } = await callApi<{ program: { id: string }; api_key: string }>(
+        "test-admin-token",
+        "POST",
+        "/admin/programs",
+        { name: "Walked", owner_email: "walked@example.com" },
+      );
+      const old = issued.api_key;
+      expect((await callApi(old, "GET", "/api/v1/programs/me")).status).toBe(200);
+      await callApi("test-admin-token", "POST", `/admin/programs/${issued.program.id}/api-key`);
+      const at = addressOf(route.path, ids);
+      const headers = [
+        {},
+        { authorization: "" },
+        { authorization: "Bearer" },
+        { authorization: "Bearer  " },
+        { authorization: "Bearer sk_wrong" },
+        { authorization: `Bearer ${owner.api_key}x` },
+        { authorization: `Bearer ${owner.program.api_key_hash}` },
+        { authorization: owner.api_key },
+        { authorization: `Basic ${btoa(`${owner.api_key}:`)}` },
+        { authorization: `Bearer ${old}` },
+      ];
+      for (const header of headers) {
+        const reply = await callApi(null, route.method, at, bodyOf(route), header);
+        expect([header, ...refusal(reply)]).toEqual([header, 401, "unauthorized"]);
+        expect(reply.headers.get("WWW-Authenticate")).toBe("Bearer");
+      }
+    },
+  );
 
-  it("is not found for another program's id, which stays as it was", async () => {
+  it("is not found for another program's id, which stays as it was (HTTP-5)", async () => {
     const seen = async () =>
       JSON.stringify(await Promise.all(Object.entries(ids).map(([resource, id]) => own(resource, id))));
     const own = async (resource: string, id: string) => (await owner.api("GET", `/api/v1/${resource}/${id}`)).body;
@@ -167,7 +170,7 @@ describe("every route under /api/v1", () => {
     }
   });
 
-  it("answers 405 with Allow to another method, and only to the bearer of a key", async () => {
+  it("answers 405 with Allow to another method, and only to the bearer of a key (HTTP-24)", async () => {
     const methods = new Map<string, string[]>();
     for (const { method, path } of ROUTES) {
       // `simulate` and the like share their path with `:id`.

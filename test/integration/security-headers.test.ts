@@ -48,7 +48,7 @@ function expectHardened({ headers, status }: Reply<unknown>, what: string): void
   }
 }
 
-describe("security headers", () => {
+describe("security headers (HTTP-29)", () => {
   let program: TestProgram;
   let stocked: Stocked;
 

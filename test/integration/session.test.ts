@@ -23,7 +23,7 @@ async function sessionsOf(program_id: string) {
 }
 
 describe("the session cookie", () => {
-  it("is `HttpOnly; Secure; SameSite=Lax`, of this host alone, and its token is kept only as a hash", async () => {
+  it("is `HttpOnly; Secure; SameSite=Lax`, of this host alone, and its token is kept only as a hash (PAGE-9)", async () => {
     const { program, id } = await makeProgram();
     const visitor = makeVisitor();
     const { token } = await createOwnerLink(testContext(), program.owner_email);
@@ -39,7 +39,7 @@ describe("the session cookie", () => {
     expect(value).not.toBe(token);
   });
 
-  it("lasts 12 hours for owners and 14 days for partners, in the database as in the browser", async () => {
+  it("lasts 12 hours for owners and 14 days for partners, in the database as in the browser (PAGE-3)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const owner = await signInOwner(program);
@@ -108,7 +108,7 @@ describe("the end of a session", () => {
     expect(await isSignedIn(visitor)).toBe(false);
   });
 
-  it("comes for owners with key regeneration; partners stay", async () => {
+  it("comes for owners with key regeneration; partners stay (ACCESS-3, PAGE-3)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const owner = await signInOwner(program);
@@ -131,7 +131,7 @@ describe("the end of a session", () => {
   });
 });
 
-describe("forms", () => {
+describe("forms (PAGE-10)", () => {
   it("are refused without the token of their session, with another's, and from another site", async () => {
     const program = await makeProgram();
     const visitor = await signInOwner(program);

@@ -190,7 +190,7 @@ describe("with READ_REPLICATION on", () => {
     vi.restoreAllMocks();
   });
 
-  describe("D12: a bookmark is no older than what its reply showed", () => {
+  describe("D12: a bookmark is no older than what its reply showed (HTTP-28)", () => {
     const away = () => {
       throw new Error("away");
     };

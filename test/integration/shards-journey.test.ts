@@ -35,7 +35,7 @@ interface List<T> {
 }
 
 describe("a program on shard 1", () => {
-  it("is made, earns, pays and is looked at in its own database alone", async () => {
+  it("is made, earns, pays and is looked at in its own database alone (DEP-3)", async () => {
     vi.spyOn(console, "info").mockImplementation(() => {});
     const before = await dump(0);
     const program = await makeProgramOn(1, { name: "On the second" });

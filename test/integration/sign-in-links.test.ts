@@ -29,7 +29,7 @@ async function tokenOf(email: string): Promise<string> {
 }
 
 describe("S11: a link that was used", () => {
-  it("ends every other link of its address, whatever account it opens", async () => {
+  it("ends every other link of its address, whatever account it opens (PAGE-2)", async () => {
     const { email, owned, partner } = await makeBoth();
     const stranger = await makeProgram();
     const others = [await tokenOf(email), (await createOwnerLink(testContext(), email)).token];
@@ -74,7 +74,7 @@ describe("S11: a link that was used", () => {
 });
 
 describe("S11: the page of a link", () => {
-  it("names the account that it signs in to: address, role and program", async () => {
+  it("names the account that it signs in to: address, role and program (PAGE-2)", async () => {
     const program = await makeProgram({ name: "<i>Acme</i>" });
     const partner = await makePartner(program);
     const { owner_email } = program.program;

@@ -43,7 +43,7 @@ describe("asking for a link", () => {
     expect([...a.headers.keys()].toSorted()).toEqual([...b.headers.keys()].toSorted());
   });
 
-  it('refuses the sixth of an address: "at most 5 per address per 15 minutes", unknown ones too', async () => {
+  it('refuses the sixth of an address: "at most 5 per address per 15 minutes", unknown ones too (PAGE-2)', async () => {
     const program = await makeProgram();
     for (const email of [program.program.owner_email, `unknown-${program.id}@example.com`]) {
       const visitor = makeVisitor();
@@ -81,7 +81,7 @@ describe("asking for a link", () => {
     expect(JSON.stringify(row)).not.toContain(token);
   });
 
-  it("writes the link to the log in development only", async () => {
+  it("writes the link to the log in development only (PAGE-11)", async () => {
     const spies = (["log", "info", "warn", "error"] as const).map((name) =>
       vi.spyOn(console, name).mockImplementation(() => {}),
     );
@@ -109,7 +109,7 @@ describe("asking for a link", () => {
     vi.restoreAllMocks();
   });
 
-  it("answers the same when the e-mail cannot be sent", async () => {
+  it("answers the same when the e-mail cannot be sent (PAGE-11)", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const { program } = await makeProgram();
     const EMAIL = { send: () => Promise.reject(new Error("550 rejected")) } as unknown as SendEmail;
@@ -134,7 +134,7 @@ describe("asking for a link", () => {
 });
 
 describe("using a link", () => {
-  it("a GET uses nothing up: link scanners do GETs", async () => {
+  it("a GET uses nothing up: link scanners do GETs (PAGE-2)", async () => {
     const { program } = await makeProgram();
     const token = await ownerLink(program.owner_email);
     const scanner = makeVisitor();
@@ -146,7 +146,7 @@ describe("using a link", () => {
     expect((await linksOf(program.owner_email))[0]?.used_at).toBeNull();
   });
 
-  it("signs in once; the second use, an altered and an expired link are refused", async () => {
+  it("signs in once; the second use, an altered and an expired link are refused (PAGE-2)", async () => {
     const { program } = await makeProgram();
     const token = await ownerLink(program.owner_email);
     const first = await followLink(makeVisitor(), token);
@@ -172,7 +172,7 @@ describe("using a link", () => {
     expect(results).toHaveLength(1);
   });
 
-  it('"The first sign-in turns `invited` into `active`" and settles; deactivated partners cannot sign in', async () => {
+  it('"The first sign-in turns `invited` into `active`" and settles; deactivated partners cannot sign in (PAGE-4)', async () => {
     const program = await makeProgram();
     const partner = await makePartner(program, {}, "invited");
     await signInPartner(partner.email.toUpperCase());
@@ -225,7 +225,7 @@ describe("using a link", () => {
     expect(await eventsOf(program.id)).toEqual(["partner.created", "partner.deleted"]);
   });
 
-  it("asks who to be where an address is several people, and lets them switch without another link", async () => {
+  it("asks who to be where an address is several people, and lets them switch without another link (PAGE-12)", async () => {
     const email = `both-${Date.now()}@example.com`;
     const one = await makeProgram({ owner_email: email, name: "First program" });
     const two = await makeProgram({ name: "Second program" });

@@ -15,7 +15,7 @@ interface SimulationBody {
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
 
-describe("flow simulation", () => {
+describe("flow simulation (FLOW-6)", () => {
   it("shows old and new amounts per payment and their sums, refunds included, newest first", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });

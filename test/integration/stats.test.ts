@@ -27,7 +27,7 @@ interface Row {
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
 
 describe("partner stats", () => {
-  it("equal the sums over GET /commissions in any state", async () => {
+  it("equal the sums over GET /commissions in any state (PART-7)", async () => {
     await fc.assert(
       fc.asyncProperty(
         world,

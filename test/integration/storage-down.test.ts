@@ -157,7 +157,7 @@ async function requests(): Promise<Record<string, [path: string, init: RequestIn
 }
 
 describe.each(["away", "overloaded", "locked", "hung"] as const)("a database that is %s", (failure) => {
-  it("is 503 storage_unavailable with Retry-After on every class of route that needs it, and nothing is changed", async () => {
+  it("is 503 storage_unavailable with Retry-After on every class of route that needs it, and nothing is changed (HTTP-16)", async () => {
     const before = await program.api<{ data: unknown[] }>("GET", "/api/v1/events");
     for (const [name, [path, init]] of Object.entries(await requests())) {
       const reply = await within(failure, () => callWith<Errored>({ DB: failingDatabase(failure) }, path, init));
@@ -236,7 +236,7 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
 });
 
 describe("a database whose reply is lost after the work is done", () => {
-  it("is 503 for a create with a key; the same request again gets the first answer, and there is one", async () => {
+  it("is 503 for a create with a key; the same request again gets the first answer, and there is one (HTTP-16)", async () => {
     const [path, init] = (await requests())["API create with a key"]!;
     const made: string[] = [];
     let replayed = 0;

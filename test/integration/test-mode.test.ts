@@ -67,14 +67,14 @@ describe("V4: live_only", () => {
     }
   });
 
-  it("is true for a program that is older than the setting", async () => {
+  it("is true for a program that is older than the setting (PROG-8)", async () => {
     const program = await programOfJane({ live_only: null });
     expect((await program.api("GET", "/api/v1/programs/me")).body).toMatchObject({ live_only: true });
     expect(await sendA(program, sessionCompleted({ ref: "jane", livemode: false }))).toMatchObject(TEST_MODE);
   });
 });
 
-describe("V4: a test payment", () => {
+describe("V4: a test payment (PAY-13)", () => {
   it.each<[string, (program: TestProgram) => ReturnType<typeof sendA>]>([
     ["provider A", (program) => sendA(program, sessionCompleted({ ref: "jane", livemode: false }))],
     ["provider A, an invoice", (program) => sendA(program, invoicePaid({ ref: "jane", livemode: false }))],
@@ -162,7 +162,7 @@ describe("V4: a test payment", () => {
   });
 });
 
-describe("V4: test events touch nothing that is live", () => {
+describe("V4: test events touch nothing that is live (PAY-19)", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const whose = { customer: "cus_1", subscription: "sub_1" };
 

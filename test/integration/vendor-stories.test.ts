@@ -60,7 +60,7 @@ describe("V1: a downgrade at provider B, and renewals paid from its credit", () 
     },
   );
 
-  it('is remembered: "a negative or zero grand total … earns nothing (`zero_amount`) and is remembered"', async () => {
+  it('is remembered: "a negative or zero grand total … earns nothing (`zero_amount`) and is remembered" (PAY-4)', async () => {
     const program = await programOfJane();
     await sendB(program, paid("txn_1", { ref: "jane", amount: -5_000 }));
     await sendB(program, paid("txn_2", { amount: 12_000, tax: 2_000 }));
@@ -84,7 +84,7 @@ describe("V1: a downgrade at provider B, and renewals paid from its credit", () 
   });
 });
 
-describe("V6: a dispute at provider A", () => {
+describe("V6: a dispute at provider A (PAY-10)", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const T = 1_780_000_000;
   const opened = (created = T + 10) => disputeEvent("charge.dispute.created", { id: "du_1", ...ids, created });

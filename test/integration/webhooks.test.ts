@@ -68,7 +68,7 @@ function pathOf(reply: Reply<unknown>): string | undefined {
 }
 
 describe("webhook endpoints", () => {
-  it("show their secret in the create reply and never again, and keep it sealed", async () => {
+  it("show their secret in the create reply and never again, and keep it sealed (HOOK-8, HOOK-17)", async () => {
     const program = await makeProgram();
     const created = await makeEndpoint(program, { description: "Orders" });
     expect(created).toMatchObject({ ...ENDPOINT, description: "Orders", active: true, disabled_at: null });
@@ -160,7 +160,7 @@ describe("webhook endpoints", () => {
     expect(pathOf(await program.api("PATCH", `${AT}/${id}`, { disabled_at: null }))).toBe("disabled_at");
   });
 
-  it("forget their failures when they are enabled again", async () => {
+  it("forget their failures when they are enabled again (HOOK-13)", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program);
     await env.DB.prepare(
@@ -232,7 +232,7 @@ describe("webhook endpoints", () => {
     expect((await program.api<{ data: EndpointBody[] }>("GET", AT)).body.data.map((row) => row.id)).toEqual([kept.id]);
   });
 
-  it("are at most 20, also where many are created at once; a removed one makes room", async () => {
+  it("are at most 20, also where many are created at once; a removed one makes room (HOOK-1)", async () => {
     const program = await makeProgram();
     for (let i = 0; i < 18; i++) await makeEndpoint(program);
     const late = await Promise.all(Array.from({ length: 8 }, () => program.api<EndpointBody>("POST", AT, ENDPOINT)));
@@ -252,7 +252,7 @@ describe("webhook endpoints", () => {
 });
 
 describe("the delivery history", () => {
-  it("has the whole record with what was sent and each attempt in order", async () => {
+  it("has the whole record with what was sent and each attempt in order (HOOK-14)", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program);
     await occur(program);
@@ -292,7 +292,7 @@ describe("the delivery history", () => {
     );
   });
 
-  it("stands with its 100 newest on the endpoint, and page by page with a filter", async () => {
+  it("stands with its 100 newest on the endpoint, and page by page with a filter (HOOK-14)", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program);
     const statuses = ["succeeded", "failed", "blocked"];

@@ -36,7 +36,7 @@ function deployment(world: OutsideWorld) {
 }
 
 describe("the queue handler", () => {
-  it("delivers through the global fetch, and acknowledges each message", async () => {
+  it("delivers through the global fetch, and acknowledges each message (DEP-2)", async () => {
     const program = await makeProgram();
     const endpoint = await makeEndpoint(program, "https://hooks.example/");
     await makePartner(program, {}, "invited");
@@ -104,7 +104,7 @@ describe("the cron handler", () => {
 
   const crons = JSON.parse(/^crons = (\[.*\])$/m.exec(wranglerToml)![1]!) as string[];
 
-  it("knows every cron that the deployment has, and each job has one", () => {
+  it("knows every cron that the deployment has, and each job has one (JOB-4)", () => {
     expect(new Set(crons.map(triggerOf))).toEqual(new Set(JOBS.map(({ every }) => every)));
   });
 

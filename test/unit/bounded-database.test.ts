@@ -45,7 +45,7 @@ describe("the bounded database", () => {
     ]);
   });
 
-  it("waits for no answer longer than the limit, whichever way it is asked", async () => {
+  it("waits for no answer longer than the limit, whichever way it is asked (HTTP-16)", async () => {
     const { binding } = played(() => new Promise(() => {}));
     const began = Date.now();
     const ends = await Promise.allSettled(askAll(boundedDatabase(binding, 20)));

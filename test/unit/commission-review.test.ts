@@ -13,7 +13,7 @@ const ROW = {
 
 /** The order of the reasons (PAY-11). */
 describe("why a commission waits for a person", () => {
-  it("the gravest reason is the one shown", () => {
+  it("the gravest reason is the one shown (PAY-11)", () => {
     expect(reviewed(ROW, ["disputed", "subscription_canceled"])).toEqual({
       flagged: true,
       review_reason: "disputed",

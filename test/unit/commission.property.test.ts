@@ -38,7 +38,7 @@ const history = fc.array(
 );
 
 describe("the rows of a payment", () => {
-  it("sum, for each partner, to what the rule gives, after any history; locked rows stay", () => {
+  it("sum, for each partner, to what the rule gives, after any history; locked rows stay (LAW-2, LAW-4)", () => {
     fc.assert(
       fc.property(history, (steps) => {
         let rows: LedgerRow[] = [];

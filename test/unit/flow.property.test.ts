@@ -48,7 +48,7 @@ function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
 }
 
 describe("flow laws", () => {
-  it("a flow matches when all its conditions hold, and only an active one", () => {
+  it("a flow matches when all its conditions hold, and only an active one (FLOW-5)", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow } = matchFlow(list, on);
@@ -58,7 +58,7 @@ describe("flow laws", () => {
     );
   });
 
-  it("the first match by priority wins; among equals the older one", () => {
+  it("the first match by priority wins; among equals the older one (FLOW-2)", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow } = matchFlow(list, on);

@@ -6,7 +6,7 @@ afterEach(() => vi.restoreAllMocks());
 const MAIL = { to: "owner@example.com", subject: "Subject", text: "https://secret.link/", html: "<p>secret</p>" };
 
 describe("mail", () => {
-  it("goes through the binding, from the configured sender", async () => {
+  it("goes through the binding, from the configured sender (PAGE-11)", async () => {
     const send = vi.fn(async () => ({}));
     expect(await sendMail({ EMAIL: { send }, EMAIL_FROM: "s@example.com", ENVIRONMENT: "production" }, MAIL)).toBe(
       true,

@@ -58,7 +58,7 @@ describe("due dates", () => {
     expect(iso(dueAt(at(end), term))).toBe(due);
   });
 
-  it("of every term from NET-0 to NET-365 are that many whole days later", () => {
+  it("of every term from NET-0 to NET-365 are that many whole days later (OUT-3)", () => {
     for (let days = 0; days <= 365; days++) {
       expect(dueAt(at("2027-10-31T00:00:00.000Z"), `NET-${days}`)).toBe(
         new Date(at("2027-10-31T00:00:00.000Z")).setUTCDate(31 + days),

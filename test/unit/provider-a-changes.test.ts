@@ -202,7 +202,7 @@ describe("provider A: disputes", () => {
   });
 });
 
-describe("provider A: links between a payment's ids", () => {
+describe("provider A: links between a payment's ids (PAY-18)", () => {
   it.each<[string, EventA, string[]]>([
     ["invoice and payment intent", invoicePaymentPaid({ invoice: "in_1", payment_intent: "pi_1" }), ["in_1", "pi_1"]],
     ["invoice and charge", invoicePaymentPaid({ invoice: "in_1", charge: "ch_1" }), ["in_1", "ch_1"]],

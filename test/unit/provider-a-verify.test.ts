@@ -129,7 +129,7 @@ describe("provider A: secrets", () => {
   });
 });
 
-describe("provider A: the exact bytes are signed", () => {
+describe("provider A: the exact bytes are signed (IN-8)", () => {
   const bodies: [string, string | Uint8Array][] = [
     ["pretty-printed", BODY],
     ["compact", JSON.stringify(JSON.parse(BODY))],
@@ -174,7 +174,7 @@ describe("provider A: the exact bytes are signed", () => {
   });
 });
 
-describe("provider A: the vendor's SDK", () => {
+describe("provider A: the vendor's SDK (IN-9)", () => {
   const { webhooks } = new Stripe("sk_test_1");
 
   it("signs what is accepted here", async () => {

@@ -106,7 +106,7 @@ describe("provider B: secrets and bytes", () => {
   });
 });
 
-describe("provider B: the vendor's SDK", () => {
+describe("provider B: the vendor's SDK (IN-9)", () => {
   const { webhooks } = new Paddle("pdl_sdbx_apikey_1", { environment: Environment.sandbox });
 
   it.each([

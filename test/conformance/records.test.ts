@@ -1,0 +1,89 @@
+/** What the API shows of each thing, held to the fields that the specification lists. */
+import { beforeAll, describe, expect, it } from "vitest";
+import specification from "../../src/docs/specification.md?raw";
+import { create } from "../support/conformance.ts";
+import { makePartner } from "../support/program.ts";
+import { makeStocked, type Stocked } from "../support/stocked.ts";
+
+/** The fields of the first sentence of a rule; what is in parentheses is said of the field before it. */
+function fieldsOf(rule: string): string[] {
+  const text = specification.split(`**${rule}**`)[1]?.split("\n- **")[0] ?? "";
+  const plain = text.replaceAll(/\([^()]*\)/g, "");
+  return [...(plain.split(/\.\s/)[0] ?? "").matchAll(/`(\w+)`/g)].map(([, field = ""]) => field).toSorted();
+}
+
+/** Prefixes of ids, as HTTP-20 lists them. */
+const PREFIXES = [...(specification.split("**HTTP-20**")[1]?.split("\n- **")[0] ?? "").matchAll(/`(\w+_)`/g)].map(
+  ([, prefix = ""]) => prefix,
+);
+
+describe("records", () => {
+  let stocked: Stocked;
+  const read = async (path: string) => {
+    const reply = await stocked.program.api<Record<string, unknown>>("GET", `/api/v1${path}`);
+    expect([path, reply.status]).toEqual([path, 200]);
+    return reply.body;
+  };
+  const keysOf = (record: unknown) => Object.keys(record as object).toSorted();
+
+  beforeAll(async () => {
+    stocked = await makeStocked();
+  });
+
+  it.each([
+    ["flows", "FLOW-7"],
+    ["commissions", "COM-9"],
+    ["events", "EVT-1"],
+  ])("have the fields of the specification and no other: %s (FLOW-7, COM-9, EVT-1)", async (kind, rule) => {
+    expect(fieldsOf(rule).length).toBeGreaterThan(5);
+    expect(keysOf(await read(`/${kind}/${stocked.ids[kind]}`))).toEqual(fieldsOf(rule));
+  });
+
+  it("have the fields of the specification and their parts: a partner, a payout, an endpoint (PART-9, PART-10, OUT-10, HOOK-11, HOOK-14)", async () => {
+    const { stats, ...partner } = await read(`/partners/${stocked.ids["partners"]}`);
+    expect(keysOf(partner)).toEqual(fieldsOf("PART-9"));
+    expect(["stats", ...keysOf(stats)].toSorted()).toEqual(fieldsOf("PART-10"));
+    const { commissions, ...payout } = await read(`/payouts/${stocked.ids["payouts"]}`);
+    expect(keysOf(payout)).toEqual(fieldsOf("OUT-10"));
+    expect(keysOf((commissions as unknown[])[0])).toEqual(fieldsOf("COM-9"));
+    const { deliveries, ...endpoint } = await read(`/webhooks/${stocked.ids["webhooks"]}`);
+    expect(keysOf(endpoint)).toEqual(fieldsOf("HOOK-11"));
+    expect(keysOf((deliveries as unknown[])[0])).toEqual(fieldsOf("HOOK-14"));
+  });
+
+  it("have ids of their prefixes and 26 characters, in every reply (HTTP-20)", async () => {
+    expect(PREFIXES).toHaveLength(11);
+    const seen = new Set<string>();
+    const look = (value: unknown): void => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [key, inner] of Object.entries(value)) {
+        if (
+          typeof inner === "string" &&
+          (key === "id" || /^(program|flow|partner|payment|payout|event)_id$/.test(key))
+        ) {
+          const prefix = inner.slice(0, inner.indexOf("_") + 1);
+          // An actor's id is of whoever acts.
+          if (PREFIXES.includes(prefix)) expect(inner).toMatch(/^[a-z]+_[0-9a-z]{26}$/);
+          seen.add(prefix);
+        } else look(inner);
+      }
+    };
+    const { ids } = stocked;
+    for (const kind of ["flows", "partners", "commissions", "payments", "payouts", "events", "webhooks"]) {
+      look(await read(`/${kind}/${ids[kind]}`));
+    }
+    look(await read(`/partners/${ids["partners"]}/entries`));
+    expect([...seen].toSorted()).toEqual(
+      expect.arrayContaining(PREFIXES.filter((prefix) => prefix !== "req_").toSorted()),
+    );
+  });
+
+  it("begin with defaults where creation leaves them out (FLOW-7, HOOK-11, PART-9)", async () => {
+    const { program } = stocked;
+    const flow = await create(program, "/api/v1/flows", { name: "Plain", action_type: "flat", action_value: 5 });
+    expect(flow).toMatchObject({ event: "transaction_completed", conditions: [], priority: 0, active: true });
+    const endpoint = await create(program, "/api/v1/webhooks", { url: "https://r.example.com/", events: ["*"] });
+    expect(endpoint).toMatchObject({ description: null, active: true, disabled_at: null });
+    expect(await makePartner(program, {}, "invited")).toMatchObject({ status: "invited", commission_pct: null });
+  });
+});

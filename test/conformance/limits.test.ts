@@ -12,7 +12,7 @@ interface Page {
 
 describe("limits", () => {
   it.each(["partners", "events"])(
-    "%s: page defaults to 1, per_page to 20, and is at most 100",
+    "%s: page defaults to 1, per_page to 20, and is at most 100 (HTTP-7)",
     { timeout: 30_000 },
     async (list) => {
       const program = await makeProgram();

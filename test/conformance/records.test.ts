@@ -2,20 +2,26 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import specification from "../../src/docs/specification.md?raw";
 import { create } from "../support/conformance.ts";
-import { makePartner } from "../support/program.ts";
+import { call, makePartner } from "../support/program.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
+
+function textOf(rule: string): string {
+  return specification.split(`**${rule}**`)[1]?.split(/\n(?:- \*\*|\n)/)[0] ?? "";
+}
+
+/** What a rule writes as code and `pattern` matches. */
+function codeOf(rule: string, pattern: RegExp): string[] {
+  return [...textOf(rule).matchAll(/`([^`]+)`/g)].flatMap(([, code = ""]) => (pattern.test(code) ? [code] : []));
+}
+
+/** Prefixes of ids. */
+const PREFIXES = codeOf("HTTP-20", /^\w+_$/);
 
 /** The fields of the first sentence of a rule; what is in parentheses is said of the field before it. */
 function fieldsOf(rule: string): string[] {
-  const text = specification.split(`**${rule}**`)[1]?.split("\n- **")[0] ?? "";
-  const plain = text.replaceAll(/\([^()]*\)/g, "");
+  const plain = textOf(rule).replaceAll(/\([^()]*\)/g, "");
   return [...(plain.split(/\.\s/)[0] ?? "").matchAll(/`(\w+)`/g)].map(([, field = ""]) => field).toSorted();
 }
-
-/** Prefixes of ids, as HTTP-20 lists them. */
-const PREFIXES = [...(specification.split("**HTTP-20**")[1]?.split("\n- **")[0] ?? "").matchAll(/`(\w+_)`/g)].map(
-  ([, prefix = ""]) => prefix,
-);
 
 describe("records", () => {
   let stocked: Stocked;
@@ -85,5 +91,42 @@ describe("records", () => {
     const endpoint = await create(program, "/api/v1/webhooks", { url: "https://r.example.com/", events: ["*"] });
     expect(endpoint).toMatchObject({ description: null, active: true, disabled_at: null });
     expect(await makePartner(program, {}, "invited")).toMatchObject({ status: "invited", commission_pct: null });
+  });
+});
+
+describe("closed lists", () => {
+  interface Schema {
+    enum?: string[];
+    properties?: Record<string, Schema>;
+    $ref?: string;
+    items?: Schema;
+  }
+  interface Document {
+    components: { schemas: Record<string, Schema> };
+    paths: Record<string, Record<string, { parameters?: { name: string; schema: Schema }[] }>>;
+  }
+  let document: Document;
+
+  beforeAll(async () => {
+    document = (await call<Document>("/openapi.json")).body;
+  });
+
+  it("of audit events are those of the specification (EVT-5)", () => {
+    let noun = "";
+    // `.updated` after `flow.created` is `flow.updated`.
+    const types = codeOf("EVT-5", /^[a-z_]*(?:\.[a-z_]+)?$/).map((code) => {
+      if (code.startsWith(".")) return `${noun}${code}`;
+      noun = code.split(".")[0]!;
+      return code;
+    });
+    const parameter = document.paths["/api/v1/events"]?.["get"]?.parameters?.find(({ name }) => name === "type");
+    expect(parameter?.schema.enum?.toSorted()).toEqual(types.toSorted());
+  });
+
+  it("of error codes are those of the specification (HTTP-3, IN-3, IN-4)", () => {
+    const code = /^[a-z]+(?:_[a-z]+)+$|^(?:forbidden|unauthorized)$/;
+    const codes = [...codeOf("HTTP-3", code), ...codeOf("IN-3", code), ...codeOf("IN-4", code)];
+    const documented = JSON.stringify(document.components.schemas).match(/"code":\{[^{}]*"enum":\[([^\]]*)\]/)?.[1];
+    expect((JSON.parse(`[${documented}]`) as string[]).toSorted()).toEqual(codes.toSorted());
   });
 });

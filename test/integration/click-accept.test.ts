@@ -67,7 +67,7 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
     expect(await click).toBe("stored");
   });
 
-  it("answers nobody before the commit that carries the click is durable", async () => {
+  it("answers nobody before the commit that carries the click is durable (LAW-10)", async () => {
     const answers: string[] = [];
     const clicks = ["a", "b", "c"].map((name) =>
       played.click(name).then((answer) => answers.push(`${name} ${answer}`)),

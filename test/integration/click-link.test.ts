@@ -57,7 +57,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     "javascript:alert(1)",
     "/\t/evil.example",
     "@evil.example",
-  ])("never leads anywhere else: %s gives the root", async (to) => {
+  ])("never leads anywhere else: %s gives the root (TRACK-7)", async (to) => {
     const program = await makeProgram({ domain: "shop.example" });
     const { status, location } = await follow(`/r/${program.id}/jane?to=${encodeURIComponent(to)}`);
     expect([status, location?.origin, location?.pathname]).toEqual([302, "https://shop.example", "/"]);

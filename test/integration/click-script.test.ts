@@ -19,7 +19,7 @@ describe("GET /service.js (TRACK-1, TRACK-15)", () => {
     expect(body).not.toMatch(/\bimport\b|\bexport\b|\/\*|sourceMappingURL/);
   });
 
-  it("is at most 1,024 bytes gzipped", async () => {
+  it("is at most 1,024 bytes gzipped (TRACK-1)", async () => {
     expect(await compressed((await visit("/service.js")).body)).toBeLessThanOrEqual(1_024);
   });
 

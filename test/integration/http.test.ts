@@ -17,7 +17,7 @@ function codeOf(reply: Reply<unknown>): [number, string] {
 }
 
 describe("HTTP conventions", () => {
-  it("give every response an id, no caching and no sniffing, whatever it is (HTTP-2, HTTP-14)", async () => {
+  it("give every response an id, no caching and no sniffing, whatever it is (HTTP-2, HTTP-14, HTTP-24)", async () => {
     const program = await makeProgram();
     const replies = [
       await program.api("GET", "/api/v1/flows"),

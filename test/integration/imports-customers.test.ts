@@ -38,7 +38,7 @@ async function earners(program: TestProgram): Promise<Record<string, string | nu
 }
 
 describe("an imported customer", () => {
-  it("is the partner's from then on, known by the provider's id or by the address", async () => {
+  it("is the partner's from then on, known by the provider's id or by the address (REF-3)", async () => {
     const program = await programWith("ann", "bob");
     const before = sessionCompleted({ id: "cs_before", customer: "cus_1", email: "one@x.example", created: past() });
     await sendA(program, before);

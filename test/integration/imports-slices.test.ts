@@ -88,7 +88,7 @@ describe("S1: a dry run of the largest import", () => {
   );
 });
 
-describe("S1: a line", () => {
+describe("S1: a line (IMP-2)", () => {
   it("whose cells are longer than any need is refused, and what is in columns that are left does not count", async () => {
     const program = await makeProgram();
     const file = [

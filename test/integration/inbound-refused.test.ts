@@ -137,7 +137,7 @@ describe("a refused delivery of a program", () => {
     expect(await statusOf(program)).toMatchObject({ provider_a: { last_refusal: { reason: "unparsable" } } });
   });
 
-  it("shows on the page with what to do, calmly once a verified event has come after it", async () => {
+  it("shows on the page with what to do, calmly once a verified event has come after it (PROG-10)", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
     const page = async (path: string) => textOf((await owner.get(path)).body);

@@ -159,7 +159,7 @@ describe("other refusals (IN-4)", () => {
     expect(events.body.data.map((row) => row.type).toSorted()).toEqual(["webhook.provider_a", "webhook.provider_b"]);
   });
 
-  it("storage that fails is 503 with Retry-After, and the redelivery finishes the work (IN-4)", async () => {
+  it("storage that fails is 503 with Retry-After, and the redelivery finishes the work (IN-4, LAW-10)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const event = sessionCompleted({ ref: "jane" });

@@ -137,6 +137,6 @@ describe.each([1, 32] as const)("on %i", (count) => {
   });
 });
 
-it("has a trial of every job", () => {
+it("has a trial of every job (JOB-2)", () => {
   expect(Object.keys(TRIALS).toSorted()).toEqual(JOBS.map(({ name }) => name).toSorted());
 });

@@ -145,7 +145,7 @@ async function payAll(program: TestProgram): Promise<void> {
 
 const options = (runs: number) => ({ seed: SEED, numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
 
-describe(`what is earned is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs) (LAW-2, REF-4)`, () => {
+describe(`what is earned is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs) (LAW-2, REF-4, LAW-3)`, () => {
   it("in any order, with repetitions, races and crashes, to the same rows and balances", async () => {
     await fc.assert(
       fc.asyncProperty(moneyWorld, disorder, async (world, chaos) => {

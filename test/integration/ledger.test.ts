@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { chargeRefunded, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaymentPaid } from "../support/provider-a-changes.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 
 describe("from payment to commission", () => {
@@ -54,6 +55,37 @@ describe("from payment to commission", () => {
       expect(ledger.commissions).toMatchObject([{ amount_cents: 2_000 }]);
       expect(ledger.eventCounts["commission.created"]).toBe(1);
     }
+  });
+
+  it("two payments that a later event joins are one: it earns once, the other is merged (PAY-5, PAY-14)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const [invoice, payment_intent] = [`in_${program.id}`, `pi_${program.id}`];
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent }));
+    await sendA(program, invoicePaid({ id: invoice, ref: "jane", amount: 12_000, tax: 2_000 }));
+    await sendA(program, invoicePaymentPaid({ invoice, payment_intent }));
+    const ledger = await ledgerOf(program);
+    expect(ledger.payments.map(({ outcome }) => outcome).toSorted()).toEqual(["commission", "merged"]);
+    const earning = ledger.commissions.filter(({ status }) => status !== "rejected");
+    expect(earning).toMatchObject([{ amount_cents: 2_000, status: "pending" }]);
+    expect(
+      ledger.commissions.filter(({ status, amount_cents }) => status === "rejected" && amount_cents !== 0),
+    ).toEqual([]);
+  });
+
+  it("a commission has the payment's currency and is dated by the provider's time of the event (PAY-3)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const created = Date.parse("2026-03-01T10:00:00Z") / 1_000;
+    await sendA(program, sessionCompleted({ id: "cs_1", ref: "jane", currency: "jpy", amount: 1_234, created }));
+    const occurred_at = "2026-04-02T11:12:13.456Z";
+    await sendB(program, transactionCompleted({ ref: "jane", program: program.id, currency: "EUR", occurred_at }));
+    const { commissions } = await ledgerOf(program);
+    const told = commissions.map(({ currency, amount_cents, created_at }) => [currency, amount_cents, created_at]);
+    expect(told.toSorted()).toEqual([
+      ["EUR", 2_000, occurred_at],
+      ["JPY", 247, "2026-03-01T10:00:00.000Z"],
+    ]);
   });
 
   it("a refund that comes before its payment waits for it (PAY-9)", async () => {

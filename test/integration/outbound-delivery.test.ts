@@ -102,7 +102,7 @@ describe("a delivery", () => {
       { error: "connection", status_code: null },
     ],
   ] as [string, Receiver, object][])(
-    "answered with %s follows the attempt table on its row, five attempts, then failed",
+    "answered with %s follows the attempt table on its row, five attempts, then failed (HOOK-5)",
     async (_name, receiver, failure) => {
       const { program, world, clock, delivery, outbound } = await setUp(receiver);
       // 0, 5 min, 30 min, 2 h, 12 h (HOOK-5), each from the start of the one before.

@@ -52,7 +52,7 @@ const OWN_URLS = [
   "https://0a1b2c3d-affiliate-program-service.someone.workers.dev/webhooks/provider_a",
 ];
 
-describe("the service's own hosts", () => {
+describe("the service's own hosts (HOOK-7)", () => {
   it("S4: are refused at create and at PATCH, with the field's name, and nothing changes", async () => {
     const program = await makeProgram();
     const { id, url } = await makeEndpoint(program, "https://hooks.example/");
@@ -108,7 +108,7 @@ describe("the service's own hosts", () => {
   });
 });
 
-describe("addresses at delivery, whatever is stored", () => {
+describe("addresses at delivery, whatever is stored (HOOK-7)", () => {
   it("have the verdict of every case", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");

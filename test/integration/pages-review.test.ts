@@ -90,7 +90,7 @@ describe("U7: flagged commissions", () => {
   });
 });
 
-describe("U7: all that match", () => {
+describe("U7: all that match (PAGE-7)", () => {
   it("are approved over all pages after a page that says how many, how much, and what is left out", async () => {
     const { month, boss, partner_id } = await newMonth();
     const at = (day: number) => `2026-03-${String(day).padStart(2, "0")}T12:00:00.000Z`;

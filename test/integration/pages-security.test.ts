@@ -73,7 +73,7 @@ describe("every page", () => {
   });
 });
 
-describe("every form", () => {
+describe("every form (PAGE-10)", () => {
   it.each(POSTS)("$path without its token changes nothing, 403", async ({ path }) => {
     const before = await everythingOf(stocked.program.id);
     const visitor = visitorOf(path);
@@ -94,7 +94,7 @@ describe("every form", () => {
   });
 });
 
-describe("another program's objects", () => {
+describe("another program's objects (HTTP-5)", () => {
   const named = (path: string) => path.startsWith("/dashboard") && path.includes(":") && !path.includes("/secrets/");
 
   it.each(GETS.filter(({ path }) => named(path)))("$path is not found", async ({ path }) => {
@@ -191,7 +191,7 @@ describe("the portal (PAGE-8)", () => {
     expect(others).toMatchObject({ payout_method: null, payout_email: null });
   });
 
-  it("never shows a customer's address", async () => {
+  it("never shows a customer's address (PAGE-8)", async () => {
     for (const { path } of GETS.filter((route) => route.path.startsWith("/portal"))) {
       expect((await member.get(path)).body).not.toContain("buyer@example.com");
     }

@@ -43,45 +43,48 @@ describe("an open transfer", () => {
     ["error_stored", "processing"],
     ["garbage", "paid"],
     ["error_after_effect", "paid"],
-  ])("%s leaves it %s, and the cron brings it to paid with one transfer under the first key", async (fault, first) => {
-    const world = await makePayingProgram();
-    const { program, vendor } = world;
-    const payout = await makePayout(world);
-    const started = Date.now();
-    playOutside(vendor);
-    vendor.faults.push(fault);
-    const reply = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout.id}/pay`);
-    expect([reply.status, reply.body.status]).toEqual([200, first]);
-    if (first === "processing") {
-      expect(reply.body.failure_code).toBeTruthy();
-      const due = Date.parse((await payoutById(payout.id)).reconcile_at!);
-      expect(due).toBeGreaterThanOrEqual(started + MINUTE);
-      // Not before its time, then once.
-      expect(await reconcileAt(vendor, due - 1)).toBe(0);
-      let now = due;
-      for (
-        let runs = 0;
-        runs < 200 && (await payoutById(payout.id)).status === "processing";
-        runs++, now += 30 * MINUTE
-      ) {
-        await reconcileAt(vendor, now);
+  ])(
+    "%s leaves it %s, and the cron brings it to paid with one transfer under the first key (OUT-6, OUT-14)",
+    async (fault, first) => {
+      const world = await makePayingProgram();
+      const { program, vendor } = world;
+      const payout = await makePayout(world);
+      const started = Date.now();
+      playOutside(vendor);
+      vendor.faults.push(fault);
+      const reply = await program.api<PayoutBody>("POST", `/api/v1/payouts/${payout.id}/pay`);
+      expect([reply.status, reply.body.status]).toEqual([200, first]);
+      if (first === "processing") {
+        expect(reply.body.failure_code).toBeTruthy();
+        const due = Date.parse((await payoutById(payout.id)).reconcile_at!);
+        expect(due).toBeGreaterThanOrEqual(started + MINUTE);
+        // Not before its time, then once.
+        expect(await reconcileAt(vendor, due - 1)).toBe(0);
+        let now = due;
+        for (
+          let runs = 0;
+          runs < 200 && (await payoutById(payout.id)).status === "processing";
+          runs++, now += 30 * MINUTE
+        ) {
+          await reconcileAt(vendor, now);
+        }
+        // An error that the vendor keeps under the key is over when it forgets the key, not before and not much later.
+        expect(now - started > DAY).toBe(fault === "error_stored");
+        expect(now - started).toBeLessThan(27 * HOUR);
       }
-      // An error that the vendor keeps under the key is over when it forgets the key, not before and not much later.
-      expect(now - started > DAY).toBe(fault === "error_stored");
-      expect(now - started).toBeLessThan(27 * HOUR);
-    }
-    expect(await payoutById(payout.id)).toMatchObject({
-      status: "paid",
-      attempt: 1,
-      reconcile_at: null,
-      failure_code: null,
-      reference: vendor.transfers[0]!.id,
-    });
-    expect(vendor.transfers).toMatchObject([{ amount: 3_000 }]);
-    const keys = vendor.calls.map(({ headers }) => headers.get("idempotency-key")).filter(Boolean);
-    expect(new Set(keys)).toEqual(new Set([`${payout.id}:1`]));
-    expect(await eventsOf(program, "payout.paid")).toHaveLength(1);
-  });
+      expect(await payoutById(payout.id)).toMatchObject({
+        status: "paid",
+        attempt: 1,
+        reconcile_at: null,
+        failure_code: null,
+        reference: vendor.transfers[0]!.id,
+      });
+      expect(vendor.transfers).toMatchObject([{ amount: 3_000 }]);
+      const keys = vendor.calls.map(({ headers }) => headers.get("idempotency-key")).filter(Boolean);
+      expect(new Set(keys)).toEqual(new Set([`${payout.id}:1`]));
+      expect(await eventsOf(program, "payout.paid")).toHaveLength(1);
+    },
+  );
 
   it("a vendor that hangs is given up on after the time limit, and the payout stays processing", async () => {
     const world = await makePayingProgram();

@@ -118,41 +118,44 @@ describe("paying a payout", () => {
     ["the account is unknown", "resource_missing"],
     ["the balance does not suffice", "balance_insufficient"],
     ["the key is not accepted", "api_key_refused"],
-  ])("%s: failed with the vendor's code %s, no transfer, and a new attempt under a new key", async (_, code) => {
-    const world = await makePayingProgram();
-    const { program, vendor, account_id } = world;
-    const account = vendor.accounts.get(account_id)!;
-    if (code === "insufficient_capabilities_for_transfer") account.state = "restricted";
-    if (code === "account_invalid") account.state = "rejected";
-    if (code === "resource_missing") vendor.accounts.delete(account_id);
-    if (code === "balance_insufficient") vendor.balance.set("usd", 2_999);
-    if (code === "api_key_refused") vendor.keys.clear();
-    const payout = await makePayout(world);
-    playOutside(vendor);
-    const refused = await pay(program, payout.id);
-    expect([refused.status, refused.body.status, refused.body.failure_code]).toEqual([200, "failed", code]);
-    expect(refused.body.failure_message).toBeTruthy();
-    expect(JSON.stringify(refused.body)).not.toContain("sk_test");
-    expect(
-      (await eventsOf(program, "payout.updated")).map(({ payload }) => [payload.status, payload.failure_code]),
-    ).toEqual([
-      ["failed", code],
-      ["processing", null],
-    ]);
-    expect(await eventsOf(program, "payout.paid")).toEqual([]);
-    expect((await commissionsOf(program)).map((row) => row.status)).toEqual(["approved", "approved"]);
+  ])(
+    "%s: failed with the vendor's code %s, no transfer, and a new attempt under a new key (OUT-6)",
+    async (_, code) => {
+      const world = await makePayingProgram();
+      const { program, vendor, account_id } = world;
+      const account = vendor.accounts.get(account_id)!;
+      if (code === "insufficient_capabilities_for_transfer") account.state = "restricted";
+      if (code === "account_invalid") account.state = "rejected";
+      if (code === "resource_missing") vendor.accounts.delete(account_id);
+      if (code === "balance_insufficient") vendor.balance.set("usd", 2_999);
+      if (code === "api_key_refused") vendor.keys.clear();
+      const payout = await makePayout(world);
+      playOutside(vendor);
+      const refused = await pay(program, payout.id);
+      expect([refused.status, refused.body.status, refused.body.failure_code]).toEqual([200, "failed", code]);
+      expect(refused.body.failure_message).toBeTruthy();
+      expect(JSON.stringify(refused.body)).not.toContain("sk_test");
+      expect(
+        (await eventsOf(program, "payout.updated")).map(({ payload }) => [payload.status, payload.failure_code]),
+      ).toEqual([
+        ["failed", code],
+        ["processing", null],
+      ]);
+      expect(await eventsOf(program, "payout.paid")).toEqual([]);
+      expect((await commissionsOf(program)).map((row) => row.status)).toEqual(["approved", "approved"]);
 
-    account.state = "active";
-    vendor.accounts.set(account_id, account);
-    vendor.balance.set("usd", 3_000);
-    vendor.keys.add(API_KEY_A);
-    const again = await pay(program, payout.id);
-    expect(again.body).toMatchObject({ status: "paid", failure_code: null, failure_message: null });
-    expect(
-      vendor.calls.filter(({ method }) => method === "POST").map(({ headers }) => headers.get("idempotency-key")),
-    ).toEqual([`${payout.id}:1`, `${payout.id}:2`]);
-    expect(vendor.transfers).toHaveLength(1);
-  });
+      account.state = "active";
+      vendor.accounts.set(account_id, account);
+      vendor.balance.set("usd", 3_000);
+      vendor.keys.add(API_KEY_A);
+      const again = await pay(program, payout.id);
+      expect(again.body).toMatchObject({ status: "paid", failure_code: null, failure_message: null });
+      expect(
+        vendor.calls.filter(({ method }) => method === "POST").map(({ headers }) => headers.get("idempotency-key")),
+      ).toEqual([`${payout.id}:1`, `${payout.id}:2`]);
+      expect(vendor.transfers).toHaveLength(1);
+    },
+  );
 
   it("refuses what cannot be paid that way, before anything is written or called", async () => {
     const world = await makePayingProgram();

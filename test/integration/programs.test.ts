@@ -166,7 +166,7 @@ describe("program settings", () => {
     expect((await program.api("PATCH", ME, { currency: "EUR", name: "Same" })).status).toBe(200);
   });
 
-  it("lock the currency also where the first commission comes in between the look and the change", async () => {
+  it("lock the currency also where the first commission comes in between the look and the change (PROG-3)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     let arrivals = 0;

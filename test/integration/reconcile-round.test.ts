@@ -107,7 +107,7 @@ describe("a round", () => {
     expect(rows.taken().rows).toBeLessThan(800);
   });
 
-  it("is told once where two go on at the same time", async () => {
+  it("is told once where two go on at the same time (LAW-11)", async () => {
     const { program, partner } = await selling(3);
     await offByOne(partner.id);
     quiet();

@@ -172,7 +172,7 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
     ["a setup session", sessionSetup({ ref: "jane", customer: "cus_1" })],
     ["a subscription", subscriptionEventA("customer.subscription.created", { ref: "jane", customer: "cus_1" })],
     ["a customer", customerEvent({ ref: "jane", id: "cus_1" })],
-  ])("%s is remembered where it does lead to a partner", async (_, event) => {
+  ])("%s is remembered where it does lead to a partner (REF-3)", async (_, event) => {
     expect((await sendA(await programOf("jane"), event)).body).toEqual({ received: true, outcome: "remembered" });
     expect((await sendA(await programOf("joe"), event)).body).toEqual({ received: true, outcome: "unknown_ref" });
   });

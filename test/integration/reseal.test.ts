@@ -317,7 +317,7 @@ describe("what is sealed is bound to its place", () => {
     }
   });
 
-  it("S12: a secret copied into another program's row verifies nothing there", async () => {
+  it("S12: a secret copied into another program's row verifies nothing there (ACCESS-6)", async () => {
     const one = await makeProgram();
     const two = await makeProgram({ provider_a_webhook_secret: "whsec_of_two" });
     await env.DB.prepare(

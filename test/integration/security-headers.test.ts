@@ -66,7 +66,7 @@ describe("security headers (HTTP-29)", () => {
     }
   });
 
-  it("stand on what the routes give to who may read them", async () => {
+  it("stand on what the routes give to who may read them (HTTP-14)", async () => {
     const owner = await signInOwner(program);
     let good = 0;
     for (const { path } of ROUTES.filter(({ method }) => method === "GET")) {

@@ -76,7 +76,7 @@ describe("the session cookie", () => {
   });
 });
 
-describe("the end of a session", () => {
+describe("the end of a session (PAGE-3)", () => {
   it("comes with signing out, for the token itself and not only for the browser", async () => {
     const visitor = await signInOwner(await makeProgram());
     const copy = makeVisitor();

@@ -145,7 +145,7 @@ describe("S11: asking for a link", () => {
     return { reply: { status: response.status, headers, page }, before, mails };
   }
 
-  it("does the same before its reply and answers the same bytes, known or not: the rest comes after it", async () => {
+  it("does the same before its reply and answers the same bytes, known or not: the rest comes after it (PAGE-2)", async () => {
     const visitor = makeVisitor();
     await visitor.get("/sign-in");
     const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ");

@@ -72,7 +72,7 @@ describe("asking for a link", () => {
     expect(await requestLink(testContext(now + 15 * MINUTE), program.owner_email)).not.toBeNull();
   });
 
-  it("keeps only a hash of 256 random bits", async () => {
+  it("keeps only a hash of 256 random bits (PAGE-2)", async () => {
     const { program } = await makeProgram();
     const token = await ownerLink(program.owner_email);
     expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);

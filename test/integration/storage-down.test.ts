@@ -218,7 +218,7 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
     }
   });
 
-  it("lets the queue try again and the crons fail without noise: nothing is answered for that was not done", async () => {
+  it("lets the queue try again and the crons fail without noise: nothing is answered for that was not done (LAW-10)", async () => {
     const bindings = { ...(env as unknown as Bindings), DB: failingDatabase(failure) };
     const batch = createMessageBatch("deliveries", [
       { id: "m", timestamp: new Date(), attempts: 1, body: { delivery_id: "dlv_x" } },

@@ -87,7 +87,7 @@ describe("V4: a test payment (PAY-13)", () => {
       "provider B, an environment that is not live",
       (program) => sendB(program, Object.assign(transactionCompleted({ ref: "jane" }), { environment: "sandbox" })),
     ],
-  ])("of %s is stored with its trace and earns nothing", async (_, send) => {
+  ])("of %s is stored with its trace and earns nothing (PAY-14)", async (_, send) => {
     const program = await programOfJane();
     expect(await send(program)).toMatchObject(TEST_MODE);
     const { payments, commissions, eventCounts } = await ledgerOf(program);

@@ -181,7 +181,7 @@ describe("webhook endpoints", () => {
     expect((await program.api<EndpointBody>("GET", `${AT}/${id}`)).body.deliveries).toEqual([]);
   });
 
-  it("leave an audit event for each change and none for an empty PATCH", async () => {
+  it("leave an audit event for each change and none for an empty PATCH (HTTP-15)", async () => {
     const program = await makeProgram();
     const { id, secret, ...created } = await makeEndpoint(program);
     expect(secret).toBeDefined();

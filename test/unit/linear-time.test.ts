@@ -141,7 +141,7 @@ describe("an address with more parameters than any route takes", () => {
   it.each([
     [200, 404],
     [201, 422],
-  ])("is refused: of %i the status is %i", async (parameters, status) => {
+  ])("is refused: of %i the status is %i (HTTP-30)", async (parameters, status) => {
     const request = new Request(`https://service.example/nothing?${"&".repeat(parameters - 1)}`);
     const execution = createExecutionContext();
     expect((await app.fetch(request, env, execution)).status).toBe(status);

@@ -77,7 +77,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
   });
 }
 
-it(`what a payment earns is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs)`, () => {
+it(`what a payment earns is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs) (PAY-9)`, () => {
   fc.assert(
     fc.property(moneyWorld, (world) => {
       const lived = liveAll(world);

@@ -44,7 +44,7 @@ describe("provider A: a paid invoice", () => {
     ]);
   });
 
-  it("says the same under both names of the event", () => {
+  it("says the same under both names of the event (PAY-17)", () => {
     const same = { id: "in_1", subscription: "sub_1", customer: "cus_1", ref: "jane", created: AT };
     expect(factsOf(invoicePaymentSucceeded(same))).toEqual(factsOf(invoicePaid(same)));
   });

@@ -119,11 +119,17 @@ type Routes = {
           provider_transaction_id: string | null;
           subscription_id: string | null;
           customer_email: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          };
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              };
           note: string | null;
           created_at: string;
           approved_at: string | null;
@@ -167,11 +173,17 @@ type Routes = {
         provider_transaction_id: string | null;
         subscription_id: string | null;
         customer_email: string | null;
-        rate: {
-          source: "flow" | "manual" | "partner" | "program";
-          action_type: "flat" | "percentage";
-          action_value: number;
-        };
+        rate:
+          | {
+              action_type: "percentage";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            }
+          | {
+              action_type: "flat";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            };
         note: string | null;
         created_at: string;
         approved_at: string | null;
@@ -209,11 +221,17 @@ type Routes = {
         provider_transaction_id: string | null;
         subscription_id: string | null;
         customer_email: string | null;
-        rate: {
-          source: "flow" | "manual" | "partner" | "program";
-          action_type: "flat" | "percentage";
-          action_value: number;
-        };
+        rate:
+          | {
+              action_type: "percentage";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            }
+          | {
+              action_type: "flat";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            };
         note: string | null;
         created_at: string;
         approved_at: string | null;
@@ -254,11 +272,17 @@ type Routes = {
         provider_transaction_id: string | null;
         subscription_id: string | null;
         customer_email: string | null;
-        rate: {
-          source: "flow" | "manual" | "partner" | "program";
-          action_type: "flat" | "percentage";
-          action_value: number;
-        };
+        rate:
+          | {
+              action_type: "percentage";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            }
+          | {
+              action_type: "flat";
+              action_value: number;
+              source: "flow" | "manual" | "partner" | "program";
+            };
         note: string | null;
         created_at: string;
         approved_at: string | null;
@@ -617,18 +641,64 @@ type Routes = {
             | null;
           partner_id: string | null;
           currency: string;
-          txn_amount_cents: number;
-          adjusted_cents: number;
-          old_amount_cents: number;
-          new_amount_cents: number;
+          txn_amount_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          adjusted_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          old_amount_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
+          new_amount_cents: {
+            toString: {};
+            toFixed: {};
+            toExponential: {};
+            toPrecision: {};
+            valueOf: {};
+            toLocaleString: {};
+          };
           old_flow_id: string | null;
           new_flow_id: string | null;
         }[];
         sums: {
           currency: string;
           payments: number;
-          old_amount_cents: number;
-          new_amount_cents: number;
+          old_amount_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          new_amount_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
         }[];
       };
       outputFormat: "json";
@@ -880,18 +950,90 @@ type Routes = {
         updated_at: string;
         stats: {
           total_commissions: number;
-          total_earned_cents: number;
-          pending_cents: number;
-          approved_cents: number;
-          paid_cents: number;
+          total_earned_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          pending_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          approved_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          paid_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
           clicks: number;
           other_currencies: {
             currency: string;
             total_commissions: number;
-            total_earned_cents: number;
-            pending_cents: number;
-            approved_cents: number;
-            paid_cents: number;
+            total_earned_cents:
+              | number
+              | {
+                  toString: {};
+                  toFixed: {};
+                  toExponential: {};
+                  toPrecision: {};
+                  valueOf: {};
+                  toLocaleString: {};
+                };
+            pending_cents:
+              | number
+              | {
+                  toString: {};
+                  toFixed: {};
+                  toExponential: {};
+                  toPrecision: {};
+                  valueOf: {};
+                  toLocaleString: {};
+                };
+            approved_cents:
+              | number
+              | {
+                  toString: {};
+                  toFixed: {};
+                  toExponential: {};
+                  toPrecision: {};
+                  valueOf: {};
+                  toLocaleString: {};
+                };
+            paid_cents:
+              | number
+              | {
+                  toString: {};
+                  toFixed: {};
+                  toExponential: {};
+                  toPrecision: {};
+                  valueOf: {};
+                  toLocaleString: {};
+                };
           }[];
         };
       };
@@ -952,11 +1094,56 @@ type Routes = {
       output: {
         data: {
           currency: string;
-          pending_cents: number;
-          payable_cents: number;
-          in_payout_cents: number;
-          paid_cents: number;
-          forgiven_cents: number;
+          pending_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          payable_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          in_payout_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          paid_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          forgiven_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
         }[];
       };
       outputFormat: "json";
@@ -1157,11 +1344,18 @@ type Routes = {
             }[];
           }[];
           flow_id: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          } | null;
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | null;
           txn_amount_cents: number;
           adjusted_cents: number;
           amount_cents: number | null;
@@ -1187,11 +1381,17 @@ type Routes = {
           provider_transaction_id: string | null;
           subscription_id: string | null;
           customer_email: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          };
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              };
           note: string | null;
           created_at: string;
           approved_at: string | null;
@@ -1284,11 +1484,18 @@ type Routes = {
             }[];
           }[];
           flow_id: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          } | null;
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | null;
           txn_amount_cents: number;
           adjusted_cents: number;
           amount_cents: number | null;
@@ -1314,11 +1521,17 @@ type Routes = {
           provider_transaction_id: string | null;
           subscription_id: string | null;
           customer_email: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          };
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              };
           note: string | null;
           created_at: string;
           approved_at: string | null;
@@ -1419,11 +1632,17 @@ type Routes = {
           provider_transaction_id: string | null;
           subscription_id: string | null;
           customer_email: string | null;
-          rate: {
-            source: "flow" | "manual" | "partner" | "program";
-            action_type: "flat" | "percentage";
-            action_value: number;
-          };
+          rate:
+            | {
+                action_type: "percentage";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              }
+            | {
+                action_type: "flat";
+                action_value: number;
+                source: "flow" | "manual" | "partner" | "program";
+              };
           note: string | null;
           created_at: string;
           approved_at: string | null;
@@ -1567,22 +1786,58 @@ type Routes = {
         skipped: {
           partner_id: string;
           currency: string;
-          amount_cents: number;
+          amount_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
           commission_count: number;
           reason: "below_minimum" | "disputed" | "not_positive" | "partner_invited" | "too_large";
         }[];
         totals: {
           currency: string;
           payouts: number;
-          amount_cents: number;
+          amount_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
           skipped: number;
-          skipped_cents: number;
+          skipped_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
         }[];
         payouts: (
           | {
               partner_id: string;
               currency: string;
-              amount_cents: number;
+              amount_cents:
+                | number
+                | {
+                    toString: {};
+                    toFixed: {};
+                    toExponential: {};
+                    toPrecision: {};
+                    valueOf: {};
+                    toLocaleString: {};
+                  };
               commission_count: number;
               method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
             }
@@ -1590,7 +1845,14 @@ type Routes = {
               id: string;
               program_id: string;
               partner_id: string;
-              amount_cents: number;
+              amount_cents: {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
               currency: string;
               status: "canceled" | "failed" | "paid" | "pending" | "processing";
               method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;

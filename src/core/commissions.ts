@@ -3,6 +3,7 @@ import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
 import { judgeChange, type ChangeableCommission, type CommissionChange } from "../domain/commission-change.ts";
+import { NOTHING, type Cents } from "../domain/money.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
@@ -36,7 +37,7 @@ export interface CommissionFilter extends CommissionMatch, PageRequest {}
 export interface ManualCommission {
   partner_id: string;
   /** Smallest units; negative takes from the partner's next payout; never 0. */
-  amount_cents: number;
+  amount_cents: Cents;
   currency?: string | undefined;
   note: string;
 }
@@ -180,7 +181,7 @@ export async function createManualCommission(ctx: ProgramCtx, input: ManualCommi
       dismissed_reasons: "",
       rejected_reason: null,
       amount_cents: input.amount_cents,
-      txn_amount_cents: 0,
+      txn_amount_cents: NOTHING,
       currency: input.currency ?? ctx.program.currency,
       provider: null,
       provider_transaction_id: null,

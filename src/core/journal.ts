@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
 import type { JournalAccount } from "../domain/journal.ts";
-import { addUp, type Sum } from "../domain/money.ts";
+import { addUp, negate, type Cents, type Sum } from "../domain/money.ts";
 import { isUnavailable, notFound } from "../lib/errors.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import type { Ctx, ProgramCtx } from "./context.ts";
@@ -31,7 +31,7 @@ export interface JournalEntry {
   from_account: JournalAccount;
   to_account: JournalAccount;
   /** Smallest units, above 0. */
-  amount_cents: number;
+  amount_cents: Cents;
   posted_at: string;
 }
 
@@ -123,7 +123,7 @@ export async function readBalance(ctx: ProgramCtx, partner_id: string): Promise<
       in_payout_cents: at("in_payout"),
       paid_cents: at("paid"),
       // Kept with the sign of the clawbacks, which are below 0.
-      forgiven_cents: forgiven < 0 ? -forgiven : forgiven,
+      forgiven_cents: forgiven < 0 ? negate(forgiven) : forgiven,
     };
   });
 }

@@ -2,6 +2,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import { commissions, payments } from "../db/schema.ts";
 import { planRows, reviewed } from "../domain/commission.ts";
 import { judgedBy } from "../domain/decision.ts";
+import { NOTHING } from "../domain/money.ts";
 import type { Decision, Outcome } from "../domain/payment.ts";
 import type { OutboundEventType } from "../domain/event.ts";
 import { newId } from "../lib/id.ts";
@@ -180,7 +181,7 @@ function planCommissions(
       {
         statement: ctx.db
           .update(commissions)
-          .set({ amount_cents: 0, updated_at: stamp })
+          .set({ amount_cents: NOTHING, updated_at: stamp })
           .where(
             and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
           ),
@@ -188,7 +189,7 @@ function planCommissions(
       },
       { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
     );
-    const after: Commission = { ...row, status: "rejected", amount_cents: 0, rejected_reason: decision.outcome };
+    const after: Commission = { ...row, status: "rejected", amount_cents: NOTHING, rejected_reason: decision.outcome };
     const told = commissionChanged(row, after);
     occurrences.push({ ...told, payload: { ...told.payload, withdrawn: true, reason: decision.outcome } });
   };
@@ -243,7 +244,7 @@ function planCommissions(
       // Approved from the start, so that the partner's next payout carries it (COM-4).
       status: "approved",
       approved_at: iso(ctx.now),
-      txn_amount_cents: 0,
+      txn_amount_cents: NOTHING,
       rate: source.rate,
     });
   }

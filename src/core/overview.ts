@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { compareCurrencies } from "../domain/amount.ts";
-import type { Sum } from "../domain/money.ts";
+import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -9,12 +9,12 @@ import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
 /** A number for each UTC day of a span, the days without any among them, oldest first. */
-export type Daily = { day: string; value: Sum }[];
+export type Daily<Value> = { day: string; value: Value }[];
 
 /** Smallest units of one currency for each day: no plot can add up two. */
 export interface DailyAmounts {
   currency: string;
-  days: Daily;
+  days: Daily<Sum>;
 }
 
 /** What stands on the way to the partners' pockets, in one currency, from the kept balances. */
@@ -58,8 +58,8 @@ export interface SetupSeen {
 export interface Overview {
   /** First day of the span (UTC). */
   from: string;
-  clicks: Daily;
-  payments: Daily;
+  clicks: Daily<number>;
+  payments: Daily<number>;
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
   standing: Standing[];
@@ -112,8 +112,8 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   );
   return {
     from,
-    clicks: daily(clicks, first, days),
-    payments: daily(paid, first, days),
+    clicks: daily(clicks, first, days, 0),
+    payments: daily(paid, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
     waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0 },
@@ -127,7 +127,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
 
 export interface PartnerOverview {
   from: string;
-  clicks: Daily;
+  clicks: Daily<number>;
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
   sums: CurrencyStats[];
@@ -147,15 +147,15 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   );
   return {
     from,
-    clicks: daily(clicks, first, days),
+    clicks: daily(clicks, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     sums: statsOf(sums),
   };
 }
 
-interface Row {
+interface Row<Value = number> {
   day: string;
-  value: Sum;
+  value: Value;
 }
 
 interface MoneyRow {
@@ -167,7 +167,7 @@ interface MoneyRow {
 /** A row as the database gives it: sums are texts. */
 type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
 
-function readRow({ day, value }: MoneyRow): Row {
+function readRow({ day, value }: MoneyRow): Row<Sum> {
   return { day, value: readSum(value) };
 }
 
@@ -188,11 +188,12 @@ function startOfSpan(now: number, days: number): number {
   return Math.floor(now / DAY) * DAY - (days - 1) * DAY;
 }
 
-function daily(rows: readonly Row[], first: number, days: number): Daily {
+/** `none` is the value of a day without a row. */
+function daily<Value>(rows: readonly Row<Value>[], first: number, days: number, none: Value): Daily<Value> {
   const byDay = new Map(rows.map(({ day, value }) => [day, value]));
   return Array.from({ length: days }, (_, i) => {
     const day = utcDay(first + i * DAY);
-    return { day, value: byDay.get(day) ?? 0 };
+    return { day, value: byDay.get(day) ?? none };
   });
 }
 
@@ -201,6 +202,6 @@ function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], first:
   const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
   if (byCurrency.size === 0) byCurrency.set(program.currency, []);
   return [...byCurrency]
-    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), first, days) }))
+    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), first, days, NOTHING) }))
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
 }

@@ -2,6 +2,7 @@ import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { clickCounts, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
 import type { OutboundEventType } from "../domain/event.ts";
+import type { Percent } from "../domain/money.ts";
 import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../domain/partner.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
@@ -24,7 +25,7 @@ export interface PartnerInput {
   slug: string;
   first_name?: string | null | undefined;
   last_name?: string | null | undefined;
-  commission_pct?: number | null | undefined;
+  commission_pct?: Percent | null | undefined;
   payout_method?: PayoutMethod | null | undefined;
   payout_email?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;

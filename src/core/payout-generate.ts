@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { PayoutMethod } from "../domain/partner.ts";
-import type { Sum } from "../domain/money.ts";
+import { NOTHING, type Sum } from "../domain/money.ts";
 import { dueAt, periodProblem, type SkipReason } from "../domain/payout.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../domain/recipient.ts";
 import { invalidField } from "../lib/errors.ts";
@@ -330,7 +330,13 @@ function totals(rows: TotalRow[]): GenerationTotals[] {
   const byCurrency = new Map<string, GenerationTotals>();
   for (const { currency, made, count, amount_cents: sum } of rows) {
     const amount_cents = readSum(sum);
-    const total = byCurrency.get(currency) ?? { currency, payouts: 0, amount_cents: 0, skipped: 0, skipped_cents: 0 };
+    const total = byCurrency.get(currency) ?? {
+      currency,
+      payouts: 0,
+      amount_cents: NOTHING,
+      skipped: 0,
+      skipped_cents: NOTHING,
+    };
     if (made === 1) Object.assign(total, { payouts: count, amount_cents });
     else Object.assign(total, { skipped: count, skipped_cents: amount_cents });
     byCurrency.set(currency, total);

@@ -1,6 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import { programs, sessions } from "../db/schema.ts";
+import { NOTHING, percent, type Cents, type Percent } from "../domain/money.ts";
 import type { Attribution } from "../domain/program.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
@@ -28,9 +29,9 @@ export interface ProgramPatch extends SecretPatch {
   name?: string | undefined;
   domain?: string | null | undefined;
   currency?: string | undefined;
-  default_commission_pct?: number | undefined;
+  default_commission_pct?: Percent | undefined;
   payout_term?: string | undefined;
-  min_payout_cents?: number | undefined;
+  min_payout_cents?: Cents | undefined;
   cookie_days?: number | undefined;
   attribution?: Attribution | undefined;
   auto_approve_days?: number | null | undefined;
@@ -56,9 +57,9 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     owner_email: input.owner_email,
     domain: input.domain ?? null,
     currency: input.currency ?? "USD",
-    default_commission_pct: 20,
+    default_commission_pct: percent(20),
     payout_term: "NET-15",
-    min_payout_cents: 0,
+    min_payout_cents: NOTHING,
     cookie_days: 60,
     attribution: "last",
     auto_approve_days: null,

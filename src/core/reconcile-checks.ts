@@ -1,6 +1,7 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { NOTHING } from "../domain/money.ts";
 import { figure, type Check, type Difference, type Figures } from "../domain/reconciliation.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { SECOND } from "../lib/time.ts";
@@ -170,7 +171,7 @@ export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
     if (row.unjournaled === 1) return [];
     const isCanceled = row.status === "canceled";
-    const amount_cents = isCanceled ? 0 : row.amount_cents;
+    const amount_cents = isCanceled ? NOTHING : row.amount_cents;
     const expected = {
       amount_cents,
       commission_count: isCanceled ? 0 : row.commission_count,

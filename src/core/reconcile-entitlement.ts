@@ -1,5 +1,5 @@
 import { figure, type Difference, type Figures } from "../domain/reconciliation.ts";
-import { addUp } from "../domain/money.ts";
+import { addUp, type Cents } from "../domain/money.ts";
 import type { Unsettled } from "./ledger.ts";
 
 interface Row {
@@ -7,7 +7,7 @@ interface Row {
   currency: string;
   kind: string;
   status: string;
-  amount_cents: number;
+  amount_cents: Cents;
 }
 
 /** What a payment's commissions are against what its facts and decisions come to, by partner, kind and status. */

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import type { JournalAccount } from "../domain/journal.ts";
+import type { Cents } from "../domain/money.ts";
 import type { ProgramCtx } from "./context.ts";
 import { exactSum, readSum } from "./sums.ts";
 
@@ -29,7 +30,7 @@ interface Entry {
   currency: string;
   from_account: JournalAccount;
   to_account: JournalAccount;
-  amount_cents: number;
+  amount_cents: Cents;
 }
 
 export function startWalk(partner_id: string): Walk {

@@ -2,7 +2,7 @@ import { desc, eq, sql } from "drizzle-orm";
 import { flows, partners, payments } from "../db/schema.ts";
 import { amountFor } from "../domain/commission.ts";
 import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../domain/flow.ts";
-import { addUp, type Sum } from "../domain/money.ts";
+import { addUp, NOTHING, type Cents, type Sum } from "../domain/money.ts";
 import { chooseRate, type Outcome } from "../domain/payment.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -30,10 +30,10 @@ export interface SimulatedPayment {
   outcome: Outcome | null;
   partner_id: string | null;
   currency: string;
-  txn_amount_cents: number;
-  adjusted_cents: number;
-  old_amount_cents: number;
-  new_amount_cents: number;
+  txn_amount_cents: Cents;
+  adjusted_cents: Cents;
+  old_amount_cents: Cents;
+  new_amount_cents: Cents;
   old_flow_id: string | null;
   new_flow_id: string | null;
 }
@@ -93,8 +93,8 @@ export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Pro
       currency: row.currency,
       txn_amount_cents: row.txn_amount_cents,
       adjusted_cents: row.adjusted_cents,
-      old_amount_cents: decision?.amount_cents ?? 0,
-      new_amount_cents: earns ? amountFor(rate, row.txn_amount_cents, row.adjusted_cents) : 0,
+      old_amount_cents: decision?.amount_cents ?? NOTHING,
+      new_amount_cents: earns ? amountFor(rate, row.txn_amount_cents, row.adjusted_cents) : NOTHING,
       old_flow_id: decision?.flow_id ?? null,
       new_flow_id: earns ? flow_id : null,
     };

@@ -4,6 +4,7 @@ import type { Actor } from "../domain/actor.ts";
 import type { CommissionKind } from "../domain/commission.ts";
 import type { DecisionKind } from "../domain/decision.ts";
 import type { JournalAccount } from "../domain/journal.ts";
+import type { Cents } from "../domain/money.ts";
 
 /**
  * The journal: every movement of money between two accounts of a partner in one currency. Written by triggers of
@@ -22,7 +23,7 @@ export const entries = sqliteTable(
     from_account: text().$type<JournalAccount>().notNull(),
     to_account: text().$type<JournalAccount>().notNull(),
     /** Smallest units, above 0. */
-    amount_cents: integer().notNull(),
+    amount_cents: integer().$type<Cents>().notNull(),
     posted_at: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
@@ -39,7 +40,7 @@ export const balances = sqliteTable(
     partner_id: text().notNull(),
     currency: text().notNull(),
     account: text().$type<JournalAccount>().notNull(),
-    amount_cents: integer().notNull(),
+    amount_cents: integer().$type<Cents>().notNull(),
     commissions: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.currency, t.account] })],

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
 import type { Condition, FlowActionType } from "../domain/flow.ts";
+import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
@@ -17,9 +18,9 @@ export const programs = sqliteTable(
     owner_email: text().notNull(),
     domain: text(),
     currency: text().notNull().default("USD"),
-    default_commission_pct: real().notNull().default(20),
+    default_commission_pct: real().default(20).$type<Percent>().notNull(),
     payout_term: text().notNull().default("NET-15"),
-    min_payout_cents: integer().notNull().default(0),
+    min_payout_cents: integer().default(0).$type<Cents>().notNull(),
     cookie_days: integer().notNull().default(60),
     attribution: text().$type<"last" | "first">().notNull().default("last"),
     auto_approve_days: integer(),
@@ -63,7 +64,7 @@ export const partners = sqliteTable(
     last_name: text(),
     slug: text().notNull(),
     status: text().$type<PartnerStatus>().notNull().default("invited"),
-    commission_pct: real(),
+    commission_pct: real().$type<Percent>(),
     payout_method: text().$type<PayoutMethod>(),
     payout_email: text(),
     provider_a_account_id: text(),
@@ -244,10 +245,10 @@ export const payments = sqliteTable(
     partner_id: text(),
     ref: text(),
     currency: text().notNull(),
-    txn_amount_cents: integer().notNull(),
-    gross_cents: integer().notNull(),
+    txn_amount_cents: integer().$type<Cents>().notNull(),
+    gross_cents: integer().$type<Cents>().notNull(),
     /** Approved adjustments net of tax, never above `txn_amount_cents`. */
-    adjusted_cents: integer().notNull().default(0),
+    adjusted_cents: integer().default(0).$type<Cents>().notNull(),
     customer_email: text(),
     customer_id: text(),
     subscription_id: text(),
@@ -303,8 +304,8 @@ export const commissions = sqliteTable(
     /** Reasons the owner has cleared, comma-separated; the same fact does not flag again. */
     dismissed_reasons: text().notNull().default(""),
     rejected_reason: text(),
-    amount_cents: integer().notNull(),
-    txn_amount_cents: integer().notNull(),
+    amount_cents: integer().$type<Cents>().notNull(),
+    txn_amount_cents: integer().$type<Cents>().notNull(),
     currency: text().notNull(),
     provider: text().$type<ProviderName>(),
     provider_transaction_id: text(),
@@ -355,7 +356,7 @@ export const payouts = sqliteTable(
     partner_id: text()
       .notNull()
       .references(() => partners.id),
-    amount_cents: integer().notNull(),
+    amount_cents: integer().$type<Cents>().notNull(),
     currency: text().notNull(),
     status: text().$type<PayoutStatus>().notNull(),
     method: text().$type<PayoutMethod>(),

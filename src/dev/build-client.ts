@@ -27,8 +27,8 @@ type Told<E> = E extends { input: infer I; output: infer O; outputFormat: infer 
 type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Extract<T, Key>> | Structures<Exclude<T, Key>>;
 type IsJson<T> = [JSONValue] extends [T] ? ([T] extends [JSONValue] ? true : false) : false;
 type Key = string | number;
-/** A union of "a" and "b" as one of ["a"] and ["b"]: of itself the compiler would write its name. */
-type Literals<T extends Key> = string extends T ? T : number extends T ? T : T extends unknown ? [T] : never;
+/** A union of "a" and "b" as one of ["a"] and ["b"]: of itself the compiler would write its name. An amount is a number. */
+type Literals<T extends Key> = string extends T ? T : number extends T ? T : T extends z.$brand ? number : T extends Key ? [T] : never;
 type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 
 declare function routesOf<S>(): { [P in keyof S]: { [M in keyof S[P]]: Told<S[P][M]> } };

@@ -1,4 +1,4 @@
-import { addUp, type Sum } from "./money.ts";
+import { add, NOTHING, type Cents, type Sum } from "./money.ts";
 
 /** Smallest units of a currency: the number alone says nothing. */
 export interface Amount {
@@ -9,7 +9,7 @@ export interface Amount {
 /** What a program is told by, so that its currency is not taken for that of a payment. */
 interface ProgramLike {
   readonly currency: string;
-  readonly min_payout_cents: number;
+  readonly min_payout_cents: Cents;
 }
 
 /** A number that a row says in its own currency. A program is no such row: what it earns is in any currency. */
@@ -21,7 +21,7 @@ export function amountOf(
 }
 
 /** A number that the owner has set in the program's currency: a minimum, a flat amount, the value of a condition. */
-export function settingOf(program: ProgramLike, amount_cents: number): Amount {
+export function settingOf(program: ProgramLike, amount_cents: Cents): Amount {
   return { amount_cents, currency: program.currency };
 }
 
@@ -36,12 +36,12 @@ export type Amounts = readonly Amount[] & { readonly [summed]: true };
 /** The program's own currency first, the others by their codes; a zero of its own where there is nothing. */
 export function sumUp(rows: Iterable<Amount>, program: ProgramLike): Amounts {
   const sums = new Map<string, Sum>();
-  for (const { amount_cents, currency } of rows) sums.set(currency, addUp([sums.get(currency) ?? 0, amount_cents]));
+  for (const { amount_cents, currency } of rows) sums.set(currency, add(sums.get(currency) ?? NOTHING, amount_cents));
   const amounts = [...sums]
     .map(([currency, amount_cents]): Amount => ({ amount_cents, currency }))
-    .filter(({ amount_cents }) => amount_cents !== 0)
+    .filter(({ amount_cents }) => amount_cents !== NOTHING)
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
-  return (amounts.length > 0 ? amounts : [settingOf(program, 0)]) as readonly Amount[] as Amounts;
+  return (amounts.length > 0 ? amounts : [settingOf(program, NOTHING)]) as readonly Amount[] as Amounts;
 }
 
 /** The order of currencies everywhere: `own` first, the others by their codes. */

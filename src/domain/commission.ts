@@ -1,5 +1,18 @@
-import type { FlowActionType } from "./flow.ts";
-import { addUp, percentageOf } from "./money.ts";
+import {
+  add,
+  addUp,
+  clamp,
+  larger,
+  MOST,
+  negate,
+  NOTHING,
+  percentageOf,
+  smaller,
+  subtract,
+  type Cents,
+  type Percent,
+  type Sum,
+} from "./money.ts";
 
 export const COMMISSION_STATUSES = ["pending", "approved", "paid", "rejected"] as const;
 export type CommissionStatus = (typeof COMMISSION_STATUSES)[number];
@@ -40,12 +53,13 @@ export function flaggedBy(reasons: readonly string[]): Omit<ReviewState, "dismis
   return { flagged: reasons.length > 0, review_reason: reasons[0] ?? null, review_reasons: reasons.join(",") };
 }
 
+/** What a rule gives: a percentage of the payment, or an amount. */
+export type Action =
+  | { action_type: "percentage"; action_value: Percent }
+  | { action_type: "flat"; action_value: Cents };
+
 /** The rule a commission was decided by, kept on it so that later refunds apply the same rule. */
-export interface Rate {
-  source: "flow" | "partner" | "program" | "manual";
-  action_type: FlowActionType;
-  action_value: number;
-}
+export type Rate = { source: "flow" | "partner" | "program" | "manual" } & Action;
 
 /** What may follow a status by the owner's hand; paying is the payout's business (COM-1). */
 const TRANSITIONS: Record<CommissionStatus, readonly CommissionStatus[]> = {
@@ -63,9 +77,9 @@ export function canBecome(from: CommissionStatus, to: CommissionStatus): boolean
  * What a rule gives for a payment: the percentage of the base less its adjustments, half up; a flat amount stays unless
  * the payment is fully refunded, then 0 (PAY-7). Smallest units.
  */
-export function amountFor(rate: Rate, base_cents: number, adjusted_cents: number): number {
-  const rest = Math.max(base_cents - adjusted_cents, 0);
-  if (rate.action_type === "flat") return rest > 0 ? rate.action_value : 0;
+export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents): Cents {
+  const rest = clamp(subtract(base_cents, adjusted_cents), NOTHING, base_cents);
+  if (rate.action_type === "flat") return rest > 0 ? rate.action_value : NOTHING;
   return percentageOf(rest, rate.action_value);
 }
 
@@ -76,26 +90,26 @@ export interface LedgerRow {
   kind: CommissionKind;
   status: CommissionStatus;
   payout_id: string | null;
-  amount_cents: number;
+  amount_cents: Cents;
 }
 
 /** What the payment's rows must come to: this partner has earned this amount, everybody else nothing. */
 export interface Desired {
   partner_id: string;
-  amount_cents: number;
+  amount_cents: Cents;
 }
 
 export interface RowPlan {
   /** Open sale rows that stay. */
-  sales: { id: string; amount_cents: number }[];
+  sales: { id: string; amount_cents: Cents }[];
   /** Open rows that have no ground any more: had all facts come first, they would not exist. */
   withdrawn: string[];
   /** A new sale row is needed for the desired partner. */
   insert_sale: boolean;
   /** Open clawback rows whose amount changes. */
-  clawbacks: { id: string; amount_cents: number }[];
+  clawbacks: { id: string; amount_cents: Cents }[];
   /** Differences on rows that may not be edited any more, to be carried by new clawback rows. */
-  insert_clawbacks: { partner_id: string; amount_cents: number; source_commission_id: string }[];
+  insert_clawbacks: { partner_id: string; amount_cents: Cents; source_commission_id: string }[];
 }
 
 /**
@@ -114,7 +128,7 @@ export function planRows(rows: readonly LedgerRow[], desired: Desired | null): R
 }
 
 /** One partner's rows: the locked ones stay, the open ones make up what is missing to `worth` (target null: nothing). */
-function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: number | null): void {
+function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: Cents | null): void {
   const locked = own.filter(isLocked);
   const open = own.filter(isOpen);
   const openSales = open.filter((row) => row.kind === "sale");
@@ -123,12 +137,13 @@ function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target
   const kept = !source && (target !== null || locked.length > 0) ? openSales[0] : undefined;
   // Nothing is forgiven where nothing was given.
   const idle = locked.length === 0 ? own.filter(isWaived) : [];
-  const missing = worth(own, target) - sumOf(locked);
+  // Payments that turned out to be one may have paid out more than a row holds: the rest waits for the next row.
+  const missing = clamp(subtract(worth(own, target), sumOf(locked)), negate(MOST), MOST);
   plan.withdrawn.push(...[...openSales.filter((row) => row !== kept), ...spare, ...idle].map((row) => row.id));
-  if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? 0) : missing });
-  const carried = kept && kept.status !== "rejected" ? 0 : missing;
+  if (kept) plan.sales.push({ id: kept.id, amount_cents: kept.status === "rejected" ? (target ?? NOTHING) : missing });
+  const carried = kept && kept.status !== "rejected" ? NOTHING : missing;
   const source_commission_id = (source ?? kept ?? locked[0])?.id;
-  if (carried === 0 || source_commission_id === undefined) {
+  if (carried === NOTHING || source_commission_id === undefined) {
     if (carrier) plan.withdrawn.push(carrier.id);
   } else if (carrier) plan.clawbacks.push({ id: carrier.id, amount_cents: carried });
   else plan.insert_clawbacks.push({ partner_id, amount_cents: carried, source_commission_id });
@@ -139,18 +154,18 @@ function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target
  * the owner forgave, as far as it was given; without what the owner denied of a reversal. Never below 0: money that was
  * never paid is never owed back.
  */
-function worth(own: readonly LedgerRow[], target: number | null): number {
+function worth(own: readonly LedgerRow[], target: Cents | null): Sum {
   const locked = own.filter(isLocked);
   const waived = locked.length === 0 ? [] : own.filter(isWaived);
-  const forgiven = -sumOf(waived.filter((row) => row.amount_cents < 0));
+  const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
   const isRejected = own.some((row) => row.kind === "sale" && row.status === "rejected");
-  const due = isRejected ? 0 : Math.max((target ?? 0) - denied, 0);
-  return Math.max(due, Math.min(due + forgiven, sumOf(locked)));
+  const due = isRejected ? NOTHING : larger(subtract(target ?? NOTHING, denied), NOTHING);
+  return larger(due, smaller(add(due, forgiven), sumOf(locked)));
 }
 
-function sumOf(rows: readonly LedgerRow[]): number {
-  return Number(addUp(rows.map((row) => row.amount_cents)));
+function sumOf(rows: readonly LedgerRow[]): Sum {
+  return addUp(rows.map((row) => row.amount_cents));
 }
 
 /** True where the row may not be edited: it is paid, or a payout holds it. */

@@ -1,6 +1,7 @@
 /**
  * Facts: normalised statements of a payment provider, append-only. The ledger is a function of their set (LAW-1).
  */
+import type { Cents } from "./money.ts";
 
 /** What every fact carries: when the vendor says it happened (ISO 8601, milliseconds, UTC). */
 interface FactBase {
@@ -40,9 +41,9 @@ export interface PaymentFact extends FactBase {
   /** ISO 4217, upper case. */
   currency: string;
   /** The money base: what was paid net of tax, smallest units (PAY-1). */
-  base_cents: number;
+  base_cents: Cents;
   /** What was paid tax included, smallest units: refunds given gross are brought to net by base/gross. */
-  gross_cents: number;
+  gross_cents: Cents;
   /** The first of `refs`. Facts of earlier versions have no other, and it may be one that erasure put in. */
   ref: string | null;
   /** What the payment itself carries, each slug once, the strongest first. */
@@ -69,7 +70,7 @@ export interface AdjustmentFact extends FactBase {
    */
   mode: "cumulative" | "refund_failed" | "single";
   /** Smallest units, never negative. */
-  amount_cents: number;
+  amount_cents: Cents;
   /** True when `amount_cents` already excludes tax. */
   net_of_tax: boolean;
   /** `reverse` adds back what an earlier deduction took. */

@@ -1,4 +1,5 @@
-import { hasAtMostFourDecimals } from "./money.ts";
+import type { Action } from "./commission.ts";
+import { cents, isCents, isPercent, percent, type Cents } from "./money.ts";
 import type { ProviderName } from "./provider-name.ts";
 
 export const CONDITION_FIELDS = ["txn_amount_cents", "customer_email", "partner_slug", "provider"] as const;
@@ -35,7 +36,7 @@ export interface Flow {
 
 /** What the conditions look at. A field that the payment lacks is null. */
 export interface FlowSubject {
-  txn_amount_cents: number;
+  txn_amount_cents: Cents;
   customer_email: string | null;
   partner_slug: string;
   provider: ProviderName;
@@ -134,11 +135,17 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
 /** Why an action makes no sense, or null: percentage 0–100, flat an integer ≥ 0 (FLOW-1), of cents. */
 export function actionProblem({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">) {
   if (action_type === "flat") {
-    const isAmount = Number.isSafeInteger(action_value) && action_value >= 0;
+    const isAmount = isCents(action_value) && action_value >= 0;
     return isAmount ? null : "A flat amount is a whole number of cents, 0 or more.";
   }
-  const isPercentage = action_value >= 0 && action_value <= 100 && hasAtMostFourDecimals(action_value);
-  return isPercentage ? null : "A percentage is 0 to 100 with at most four decimals.";
+  return isPercent(action_value) ? null : "A percentage is 0 to 100 with at most four decimals.";
+}
+
+/** What a flow gives. Its value is an amount or a percentage by its type; `actionProblem` has let no other in. */
+export function actionOf({ action_type, action_value }: Pick<Flow, "action_type" | "action_value">): Action {
+  return action_type === "flat"
+    ? { action_type, action_value: cents(action_value) }
+    : { action_type, action_value: percent(action_value) };
 }
 
 function compare(a: string, b: string): number {

@@ -1,4 +1,5 @@
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
+import type { Cents } from "./money.ts";
 
 /** Where a partner's money is. `expense` is the program's side: what is not, or no longer, the partner's. */
 export const JOURNAL_ACCOUNTS = ["expense", "pending", "payable", "in_payout", "paid", "forgiven"] as const;
@@ -13,7 +14,7 @@ export function accountOf(row: {
   kind: CommissionKind;
   status: CommissionStatus;
   payout_id: string | null;
-  amount_cents: number;
+  amount_cents: Cents;
 }): JournalAccount {
   if (row.status === "approved") return row.payout_id === null ? "payable" : "in_payout";
   if (row.status !== "rejected") return row.status;

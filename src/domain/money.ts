@@ -1,11 +1,53 @@
 /** Exact arithmetic on integer smallest units. Nothing here knows a currency or divides by 100. */
+import type { $brand } from "zod";
 
-/** What amounts come to, exactly: a number as long as that is exact, else a bigint. */
-export type Sum = number | bigint;
+/**
+ * An amount: a whole number of a currency's smallest units, exact (below 2^53). At runtime it is a number; to the
+ * compiler no other number is one. Made by `cents`, by the schemas of input, and by the functions here.
+ */
+export type Cents = number & $brand<"Cents">;
 
+/** A percentage: 0 to 100 with at most four decimals. */
+export type Percent = number & $brand<"Percent">;
+
+/** What amounts come to, exactly: an amount as long as a number is exact, else a bigint. */
+export type Sum = Cents | bigint;
+
+/** The one place where a number becomes an amount; every caller has made sure that it is exact. */
+function taken(value: number): Cents {
+  return value as Cents;
+}
+
+export const NOTHING = taken(0);
+
+/** The largest amount: a larger number would not be exact. */
+export const MOST = taken(Number.MAX_SAFE_INTEGER);
+
+/** True for a whole number that is exact. */
+export function isCents(value: number): value is Cents {
+  return Number.isSafeInteger(value);
+}
+
+/** @throws RangeError for what is no whole number, or is not exact. */
+export function cents(value: number): Cents {
+  if (!isCents(value)) throw new RangeError(`not an amount in smallest units: ${value}`);
+  return value;
+}
+
+export function isPercent(value: number): value is Percent {
+  return value >= 0 && value <= 100 && hasAtMostFourDecimals(value);
+}
+
+/** @throws RangeError for what is not 0 to 100 with at most four decimals. */
+export function percent(value: number): Percent {
+  if (!isPercent(value)) throw new RangeError(`not a percentage: ${value}`);
+  return value;
+}
+
+/** An amount as long as that is exact, else the bigint. */
 export function exact(sum: bigint): Sum {
   const number = Number(sum);
-  return Number.isSafeInteger(number) ? number : sum;
+  return isCents(number) ? number : sum;
 }
 
 /** Every sum of amounts that may be many or large: adding numbers is exact to 2^53 only. */
@@ -15,14 +57,48 @@ export function addUp(amounts: Iterable<Sum>): Sum {
   return exact(sum);
 }
 
-/** A sum brought to at least `least`, then to at most `most`. */
-export function clamp(sum: Sum, least: number, most: number): number {
-  const raised = sum < least ? least : sum;
-  return raised > most ? most : Number(raised);
+/** `a + b`, exact. */
+export function add(a: Sum, b: Sum): Sum {
+  return addUp([a, b]);
 }
 
-/** `a × b ÷ c`, rounded half up, exact for any safe integers; `a ≥ 0`, `b ≥ 0`, `c > 0`. */
-export function mulDivHalfUp(a: number, b: number, c: number): number {
+/** `a - b`, exact. */
+export function subtract(a: Sum, b: Sum): Sum {
+  return addUp([a, negate(b)]);
+}
+
+/** `-a`; of zero it is zero. */
+export function negate(a: Cents): Cents;
+export function negate(a: Sum): Sum;
+export function negate(a: Sum): Sum {
+  return typeof a === "bigint" ? -a : taken(0 - a);
+}
+
+export function larger<T extends Sum>(a: T, b: T): T {
+  return b > a ? b : a;
+}
+
+export function smaller<T extends Sum>(a: T, b: T): T {
+  return b < a ? b : a;
+}
+
+/** The order of amounts, the smaller first, as `toSorted` wants it. */
+export function compareAmounts(a: Sum, b: Sum): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A sum brought to at least `least`, then to at most `most`; never -0. */
+export function clamp(sum: Sum, least: Cents, most: Cents): Cents {
+  const raised = sum < least ? least : sum;
+  return raised > most ? most : taken(Number(raised) + 0);
+}
+
+/** `a × b ÷ c`, rounded half up, exact for any amounts; `a ≥ 0`, `b ≥ 0`, `c > 0`, and `a` or `b` at most `c`. */
+export function mulDivHalfUp(a: Cents, b: Cents, c: Cents): Cents {
+  return taken(halfUp(a, b, c));
+}
+
+function halfUp(a: number, b: number, c: number): number {
   const product = BigInt(a) * BigInt(b);
   const divisor = BigInt(c);
   return Number((2n * product + divisor) / (2n * divisor));
@@ -31,9 +107,9 @@ export function mulDivHalfUp(a: number, b: number, c: number): number {
 /** Percentages have at most four decimals, so one unit is a ten-thousandth of a percent: 12.5 % is 125,000. */
 const UNITS_PER_PERCENT = 10_000;
 
-/** `pct` (0–100, at most four decimals) of `base_cents`, rounded half up to the smallest unit (PAY-2). */
-export function percentageOf(base_cents: number, pct: number): number {
-  return mulDivHalfUp(base_cents, Math.round(pct * UNITS_PER_PERCENT), 100 * UNITS_PER_PERCENT);
+/** `pct` of `base_cents`, 0 or more, rounded half up to the smallest unit (PAY-2). */
+export function percentageOf(base_cents: Cents, pct: Percent): Cents {
+  return taken(halfUp(base_cents, Math.round(pct * UNITS_PER_PERCENT), 100 * UNITS_PER_PERCENT));
 }
 
 /** True for a number with at most four decimals (PROG-2). */

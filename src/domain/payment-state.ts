@@ -1,5 +1,16 @@
 import type { AdjustmentFact, CustomerFact, Fact, PaymentFact } from "./fact.ts";
-import { addUp, clamp, mulDivHalfUp, type Sum } from "./money.ts";
+import {
+  addUp,
+  clamp,
+  compareAmounts,
+  larger,
+  mulDivHalfUp,
+  negate,
+  NOTHING,
+  smaller,
+  type Cents,
+  type Sum,
+} from "./money.ts";
 
 /**
  * The vendor's events of one purchase carry times seconds apart, in either order: what was said of a subscription or a
@@ -14,8 +25,8 @@ export interface PaymentState {
   test: boolean;
   occurred_at: string;
   currency: string;
-  base_cents: number;
-  gross_cents: number;
+  base_cents: Cents;
+  gross_cents: Cents;
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
@@ -59,17 +70,17 @@ export function spokenFirst(facts: readonly Fact[]): PaymentFact[] {
 }
 
 /** The sum of approved adjustments net of tax, between 0 and the base (PAY-7, PAY-8). */
-export function adjustedTotal(facts: readonly Fact[], state: PaymentState): number {
+export function adjustedTotal(facts: readonly Fact[], state: PaymentState): Cents {
   const singles = newestAdjustments(facts).filter((fact) => fact.mode === "single");
   const deducted = singles.filter((fact) => fact.effective && fact.direction === "deduct");
   const gross = [...amountsOf(deducted.filter((fact) => !fact.net_of_tax)), ...refundedTotals(facts)];
-  const fromGross = clamp(addUp(gross), 0, state.gross_cents);
+  const fromGross = clamp(addUp(gross), NOTHING, state.gross_cents);
   const net = [...amountsOf(deducted.filter((fact) => fact.net_of_tax)), ...reversals(singles)];
   if (state.gross_cents > 0) net.push(mulDivHalfUp(fromGross, state.base_cents, state.gross_cents));
-  return clamp(addUp(net), 0, state.base_cents);
+  return clamp(addUp(net), NOTHING, state.base_cents);
 }
 
-function amountsOf(facts: readonly AdjustmentFact[]): number[] {
+function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
   return facts.map((fact) => fact.amount_cents);
 }
 
@@ -82,14 +93,14 @@ function reversals(singles: readonly AdjustmentFact[]): Sum[] {
   const done = addUp(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
   const taken = addUp(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
   const told = addUp(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
-  const returned = told > done ? told : done;
+  const returned = larger(told, done);
   const most = addUp([done, taken]);
   // Those that are done were not deducted.
-  return [done, -(returned > most ? most : returned)];
+  return [done, negate(smaller(returned, most))];
 }
 
 interface Refund {
-  amount_cents: number;
+  amount_cents: Cents;
   aliases: string[];
   /** When it came to nothing; null where it stands. */
   failed_at: string | null;
@@ -113,14 +124,13 @@ function refundedTotals(facts: readonly Fact[]): Sum[] {
         byCharge.get(charge),
         ({ failed_at }) => failed_at !== null && failed_at >= charge.occurred_at,
       );
-      const left = addUp([charge.amount_cents, ...back.map((amount) => -amount)]);
-      const least = standing(charge);
-      return left > least ? left : least;
+      const left = addUp([charge.amount_cents, ...back.map((amount) => negate(amount))]);
+      return larger(left, standing(charge));
     }),
   ];
 }
 
-function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) => boolean): number[] {
+function amountsWhere(refunds: readonly Refund[] = [], holds: (refund: Refund) => boolean): Cents[] {
   return refunds.filter(holds).map((refund) => refund.amount_cents);
 }
 
@@ -163,7 +173,7 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
     (a, b) =>
       compare(b.occurred_at, a.occurred_at) ||
       b.stage - a.stage ||
-      b.amount_cents - a.amount_cents ||
+      compareAmounts(b.amount_cents, a.amount_cents) ||
       Number(a.effective) - Number(b.effective) ||
       Number(b.open ?? false) - Number(a.open ?? false),
   )[0]!;

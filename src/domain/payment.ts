@@ -1,7 +1,8 @@
 import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
-import { matchFlow, triedAgain, type Flow, type FlowSubject, type FlowTrace } from "./flow.ts";
+import { actionOf, matchFlow, triedAgain, type Flow, type FlowSubject, type FlowTrace } from "./flow.ts";
+import { add, type Cents, type Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
@@ -37,7 +38,7 @@ export interface PaymentDecision {
   /** What the rule was decided on; the same again keeps the recorded rule, whatever the flows say by then. */
   decided_on: string | null;
   self_referral: boolean;
-  amount_cents: number | null;
+  amount_cents: Cents | null;
   /** The arithmetic in words of numbers: `20 % of (10000 - 2500) = 1500`. */
   arithmetic: string | null;
 }
@@ -76,7 +77,7 @@ export interface DecisionInput {
 export interface Decision {
   state: PaymentState;
   outcome: Outcome;
-  adjusted_cents: number;
+  adjusted_cents: Cents;
   /** Why a person should look, the gravest first; facts only, the owner's dismissals are applied by the caller. */
   review_reasons: ReviewReason[];
   record: PaymentDecision;
@@ -149,7 +150,7 @@ function decideRate(
   rules: Rules,
   state: PaymentState,
   partner: LedgerPartner,
-  adjusted_cents: number,
+  adjusted_cents: Cents,
 ): void {
   const decided_on = JSON.stringify([partner.id, state.base_cents, state.currency, state.customer_email]);
   const subject: FlowSubject = {
@@ -195,13 +196,13 @@ function isPartner(address: string | null, { email, payout_email }: LedgerPartne
  */
 export function chooseRate(
   flows: readonly Flow[],
-  partner: { commission_pct: number | null },
-  program: { default_commission_pct: number },
+  partner: { commission_pct: Percent | null },
+  program: { default_commission_pct: Percent },
   subject: FlowSubject,
 ): { rate: Rate; flow_id: string | null; flows: FlowTrace[] } {
   const { flow, tried } = matchFlow(flows, subject);
   const rate: Rate = flow
-    ? { source: "flow", action_type: flow.action_type, action_value: flow.action_value }
+    ? { source: "flow", ...actionOf(flow) }
     : partner.commission_pct !== null
       ? { source: "partner", action_type: "percentage", action_value: partner.commission_pct }
       : { source: "program", action_type: "percentage", action_value: program.default_commission_pct };
@@ -211,7 +212,7 @@ export function chooseRate(
 function reviewReasons(
   input: DecisionInput,
   state: PaymentState,
-  adjusted_cents: number,
+  adjusted_cents: Cents,
   record: PaymentDecision,
 ): ReviewReason[] {
   const canceled = input.facts.some(
@@ -220,14 +221,14 @@ function reviewReasons(
   const holds: Record<ReviewReason, boolean> = {
     disputed: isDisputed(input.facts),
     self_referral: record.self_referral,
-    mostly_refunded: adjusted_cents * 2 > state.base_cents,
+    mostly_refunded: add(adjusted_cents, adjusted_cents) > state.base_cents,
     subscription_canceled: canceled,
   };
   return REVIEW_REASONS.filter((reason) => holds[reason]);
 }
 
 /** The sum as a person would write it, in smallest units. */
-function arithmetic(rate: Rate, base: number, adjusted: number, amount: number): string {
+function arithmetic(rate: Rate, base: Cents, adjusted: Cents, amount: Cents): string {
   const of = adjusted > 0 ? `(${base} - ${adjusted})` : `${base}`;
   if (rate.action_type === "percentage") return `${rate.action_value} % of ${of} = ${amount}`;
   return adjusted > 0

@@ -1,16 +1,17 @@
 import type { Flow } from "./flow.ts";
+import type { Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 
 /** What of a program decides its payments. */
 export interface ProgramRules {
-  default_commission_pct: number;
+  default_commission_pct: Percent;
   attribution: "last" | "first";
 }
 
 /** What of a partner decides its payments. */
 export interface PartnerRules {
   status: PartnerStatus;
-  commission_pct: number | null;
+  commission_pct: Percent | null;
 }
 
 /** A rule as it was before a change. */

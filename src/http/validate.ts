@@ -60,12 +60,16 @@ export function text(max: number, min: 0 | 1 = 1) {
 /** An e-mail address of at most 254 characters. */
 export const email = z.email().max(254);
 
+/** An amount in smallest units, of either sign. */
+export const cents = z.int().brand<"Cents">();
+
 /** 0 to 100 with at most four decimals (PROG-2). */
 export const percentage = z
   .number()
   .min(0)
   .max(100)
-  .refine(hasAtMostFourDecimals, "A percentage has at most four decimals.");
+  .refine(hasAtMostFourDecimals, "A percentage has at most four decimals.")
+  .brand<"Percent">();
 
 /** A decimal positive integer, as a query string spells it. */
 function positiveInteger(max: number) {

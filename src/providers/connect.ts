@@ -2,6 +2,7 @@
  * Paying out through a payment provider's connected accounts. Implementations know the vendor's wire format; nothing
  * outside `providers/` does. None of these functions throws: what went wrong is their answer.
  */
+import type { Cents } from "../domain/money.ts";
 
 /** A transfer to be made, once, for one payout. */
 export interface TransferOrder {
@@ -9,7 +10,7 @@ export interface TransferOrder {
   program_id: string;
   partner_id: string;
   /** Smallest units, positive. */
-  amount_cents: number;
+  amount_cents: Cents;
   /** ISO 4217, upper case. */
   currency: string;
   /** The connected account it goes to. */
@@ -39,13 +40,13 @@ export type SendAnswer =
 export interface MadeTransfer {
   transfer_id: string;
   /** Smallest units. */
-  amount_cents: number;
+  amount_cents: Cents;
   /** ISO 4217, upper case. */
   currency: string;
   /** The connected account that it went to; null where the vendor does not say. */
   account_id: string | null;
   /** What was taken back of it, in smallest units. */
-  reversed_cents: number;
+  reversed_cents: Cents;
 }
 
 export type FindAnswer =

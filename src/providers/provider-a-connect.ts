@@ -1,5 +1,6 @@
 /** Provider A's connected accounts: transfers (API v1, form encoded) and accounts (API v2, JSON). */
 import * as z from "zod";
+import { NOTHING } from "../domain/money.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { EXPIRED, fetchWithin, startDeadline, type Fetch } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
@@ -14,6 +15,7 @@ import type {
   TransferOrder,
   Trouble,
 } from "./connect.ts";
+import { signedAmount } from "./wire.ts";
 
 /** The version whose shapes are written and read here; a newer default of the account changes nothing. */
 export const API_VERSION = "2026-10-28.endive";
@@ -103,11 +105,11 @@ const accountId = z.string().regex(/^acct_\w{1,100}$/);
 const transfer = z.object({
   object: z.literal("transfer"),
   id: z.string().regex(/^tr_\w{1,100}$/),
-  amount: z.int(),
+  amount: signedAmount,
   currency: z.string(),
   transfer_group: z.string().nullable(),
   destination: z.string().nullish(),
-  amount_reversed: z.int().default(0),
+  amount_reversed: signedAmount.default(NOTHING),
 });
 const transferList = z.object({ object: z.literal("list"), data: z.array(transfer) });
 const failure = z.object({

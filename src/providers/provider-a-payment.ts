@@ -1,4 +1,16 @@
-import { addUp, mulDivHalfUp } from "../domain/money.ts";
+import {
+  add,
+  addUp,
+  clamp,
+  larger,
+  mulDivHalfUp,
+  negate,
+  NOTHING,
+  smaller,
+  subtract,
+  type Cents,
+  type Sum,
+} from "../domain/money.ts";
 import type { CheckoutSession, Invoice } from "./provider-a-schema.ts";
 import type { CarriedRef, RefPlace } from "../domain/fact.ts";
 import {
@@ -25,7 +37,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
     return factsOr(refs.length === 0 ? "setup_without_ref" : "setup_without_customer", ...attributions);
   }
   const { amount_total, currency } = session;
-  const tax = session.total_details?.amount_tax ?? 0;
+  const tax = session.total_details?.amount_tax ?? NOTHING;
   if (amount_total === null || amount_total === undefined) {
     return refuse({ path: "data.object.amount_total", message: "a session that takes money has a total" });
   }
@@ -47,8 +59,8 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),
       paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",
       currency,
-      base_cents: isCharged ? amount_total - tax : 0,
-      gross_cents: isCharged ? amount_total : 0,
+      base_cents: isCharged ? clamp(subtract(amount_total, tax), NOTHING, amount_total) : NOTHING,
+      gross_cents: isCharged ? amount_total : NOTHING,
       ref: refs[0]?.ref ?? null,
       refs,
       customer_email: session.customer_details?.email ?? session.customer_email,
@@ -93,12 +105,12 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
  * What the customer paid for this invoice, net and gross. Covered in part by credit, the net total counts pro rata; paid
  * beyond its total, for an earlier debt, only the total does. A total that is not positive is nothing sold.
  */
-function invoiceMoney(invoice: Invoice): { base_cents: number; gross_cents: number } {
+function invoiceMoney(invoice: Invoice): { base_cents: Cents; gross_cents: Cents } {
   const { total } = invoice;
-  if (total <= 0) return { base_cents: 0, gross_cents: 0 };
-  const gross_cents = Math.min(amountSettled(invoice), total);
+  if (total <= 0) return { base_cents: NOTHING, gross_cents: NOTHING };
+  const gross_cents = smaller(amountSettled(invoice), total);
   // Negative taxes of prorated lines may push the net total past either end.
-  const net = Math.min(Math.max(netTotal(invoice), 0), total);
+  const net = clamp(netTotal(invoice), NOTHING, total);
   return { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };
 }
 
@@ -106,19 +118,19 @@ function invoiceMoney(invoice: Invoice): { base_cents: number; gross_cents: numb
  * What was paid through the vendor, and outside of it: an invoice marked as paid elsewhere is paid though `amount_paid`
  * may stay behind what was due.
  */
-function amountSettled(invoice: Invoice): number {
+function amountSettled(invoice: Invoice): Cents {
   const { amount_paid, amount_due } = invoice;
   if (amount_due === null || amount_due === undefined) return amount_paid;
-  const elsewhere = invoice.paid_out_of_band ? amount_due : (invoice.amount_paid_off_stripe ?? 0);
-  return Math.max(amount_paid, Math.min(amount_due, amount_paid + elsewhere));
+  const elsewhere = invoice.paid_out_of_band ? amount_due : (invoice.amount_paid_off_stripe ?? NOTHING);
+  return larger(amount_paid, clamp(add(amount_paid, elsewhere), NOTHING, amount_due));
 }
 
 /** `total_excluding_tax`; where a shape lacks it, the total less `tax`, or less each tax. */
-function netTotal(invoice: Invoice): number {
+function netTotal(invoice: Invoice): Sum {
   if (typeof invoice.total_excluding_tax === "number") return invoice.total_excluding_tax;
-  if (typeof invoice.tax === "number") return invoice.total - invoice.tax;
+  if (typeof invoice.tax === "number") return subtract(invoice.total, invoice.tax);
   const taxes = invoice.total_taxes ?? invoice.total_tax_amounts ?? [];
-  return Number(addUp([invoice.total, ...taxes.map((tax) => -tax.amount)]));
+  return addUp([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
 }
 
 /** In the order of REF-1: the session's own, then those of what it names, where that stands expanded. */

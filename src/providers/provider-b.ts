@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { mulDivHalfUp } from "../domain/money.ts";
+import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../domain/money.ts";
 import type { AdjustmentFact, Provider } from "./provider.ts";
 import { judgeHeader, verifySignature } from "./signature.ts";
 import {
@@ -95,24 +95,24 @@ type TransactionSums = z.output<typeof transactionSums>;
 
 const transactionTotals = transactionSums
   .refine((sums) => charged(sums) <= 0 || sums.tax <= sums.total, TAX_PROBLEM)
-  .refine((sums) => charged(sums) <= 0 || (taxStated(sums) ?? 0) <= charged(sums), {
+  .refine((sums) => charged(sums) <= 0 || (taxStated(sums) ?? NOTHING) <= charged(sums), {
     ...TAX_PROBLEM,
     path: ["grand_total_tax"],
   });
 
 /** What was charged, tax included: what the customer's balance paid was charged before, in another transaction. */
-function charged(sums: TransactionSums): number {
-  return sums.grand_total ?? sums.total - (sums.credit ?? 0);
+function charged(sums: TransactionSums): Sum {
+  return sums.grand_total ?? subtract(sums.total, sums.credit ?? NOTHING);
 }
 
 /**
  * The tax in what was charged; null where it is not said. Transactions made before January 2026 repeat the tax of the
  * whole in its place.
  */
-function taxStated(sums: TransactionSums): number | null {
+function taxStated(sums: TransactionSums): Cents | null {
   const { tax, grand_total_tax } = sums;
   if (grand_total_tax === null || grand_total_tax === undefined) return null;
-  const credit = sums.credit ?? sums.total - charged(sums);
+  const credit = sums.credit ?? subtract(sums.total, charged(sums));
   return grand_total_tax === tax && credit > 0 ? null : grand_total_tax;
 }
 
@@ -120,13 +120,13 @@ function taxStated(sums: TransactionSums): number | null {
  * The money that moved, net and gross (PAY-1): nothing where it is not positive, as of a downgrade. Where the tax
  * in it is not said, it is that of the whole in proportion.
  */
-function moneyOf(sums: TransactionSums): { base_cents: number; gross_cents: number } {
-  const gross_cents = Math.max(charged(sums), 0);
+function moneyOf(sums: TransactionSums): { base_cents: Cents; gross_cents: Cents } {
+  const gross_cents = clamp(charged(sums), NOTHING, MOST);
   const { total: whole, tax } = sums;
-  const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : 0;
-  const net = gross_cents - (taxStated(sums) ?? part);
+  const part = whole > 0 && tax > 0 ? mulDivHalfUp(tax, gross_cents, whole) : NOTHING;
+  const net = subtract(gross_cents, taxStated(sums) ?? part);
   // Prorated items of several tax rates can have a tax of either sign.
-  return { base_cents: Math.min(Math.max(net, 0), gross_cents), gross_cents };
+  return { base_cents: clamp(net, NOTHING, gross_cents), gross_cents };
 }
 
 const optionalId = id.nullish().transform((value) => value ?? null);
@@ -202,7 +202,7 @@ const adjustmentReader = reader(["data"], adjustment, (data, { occurred_at }) =>
     adjustment_id: data.id,
     aliases: aliasesOf(data.transaction_id),
     mode: "single",
-    amount_cents: data.totals.total - data.totals.tax,
+    amount_cents: clamp(subtract(data.totals.total, data.totals.tax), NOTHING, data.totals.total),
     net_of_tax: true,
     direction,
     ...(direction === "deduct" ? { reversal: reversalOf(isDispute, data.status) } : {}),

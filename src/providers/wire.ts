@@ -63,16 +63,7 @@ export function parseWith(
   const read = readers.get(parsed.data.event_type) ?? ignore("unhandled_type");
   const reading = read(body, parsed.data);
   if ("details" in reading) return { ok: false, details: reading.details };
-  if (reading.facts.some(isInexact)) return { ok: false, details: [INEXACT] };
   return { ok: true, event: { ...parsed.data, ...reading } };
-}
-
-const INEXACT: ErrorDetail = { path: "", message: "its amounts come to more than a number holds exactly" };
-
-/** Amounts that are exact, added up, may come to one that is not. */
-function isInexact(fact: Fact): boolean {
-  const amounts = Object.entries(fact).filter(([name]) => name.endsWith("_cents"));
-  return amounts.some(([, amount]) => !Number.isSafeInteger(amount));
 }
 
 function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
@@ -102,10 +93,10 @@ export const expandable = z
   .transform((value) => value ?? null);
 
 /** Smallest units, never negative. */
-export const amount = z.int().min(0, { abort: true });
+export const amount = z.int().min(0, { abort: true }).brand<"Cents">();
 
 /** Smallest units of either sign. */
-export const signedAmount = z.int();
+export const signedAmount = z.int().brand<"Cents">();
 
 /** ISO 4217 in either case, given upper. Any three letters: a currency that is new must not lose a payment. */
 export const currency = z

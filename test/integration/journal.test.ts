@@ -8,6 +8,7 @@ import { accountOf, JOURNAL_ACCOUNTS, type JournalAccount } from "../../src/doma
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
+import { cents } from "../../src/domain/money.ts";
 import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -86,7 +87,7 @@ async function insert(of: TestProgram, row: Row, journaled: 0 | 1): Promise<void
 function fromRows(rows: readonly Row[]): Record<string, [number, number]> {
   const sums: Record<string, [number, number]> = {};
   for (const row of rows) {
-    const account = accountOf(row);
+    const account = accountOf({ ...row, amount_cents: cents(row.amount_cents) });
     if (account === "expense") continue;
     const key = `${row.currency} ${account}`;
     const [amount, count] = sums[key] ?? [0, 0];
@@ -164,7 +165,7 @@ describe("the journal", () => {
             };
             await insert(program, row, 1);
             await expectBooks(program, partner_id, [row]);
-            expect(JOURNAL_ACCOUNTS).toContain(accountOf(row));
+            expect(JOURNAL_ACCOUNTS).toContain(accountOf({ ...row, amount_cents: cents(row.amount_cents) }));
           }
         }
       }

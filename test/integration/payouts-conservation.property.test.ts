@@ -16,7 +16,7 @@ import { payPayout } from "../../src/core/payout-pay.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { cancelPayout, markPayoutPaid } from "../../src/core/payouts.ts";
 import { partners, payments, payouts, programs } from "../../src/db/schema.ts";
-import { percentageOf } from "../../src/domain/money.ts";
+import { cents, percent, percentageOf } from "../../src/domain/money.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { AdjustmentFact, PaymentFact } from "../../src/providers/provider.ts";
@@ -195,8 +195,8 @@ async function perform(world: World, step: Step): Promise<void> {
         aliases: [key],
         paid: true,
         currency: step.currency,
-        base_cents: step.net,
-        gross_cents: step.net,
+        base_cents: cents(step.net),
+        gross_cents: cents(step.net),
         ref: world.partners[step.partner]!.slug,
         customer_email: null,
         customer_id: null,
@@ -214,7 +214,7 @@ async function perform(world: World, step: Step): Promise<void> {
         adjustment_id: `ch_${purchase.key}`,
         aliases: [purchase.key],
         mode: "cumulative",
-        amount_cents: purchase.refunded,
+        amount_cents: cents(purchase.refunded),
         net_of_tax: true,
         direction: "deduct",
         stage: 0,
@@ -234,7 +234,7 @@ async function perform(world: World, step: Step): Promise<void> {
         adjustment_id: `du_${purchase.key}`,
         aliases: [purchase.key],
         mode: "single",
-        amount_cents,
+        amount_cents: cents(amount_cents),
         net_of_tax: true,
         direction: "deduct",
         stage: 0,
@@ -266,7 +266,7 @@ async function perform(world: World, step: Step): Promise<void> {
     case "manual":
       await createManualCommission(ctx, {
         partner_id: world.partners[step.partner]!.id,
-        amount_cents: step.amount,
+        amount_cents: cents(step.amount),
         currency: step.currency,
         note: "by hand",
       });
@@ -309,7 +309,10 @@ async function perform(world: World, step: Step): Promise<void> {
       await serveAll(reconcileTransfers(testContext(world.now), clientOf(world.vendor)));
       return;
     case "minimum":
-      await db.update(programs).set({ min_payout_cents: step.cents }).where(eq(programs.id, world.program.id));
+      await db
+        .update(programs)
+        .set({ min_payout_cents: cents(step.cents) })
+        .where(eq(programs.id, world.program.id));
       return;
     case "wait":
       world.now += step.hours * HOUR;
@@ -383,7 +386,9 @@ async function checkPurchase({ program }: World, purchase: Purchase, all: readon
   const sumOf = (some: readonly Row[]) => some.reduce((sum, row) => sum + row.amount_cents, 0);
   const counted = sumOf(rows.filter((row) => row.status !== "rejected"));
   const rest = Math.max(purchase.net - purchase.refunded - purchase.lost, 0);
-  const rule = rows.some((row) => row.kind === "sale" && row.status === "rejected") ? 0 : percentageOf(rest, RATE_PCT);
+  const rule = rows.some((row) => row.kind === "sale" && row.status === "rejected")
+    ? 0
+    : percentageOf(cents(rest), percent(RATE_PCT));
   const judged = rows.filter((row) => row.kind === "clawback" && row.status === "rejected");
   const forgiven = -sumOf(judged.filter((row) => row.amount_cents < 0));
   const denied = sumOf(judged.filter((row) => row.amount_cents > 0));

@@ -8,6 +8,7 @@ import { generatePayouts } from "../../src/core/payout-generate.ts";
 import { forProgram } from "../../src/core/context.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { partners, payouts } from "../../src/db/schema.ts";
+import { cents } from "../../src/domain/money.ts";
 import { PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -270,7 +271,14 @@ describe("the recipient of a payout (OUT-5)", () => {
     const old = async (partner_id: string, fields: Partial<typeof payouts.$inferInsert>) => {
       const id = newId("payout", Date.parse(stamp));
       const due = { period_end: stamp, due_at: stamp, created_at: stamp, updated_at: stamp };
-      const row = { id, program_id: program.id, partner_id, amount_cents: 500, currency: "USD", commission_count: 1 };
+      const row = {
+        id,
+        program_id: program.id,
+        partner_id,
+        amount_cents: cents(500),
+        currency: "USD",
+        commission_count: 1,
+      };
       await db.insert(payouts).values({ ...row, ...due, status: "pending", method: "wallet", ...fields });
       return id;
     };

@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { eq } from "drizzle-orm";
+import { cents } from "../../src/domain/money.ts";
 import { payPayout } from "../../src/core/payout-pay.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { cancelPayout } from "../../src/core/payouts.ts";
@@ -146,7 +147,7 @@ async function newPayout(world: PaidProgram, now: number): Promise<string> {
     recipient_sealed: await sealedFor(id, world.account_id),
     program_id: world.program.id,
     partner_id: world.partner_id,
-    amount_cents: 3_000,
+    amount_cents: cents(3_000),
     currency: "USD",
     status: "pending",
     method: "provider_a",

@@ -147,7 +147,7 @@ describe("V4: a test payment (PAY-13)", () => {
     await sendA(program, sessionCompleted({ ref: "jane", livemode: false }));
     await sendA(program, sessionCompleted({ ref: "jane" }));
     const { payments } = await readOverview(programContext(program), 7);
-    expect(payments.reduce((sum, { value }) => sum + Number(value), 0)).toBe(1);
+    expect(payments.reduce((sum, { value }) => sum + value, 0)).toBe(1);
   });
 
   it("that a crash left open is closed as one", async () => {

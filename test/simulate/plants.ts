@@ -23,8 +23,8 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   plant("D2: a forgiven clawback counts as if it applied", "domain/commission.ts", [
-    "const missing = worth(own, target) - sumOf(locked);",
-    "const missing = worth(locked, target) - sumOf([...locked, ...own.filter(isWaived)]);",
+    "subtract(worth(own, target), sumOf(locked))",
+    "subtract(worth(locked, target), sumOf([...locked, ...own.filter(isWaived)]))",
   ]),
   plant(
     "D3: canceling a payout settles nothing again",

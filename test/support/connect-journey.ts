@@ -2,6 +2,7 @@
  * What the service does with provider A's connected accounts, step by step, told as plain outcomes: the played vendor
  * and the vendor's own sandbox must tell the same story. Runs under Node and workerd alike.
  */
+import { cents } from "../../src/domain/money.ts";
 import { newId } from "../../src/lib/id.ts";
 import type { ConnectedAccounts, SendAnswer, Transfers } from "../../src/providers/connect.ts";
 
@@ -65,7 +66,7 @@ export async function connectJourney(
     payout_id: newId("payout", now),
     program_id,
     partner_id,
-    amount_cents,
+    amount_cents: cents(amount_cents),
     currency,
     account_id: to,
   });
@@ -80,7 +81,7 @@ export async function connectJourney(
   const made = await send(good);
   story.push(["a transfer to an account that can take it", told(made)]);
   story.push(["the same under the same key", compared(made, await send(good))]);
-  story.push(["another amount under the same key", told(await send({ ...good, amount_cents: 101 }))]);
+  story.push(["another amount under the same key", told(await send({ ...good, amount_cents: cents(101) }))]);
   story.push(["looked for", compared(made, await client.find(api_key, good.payout_id))]);
   story.push(["with a key that is none", told(await send(order(account_id), "sk_test_none"))]);
   story.push(["looked for with a key that is none", told(await client.find("sk_test_none", good.payout_id))]);

@@ -22,6 +22,7 @@ import {
 } from "./provider-a.ts";
 import { sessionAsyncSucceeded, sessionCompleted, sessionSetup, subscriptionDeleted } from "./provider-a.ts";
 import { adjustmentCreated, adjustmentUpdated, subscriptionCanceled, transactionCompleted } from "./provider-b.ts";
+import { unplain } from "./plain.ts";
 import { makeProgram, testContext, type ProgramFields, type TestProgram } from "./program.ts";
 
 export interface WorldEvent {
@@ -366,7 +367,7 @@ export async function makeWorldProgram(
     };
     return { ...row, search_text: searchText(row) };
   });
-  await db.insert(partners).values(rows);
+  await db.insert(partners).values(rows.map(unplain<typeof partners.$inferInsert>));
   await db
     .insert(partnerSlugs)
     .values(rows.map((row) => ({ program_id: program.id, slug_key: slugKey(row.slug), partner_id: row.id })));

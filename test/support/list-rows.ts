@@ -6,6 +6,7 @@ import { commissions, partners, payments, payouts } from "../../src/db/schema.ts
 import { newId, type IdKind } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { db } from "./payouts.ts";
+import { unplain, type Plain } from "./plain.ts";
 import type { Reply, TestProgram } from "./program.ts";
 
 export const LIST_NAMES = ["partners", "payments", "commissions", "payouts"] as const;
@@ -45,10 +46,10 @@ export async function viewedRows({ id }: TestProgram, name: ListName): Promise<L
 }
 
 export interface ListRows {
-  partners: Partial<typeof partners.$inferInsert>[];
-  payments: Partial<typeof payments.$inferInsert>[];
-  commissions: Partial<typeof commissions.$inferInsert>[];
-  payouts: Partial<typeof payouts.$inferInsert>[];
+  partners: Partial<Plain<typeof partners.$inferInsert>>[];
+  payments: Partial<Plain<typeof payments.$inferInsert>>[];
+  commissions: Partial<Plain<typeof commissions.$inferInsert>>[];
+  payouts: Partial<Plain<typeof payouts.$inferInsert>>[];
 }
 
 /** Inserts the rows, whatever the API would say to them. All are of one partner, whose id is returned. */
@@ -69,15 +70,26 @@ export async function insertRows(program: TestProgram, rows: Partial<ListRows>):
   const shared = { ...money, partner_id, provider: "provider_a", kind: "manual", status: "pending", rate } as const;
   const month = { period_end: stamp, due_at: stamp, commission_count: 1 };
   await runBatch(db, [
-    ...people.map((row) => db.insert(partners).values(row)),
+    ...people.map((row) => db.insert(partners).values(unplain<typeof partners.$inferInsert>(row))),
     ...(rows.payments ?? []).map((fields, i) =>
-      db.insert(payments).values({ ...shared, provider_transaction_id: `t${i}`, ...made("payment"), ...fields }),
+      db.insert(payments).values(
+        unplain<typeof payments.$inferInsert>({
+          ...{ ...shared, provider_transaction_id: `t${i}` },
+          ...{ ...made("payment"), ...fields },
+        }),
+      ),
     ),
     ...(rows.payouts ?? []).map((fields) =>
-      db.insert(payouts).values({ ...shared, ...month, ...made("payout"), ...fields }),
+      db
+        .insert(payouts)
+        .values(unplain<typeof payouts.$inferInsert>({ ...shared, ...month, ...made("payout"), ...fields })),
     ),
     ...(rows.commissions ?? []).map((fields) =>
-      db.insert(commissions).values({ ...shared, journaled: true, ...made("commission"), ...fields }),
+      db
+        .insert(commissions)
+        .values(
+          unplain<typeof commissions.$inferInsert>({ ...shared, journaled: true, ...made("commission"), ...fields }),
+        ),
     ),
   ]);
   return partner_id;

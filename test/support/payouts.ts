@@ -13,6 +13,7 @@ import { eq } from "drizzle-orm";
 import { vi } from "vitest";
 import { serveAll } from "./jobs.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "./program.ts";
+import { unplain, type Plain } from "./plain.ts";
 import { openVendor, VENDOR_URL, type VendorApi, type VendorOptions } from "./provider-a-api.ts";
 
 export type CommissionRow = typeof commissions.$inferSelect;
@@ -24,12 +25,12 @@ export const db = openDatabase(env.DB);
 export async function makeCommissions(
   program: Pick<TestProgram, "id">,
   partner_id: string,
-  rows: Partial<CommissionRow>[],
+  rows: Partial<Plain<CommissionRow>>[],
 ): Promise<CommissionRow[]> {
   const yesterday = iso(Date.now() - 86_400_000);
-  const made = rows.map((fields): CommissionRow => {
+  const made = rows.map((fields) => {
     const created_at = fields.created_at ?? yesterday;
-    return {
+    return unplain<CommissionRow>({
       id: newId("commission", Date.parse(created_at)),
       program_id: program.id,
       partner_id,
@@ -59,7 +60,7 @@ export async function makeCommissions(
       paid_at: null,
       updated_at: created_at,
       ...fields,
-    };
+    });
   });
   await Promise.all(made.map((row) => db.insert(commissions).values(row)));
   return made;

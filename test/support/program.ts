@@ -10,6 +10,7 @@ import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
+import { unplain, type Plain } from "./plain.ts";
 import { assertDocumented } from "./openapi.ts";
 
 export const BASE_URL = "https://service.example";
@@ -41,7 +42,7 @@ type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
 type Secrets = { [C in SecretColumn]: string | null };
 
 /** Fields of a program, its secrets in clear. */
-export type ProgramFields = Omit<Partial<Program>, SecretColumn> & Partial<Secrets>;
+export type ProgramFields = Omit<Partial<Plain<Program>>, SecretColumn> & Partial<Secrets>;
 
 const NO_SECRETS: Secrets = {
   provider_a_webhook_secret: null,
@@ -62,7 +63,10 @@ async function sealedFor<S extends Partial<Secrets>>(program_id: string, secrets
   return Object.fromEntries(await Promise.all(columns)) as { [C in keyof S]: Sealed | null };
 }
 
-function apart(given: ProgramFields): { fields: Omit<Partial<Program>, SecretColumn>; secrets: Partial<Secrets> } {
+function apart(given: ProgramFields): {
+  fields: Omit<Partial<Plain<Program>>, SecretColumn>;
+  secrets: Partial<Secrets>;
+} {
   const isSecret = ([name]: [string, unknown]) => name in NO_SECRETS;
   const entries = Object.entries(given);
   return {
@@ -88,7 +92,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     provider_b_webhook_secret: SECRET_B,
     ...overrides,
   });
-  const program: Program = {
+  const program = unplain<Program>({
     id,
     name: "Test program",
     owner_email: `owner-${randomToken(6).toLowerCase()}@example.com`,
@@ -116,7 +120,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     created_at: iso(now),
     updated_at: iso(now),
     ...fields,
-  };
+  });
   await db.insert(programs).values(program);
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
 }

@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { amountOf, settingOf, sumUp, type Amount, type Amounts } from "../../src/domain/amount.ts";
+import { cents, MOST, negate, NOTHING } from "../../src/domain/money.ts";
 
-const program = { currency: "USD", min_payout_cents: 0 };
+const program = { currency: "USD", min_payout_cents: NOTHING };
 
 describe("U2: amounts", () => {
   it("are summed by currency, the program's first, and none is left out", () => {
     const rows: Amount[] = [
-      { amount_cents: 5_000, currency: "JPY" },
-      { amount_cents: 100, currency: "EUR" },
-      { amount_cents: 1_234, currency: "KWD" },
-      { amount_cents: 1, currency: "USD" },
-      { amount_cents: -30, currency: "EUR" },
+      { amount_cents: cents(5_000), currency: "JPY" },
+      { amount_cents: cents(100), currency: "EUR" },
+      { amount_cents: cents(1_234), currency: "KWD" },
+      { amount_cents: cents(1), currency: "USD" },
+      { amount_cents: cents(-30), currency: "EUR" },
     ];
     expect(sumUp(rows, program)).toEqual([
       { amount_cents: 1, currency: "USD" },
@@ -21,10 +22,10 @@ describe("U2: amounts", () => {
   });
 
   it("that come to more than a number holds are exact", () => {
-    const most = { amount_cents: Number.MAX_SAFE_INTEGER, currency: "USD" };
-    const [sum] = sumUp([most, { ...most, amount_cents: -20 }, most], program);
+    const most = { amount_cents: MOST, currency: "USD" };
+    const [sum] = sumUp([most, { ...most, amount_cents: cents(-20) }, most], program);
     expect(sum).toEqual({ amount_cents: 18_014_398_509_481_962n, currency: "USD" });
-    expect(sumUp([sum!, { ...most, amount_cents: -Number.MAX_SAFE_INTEGER }], program)).toEqual([
+    expect(sumUp([sum!, { ...most, amount_cents: negate(MOST) }], program)).toEqual([
       { ...most, amount_cents: Number.MAX_SAFE_INTEGER - 20 },
     ]);
   });
@@ -32,17 +33,19 @@ describe("U2: amounts", () => {
   it("that come to nothing are a zero of the program's currency, and only then", () => {
     const nothing = [{ amount_cents: 0, currency: "USD" }];
     expect(sumUp([], program)).toEqual(nothing);
-    expect(sumUp([amountOf({ currency: "EUR" }, 5), amountOf({ currency: "EUR" }, -5)], program)).toEqual(nothing);
-    expect(sumUp([amountOf({ currency: "EUR" }, 5), amountOf({ currency: "USD" }, 0)], program)).toEqual([
+    expect(sumUp([amountOf({ currency: "EUR" }, cents(5)), amountOf({ currency: "EUR" }, cents(-5))], program)).toEqual(
+      nothing,
+    );
+    expect(sumUp([amountOf({ currency: "EUR" }, cents(5)), amountOf({ currency: "USD" }, NOTHING)], program)).toEqual([
       { amount_cents: 5, currency: "EUR" },
     ]);
   });
 
   it("cannot be made of a number and the program's currency, and a figure takes no list that was not summed", () => {
     // @ts-expect-error -- a program is no row: what it earns is in any currency
-    expect(amountOf(program, 5)).toEqual(settingOf(program, 5));
+    expect(amountOf(program, cents(5))).toEqual(settingOf(program, cents(5)));
     // @ts-expect-error -- a list may hold one currency twice, or leave one out
-    const figure: Amounts = [amountOf({ currency: "EUR" }, 5)];
+    const figure: Amounts = [amountOf({ currency: "EUR" }, cents(5))];
     expect(figure).toHaveLength(1);
   });
 });

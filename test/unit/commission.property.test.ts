@@ -1,14 +1,22 @@
 /** The rows of a payment always sum to what the rule gives, and what may not be edited is not (LAW-2, LAW-4). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountFor, COMMISSION_STATUSES, planRows, type LedgerRow, type RowPlan } from "../../src/domain/commission.ts";
+import {
+  amountFor,
+  COMMISSION_STATUSES,
+  planRows,
+  type Desired,
+  type LedgerRow,
+  type RowPlan,
+} from "../../src/domain/commission.ts";
+import { cents, percent } from "../../src/domain/money.ts";
 
 const partner = fc.constantFrom("par_a", "par_b", "par_c");
-const desired = fc.option(fc.record({ partner_id: partner, amount_cents: fc.nat({ max: 1_000 }) }));
+const desired = fc.option(fc.record({ partner_id: partner, amount_cents: fc.nat({ max: 1_000 }).map(cents) }));
 
 let minted = 0;
 
-function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: { partner_id: string; amount_cents: number } | null) {
+function apply(rows: readonly LedgerRow[], plan: RowPlan, wanted: Desired | null) {
   const after = rows
     .filter((row) => !plan.withdrawn.includes(row.id))
     .map((row): LedgerRow => {
@@ -81,19 +89,19 @@ describe("the rows of a payment", () => {
   it("a percentage lies between 0 and what is left of the base; a flat amount stays until nothing is left", () => {
     fc.assert(
       fc.property(
-        fc.nat({ max: 10 ** 12 }),
-        fc.nat({ max: 10 ** 12 }),
+        fc.nat({ max: 10 ** 12 }).map(cents),
+        fc.nat({ max: 10 ** 12 }).map(cents),
         fc.nat({ max: 1_000_000 }),
         (base, adjusted, units) => {
           const rest = Math.max(base - adjusted, 0);
           const percentage = amountFor(
-            { source: "program", action_type: "percentage", action_value: units / 10_000 },
+            { source: "program", action_type: "percentage", action_value: percent(units / 10_000) },
             base,
             adjusted,
           );
           expect(percentage).toBeGreaterThanOrEqual(0);
           expect(percentage).toBeLessThanOrEqual(rest);
-          const flat = amountFor({ source: "flow", action_type: "flat", action_value: 700 }, base, adjusted);
+          const flat = amountFor({ source: "flow", action_type: "flat", action_value: cents(700) }, base, adjusted);
           expect(flat).toBe(rest > 0 ? 700 : 0);
         },
       ),

@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inOrder, matchFlow, type Condition, type Flow, type FlowSubject } from "../../src/domain/flow.ts";
+import { cents } from "../../src/domain/money.ts";
 
 const texts = fc.constantFrom("ann", "ANN", "bob", "a", "", "Buyer@Example.com", "example");
 const condition: fc.Arbitrary<Condition> = fc.oneof(
@@ -30,7 +31,7 @@ const flows: fc.Arbitrary<Flow[]> = fc
   )
   .map((list) => list.map((flow, i) => ({ ...flow, id: `flw_${i}`, name: `flow ${i}` })));
 const subject: fc.Arbitrary<FlowSubject> = fc.record({
-  txn_amount_cents: fc.integer({ min: 0, max: 5 }),
+  txn_amount_cents: fc.integer({ min: 0, max: 5 }).map(cents),
   customer_email: fc.option(texts),
   partner_slug: fc.constantFrom("ann", "BOB"),
   provider: fc.constantFrom("provider_a", "provider_b"),

@@ -13,6 +13,7 @@ import {
 import { judgeLines, type Known, type KnownPartner, type PartnerLine } from "../../src/core/partner-lines.ts";
 import type { PartnerInput } from "../../src/core/partners.ts";
 import { emailKey } from "../../src/domain/email.ts";
+import { percent } from "../../src/domain/money.ts";
 import { searchText, slugKey } from "../../src/domain/partner.ts";
 import { allSlices } from "../support/slices.ts";
 
@@ -24,7 +25,7 @@ const partnerLine = fc.record({
   email: fc.constantFrom(...EMAILS),
   first_name: maybe("Ann", "Anna"),
   last_name: maybe("Lee"),
-  commission_pct: maybe(10, 20),
+  commission_pct: maybe(percent(10), percent(20)),
   payout: maybe(["wallet", "a@pay.example"] as const, ["wallet", "A@pay.example"] as const, ["crypto", null] as const),
   codes: fc.uniqueArray(fc.constantFrom(...CODES), { maxLength: 2, selector: slugKey }),
   status: maybe("active" as const, "deactivated" as const),
@@ -56,7 +57,7 @@ const BEFORE: Known = {
   partners: new Map(
     [
       partner({ email: "else@x.example", slug: "held" }),
-      partner({ email: "Cid@x.example", slug: "cid", first_name: "Cid", commission_pct: 5 }, "active"),
+      partner({ email: "Cid@x.example", slug: "cid", first_name: "Cid", commission_pct: percent(5) }, "active"),
     ].map((row) => [emailKey(row.email), row]),
   ),
   holders: new Map([

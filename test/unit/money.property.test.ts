@@ -1,20 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { currencyExponent, decimalAmount } from "../../src/domain/currency.ts";
-import { hasAtMostFourDecimals, mulDivHalfUp, percentageOf } from "../../src/domain/money.ts";
+import {
+  cents,
+  hasAtMostFourDecimals,
+  larger,
+  mulDivHalfUp,
+  percent,
+  percentageOf,
+  smaller,
+} from "../../src/domain/money.ts";
 
-const safe = fc.oneof(
-  fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) }).map(Number),
-  fc.nat(1_000),
-  fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER),
-);
+const safe = fc
+  .oneof(
+    fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) }).map(Number),
+    fc.nat(1_000),
+    fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER),
+  )
+  .map(cents);
 /** A rate as people write it: a whole number of ten-thousandths of a percent, and the number its text reads as. */
 const rates = fc
   .oneof(
     fc.nat(1_000_000),
     fc.nat(100).map((pct) => pct * 10_000),
   )
-  .map((units) => ({ units, pct: Number(`${Math.floor(units / 10_000)}.${String(units % 10_000).padStart(4, "0")}`) }));
+  .map((units) => ({
+    units,
+    pct: percent(Number(`${Math.floor(units / 10_000)}.${String(units % 10_000).padStart(4, "0")}`)),
+  }));
 const currencies = fc.constantFrom("JPY", "KRW", "USD", "EUR", "ISK", "UGX", "KWD", "BHD");
 
 /** True when `value` is `a ÷ b` rounded half up: a ÷ b − ½ < value ≤ a ÷ b + ½, in whole numbers. */
@@ -48,8 +61,8 @@ describe("money", () => {
   it("at exactly half a unit rounds up", () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31), (half) => {
-        expect(percentageOf(2 * half + 1, 50)).toBe(half + 1);
-        expect(mulDivHalfUp(2 * half + 1, 1, 2)).toBe(half + 1);
+        expect(percentageOf(cents(2 * half + 1), percent(50))).toBe(half + 1);
+        expect(mulDivHalfUp(cents(2 * half + 1), cents(1), cents(2))).toBe(half + 1);
       }),
     );
   });
@@ -57,7 +70,7 @@ describe("money", () => {
   it("grows with the base and with the rate", () => {
     fc.assert(
       fc.property(safe, safe, rates, rates, (one, other, low, high) => {
-        const [less, more] = [Math.min(one, other), Math.max(one, other)];
+        const [less, more] = [smaller(one, other), larger(one, other)];
         const [slow, fast] = low.units <= high.units ? [low, high] : [high, low];
         expect(percentageOf(less, slow.pct)).toBeLessThanOrEqual(percentageOf(more, fast.pct));
       }),

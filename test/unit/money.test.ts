@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { addUp, clamp, hasAtMostFourDecimals, mulDivHalfUp, percentageOf } from "../../src/domain/money.ts";
+import {
+  add,
+  addUp,
+  cents,
+  clamp,
+  hasAtMostFourDecimals,
+  MOST,
+  mulDivHalfUp,
+  negate,
+  NOTHING,
+  percent,
+  percentageOf,
+  subtract,
+} from "../../src/domain/money.ts";
 
 describe("a percentage of the base, rounded half up to the smallest unit (PAY-2)", () => {
   it.each([
@@ -29,7 +42,7 @@ describe("a percentage of the base, rounded half up to the smallest unit (PAY-2)
     [9_007_199_254_740_991, 50, 4_503_599_627_370_496],
     [9_007_199_254_740_991, 0.0001, 9_007_199_255],
   ])("%i at %d %% is %i", (base, pct, expected) => {
-    expect(percentageOf(base, pct)).toBe(expected);
+    expect(percentageOf(cents(base), percent(pct))).toBe(expected);
   });
 
   it.each([
@@ -41,7 +54,7 @@ describe("a percentage of the base, rounded half up to the smallest unit (PAY-2)
     [1_000_000, 4.35, 43_500],
     [1_000_000, 64.1, 641_000],
   ])("%i at %d %% is %i, though no float holds the rate", (base, pct, expected) => {
-    expect(percentageOf(base, pct)).toBe(expected);
+    expect(percentageOf(cents(base), percent(pct))).toBe(expected);
   });
 });
 
@@ -55,7 +68,7 @@ describe("a × b ÷ c, rounded half up", () => {
     [9_007_199_254_740_991, 9_007_199_254_740_991, 9_007_199_254_740_991, 9_007_199_254_740_991],
     [9_007_199_254_740_991, 9_007_199_254_740_990, 9_007_199_254_740_991, 9_007_199_254_740_990],
   ])("%i × %i ÷ %i = %i", (a, b, c, expected) => {
-    expect(mulDivHalfUp(a, b, c)).toBe(expected);
+    expect(mulDivHalfUp(cents(a), cents(b), cents(c))).toBe(expected);
   });
 });
 
@@ -69,18 +82,26 @@ describe("percentages have at most four decimals (PROG-2)", () => {
 });
 
 describe("a sum of amounts", () => {
-  const MOST = Number.MAX_SAFE_INTEGER;
-
   it("is exact whatever the order, a number where it can be one", () => {
     expect(addUp([])).toBe(0);
-    expect(addUp([MOST, MOST, -MOST])).toBe(MOST);
-    expect(addUp([MOST, 1])).toBe(9_007_199_254_740_992n);
-    expect(addUp([9_007_199_254_740_993n, -2])).toBe(MOST);
-    expect(Object.is(addUp([-0, 0]), 0)).toBe(true);
+    expect(addUp([MOST, MOST, negate(MOST)])).toBe(MOST);
+    expect(addUp([MOST, cents(1)])).toBe(9_007_199_254_740_992n);
+    expect(addUp([9_007_199_254_740_993n, cents(-2)])).toBe(MOST);
+    expect(Object.is(addUp([cents(-0), NOTHING]), 0)).toBe(true);
+  });
+
+  it("of two, and their difference, is exact", () => {
+    expect([add(MOST, cents(2)), subtract(negate(MOST), cents(3))]).toEqual([2n ** 53n + 1n, -(2n ** 53n) - 2n]);
+    expect([subtract(2n ** 53n, cents(1)), subtract(cents(5), 2n ** 53n)]).toEqual(
+      [MOST, -(2n ** 53n) + 5n].map(Number),
+    );
+    expect(Object.is(negate(NOTHING), 0)).toBe(true);
   });
 
   it("is brought to at least one amount, then to at most another", () => {
-    expect([clamp(5, 0, 9), clamp(-5, 0, 9), clamp(50, 0, 9), clamp(-5, 0, -9)]).toEqual([5, 0, 9, -9]);
-    expect([clamp(2n ** 64n, 0, 9), clamp(-(2n ** 64n), 0, 9)]).toEqual([9, 0]);
+    const [nine, five] = [cents(9), cents(5)];
+    expect([clamp(five, NOTHING, nine), clamp(cents(-5), NOTHING, nine)]).toEqual([5, 0]);
+    expect([clamp(cents(50), NOTHING, nine), clamp(cents(-5), NOTHING, cents(-9))]).toEqual([9, -9]);
+    expect([clamp(2n ** 64n, NOTHING, nine), clamp(-(2n ** 64n), NOTHING, nine)]).toEqual([9, 0]);
   });
 });

@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
+import { percent } from "../../src/domain/money.ts";
 import { decidePayment, type LedgerPartner } from "../../src/domain/payment.ts";
 import type { PartnerRules } from "../../src/domain/rules.ts";
 import { WORLD_PARTNERS } from "../support/ledger-world.ts";
@@ -15,8 +16,9 @@ import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/mon
 const RUNS = Number(env.PROPERTY_RUNS ?? 100) * 10;
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-const partners: (LedgerPartner & PartnerRules)[] = WORLD_PARTNERS.map((partner) => ({
+const partners = WORLD_PARTNERS.map((partner): LedgerPartner & PartnerRules => ({
   ...partner,
+  commission_pct: partner.commission_pct === null ? null : percent(partner.commission_pct),
   ...{ id: partner.slug, email: `${partner.slug.toLowerCase()}@partners.example`, payout_email: null },
 }));
 
@@ -63,7 +65,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       facts: factsAbout(key, provider, lived),
       partnerByRef,
       rulesOf: () => ({
-        program: { default_commission_pct: 20, attribution },
+        program: { default_commission_pct: percent(20), attribution },
         flows: flows.map(flowOf),
         ofPartner: (id) => partners.find((partner) => partner.id === id)!,
       }),

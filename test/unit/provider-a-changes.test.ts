@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
+import { cents } from "../../src/domain/money.ts";
 import { providerA } from "../../src/providers/provider-a.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
@@ -136,7 +137,7 @@ describe("provider A: disputes", () => {
     adjustment_id: "du_1",
     aliases: ["ch_1", "pi_1"],
     mode: "single",
-    amount_cents: 1500,
+    amount_cents: cents(1500),
     net_of_tax: false,
     direction: "deduct",
     stage,

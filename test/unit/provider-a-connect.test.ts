@@ -1,5 +1,6 @@
 import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
+import { cents } from "../../src/domain/money.ts";
 import { API_VERSION, providerAConnect } from "../../src/providers/provider-a-connect.ts";
 import { connectJourney, EXPECTED_JOURNEY } from "../support/connect-journey.ts";
 import { fixtures } from "../support/fixtures.ts";
@@ -12,7 +13,7 @@ const ORDER = {
   payout_id: "pay_01m7wm09zvxvqv5qacvfsnxhhk",
   program_id: "prog_01m7wm09zvxvqv5qacvfsnxhhk",
   partner_id: "par_01m7wm09zvxvqv5qacvfsnxhhk",
-  amount_cents: 1_100,
+  amount_cents: cents(1_100),
   currency: "USD",
   account_id: ACCOUNT,
 };

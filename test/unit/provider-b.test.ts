@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
+import { cents } from "../../src/domain/money.ts";
 import { providerB } from "../../src/providers/provider-b.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
@@ -225,7 +226,7 @@ describe("provider B: adjustments", () => {
       adjustment_id: "adj_1",
       aliases: ["txn_1"],
       mode: "single",
-      amount_cents: 92,
+      amount_cents: cents(92),
       net_of_tax: true,
       direction: "deduct",
       stage: 1,

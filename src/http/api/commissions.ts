@@ -9,7 +9,7 @@ import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
-import { jsonBody, pageQuery, query, requireJson, text, timeRange } from "../validate.ts";
+import { cents, jsonBody, pageQuery, query, requireJson, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 /** Far beyond any commission, and sums of many stay exact. */
@@ -58,8 +58,7 @@ export const commissionBulk = z
 
 export const commissionCreate = z.strictObject({
   partner_id: z.string().min(1).max(64),
-  amount_cents: z
-    .int()
+  amount_cents: cents
     .min(-MAX_AMOUNT)
     .max(MAX_AMOUNT)
     .refine((amount) => amount !== 0, "This must not be 0."),

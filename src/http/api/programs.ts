@@ -5,7 +5,7 @@ import { viewProgram } from "../../core/views.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
 import type { AppEnv } from "../../env.ts";
-import { jsonBody, percentage, requireJson, text } from "../validate.ts";
+import { cents, jsonBody, percentage, requireJson, text } from "../validate.ts";
 
 export const programName = text(200);
 
@@ -29,7 +29,7 @@ export const programPatch = z
     currency,
     default_commission_pct: percentage,
     payout_term: z.string().regex(PAYOUT_TERM_PATTERN, "This must be NET- and the days, 0 to 365: NET-30."),
-    min_payout_cents: z.int().min(0),
+    min_payout_cents: cents.min(0),
     cookie_days: z.int().min(1).max(365),
     attribution: z.enum(ATTRIBUTIONS),
     auto_approve_days: z.int().min(0).max(365).nullable(),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
+import { cents as amount } from "../validate.ts";
 
 /** Makes a thing when it is first asked for: what only the document needs costs nothing at a cold start. */
 export function once<T>(make: () => T): () => T {
@@ -12,7 +13,7 @@ export function once<T>(make: () => T): () => T {
  * round, does not compile. A field may be told more closely than the view's type does.
  */
 export function shows<View>() {
-  return <S extends { [K in keyof View]-?: z.ZodType<View[K]> }>(
+  return <S extends { [K in keyof View]-?: z.core.$ZodType<View[K]> }>(
     shape: S & { [K in Exclude<keyof S, keyof View>]: never },
   ) => z.strictObject<S>(shape);
 }
@@ -43,7 +44,10 @@ export function prefixed(prefix: string) {
 
 export const timestamp = z.string().meta({ format: "date-time" });
 
-export const cents = z.int().describe("Smallest units of the currency.");
+export const cents = amount.describe("Smallest units of the currency.");
+
+/** What a rule gives: by its type a percentage or an amount. */
+export const actionValue = z.number().brand<"Cents" | "Percent">();
 
 export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$", description: "ISO 4217, upper case." });
 

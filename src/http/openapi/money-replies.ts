@@ -20,15 +20,15 @@ import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
 import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES } from "../../domain/reference.ts";
-import { bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
+import { actionValue, bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
 
 const provider = once(() => z.enum(PROVIDER_NAMES));
 
 const rate = once(() =>
-  shows<Rate>()({
+  shows<Pick<Rate, keyof Rate>>()({
     source: z.enum(["flow", "partner", "program", "manual"]),
     action_type: z.enum(FLOW_ACTION_TYPES),
-    action_value: z.number(),
+    action_value: actionValue,
   }),
 );
 
@@ -289,12 +289,12 @@ const balance = once(() =>
   shows<PartnerBalance>()({
     currency: currencyCode,
     pending_cents: cents,
-    payable_cents: z
-      .int()
-      .describe("Approved and in no payout; below 0 where more was paid than is earned by now. Smallest units."),
+    payable_cents: cents.describe(
+      "Approved and in no payout; below 0 where more was paid than is earned by now. Smallest units.",
+    ),
     in_payout_cents: cents,
     paid_cents: cents,
-    forgiven_cents: z.int().describe("Clawbacks that the owner rejected: paid, and not asked back. Smallest units."),
+    forgiven_cents: cents.describe("Clawbacks that the owner rejected: paid, and not asked back. Smallest units."),
   }),
 );
 
@@ -307,7 +307,7 @@ const entry = once(() =>
     currency: currencyCode,
     from_account: z.enum(JOURNAL_ACCOUNTS),
     to_account: z.enum(JOURNAL_ACCOUNTS),
-    amount_cents: z.int().min(1).describe("Smallest units of the currency."),
+    amount_cents: cents.min(1),
     posted_at: timestamp,
   }),
 );

@@ -24,6 +24,7 @@ import { ROW_OUTCOMES } from "../import/file.ts";
 import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
 import { moneyReplies } from "./money-replies.ts";
+import { percentage } from "../validate.ts";
 
 const error = once(() =>
   z.strictObject({
@@ -50,7 +51,7 @@ const program = once(() =>
     owner_email: z.string(),
     domain: z.string().nullable(),
     currency: currencyCode,
-    default_commission_pct: z.number(),
+    default_commission_pct: percentage,
     payout_term: z.string(),
     min_payout_cents: cents,
     cookie_days: z.int(),
@@ -75,7 +76,7 @@ const partnerFields = once(() => ({
   last_name: z.string().nullable(),
   slug: z.string(),
   status: z.enum(PARTNER_STATUSES),
-  commission_pct: z.number().nullable().describe("Null: the program's default."),
+  commission_pct: percentage.nullable().describe("Null: the program's default."),
   payout_method: z.enum(PAYOUT_METHODS).nullable(),
   payout_email: z.string().nullable(),
   provider_a_account_id: z.string().nullable(),

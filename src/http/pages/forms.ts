@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { currencyExponent, decimalAmount } from "../../domain/currency.ts";
+import { isCents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
 import { detailsOf } from "../validate.ts";
 
@@ -80,7 +81,7 @@ export function parseMoney(text: string, currency: string): number {
 
 /** An amount as a form field shows it. */
 export function moneyValue(amount_cents: number, currency: string): string {
-  return decimalAmount(amount_cents, currency);
+  return isCents(amount_cents) ? decimalAmount(amount_cents, currency) : String(amount_cents);
 }
 
 export type Judged<T> = { ok: true; value: T } | { ok: false; problems: Problems };

@@ -3,7 +3,8 @@ import { Hono } from "hono";
 import type { Program } from "../../../core/context.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type Flow } from "../../../core/flows.ts";
 import { simulateFlow, type Simulation } from "../../../core/simulate.ts";
-import { actionProblem } from "../../../domain/flow.ts";
+import { actionOf, actionProblem } from "../../../domain/flow.ts";
+import { subtract } from "../../../domain/money.ts";
 import { flowCreate } from "../../api/flows.ts";
 import { amountOf, settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -79,7 +80,7 @@ export const flows = new Hono<PageEnv>()
                 <Conditions flow={flow} money={settingFormat(program)} />,
                 String(flow.priority),
                 <Badge state={flow.active ? "active" : "off"} />,
-                rateText(flow, settingFormat(program)),
+                rateText(actionOf(flow), settingFormat(program)),
                 <ActionButton
                   action={`${AT}/${flow.id}/switch`}
                   values={{ active: String(!flow.active) }}
@@ -288,7 +289,7 @@ function SimulationResult({ simulation }: { simulation: Simulation }) {
               <a href={`/dashboard/payments/${row.payment_id}`}>
                 <code>{row.payment_id.slice(-8)}</code>
               </a>,
-              <Money of={amountOf(row, row.txn_amount_cents - row.adjusted_cents)} />,
+              <Money of={amountOf(row, subtract(row.txn_amount_cents, row.adjusted_cents))} />,
               <Money of={amountOf(row, row.old_amount_cents)} />,
               <Money of={amountOf(row, row.new_amount_cents)} />,
             ])}

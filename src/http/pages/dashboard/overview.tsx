@@ -7,7 +7,7 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Count, countText, Flag, Money, plural, Stat, Sums, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { DailyPlot, MoneyPlots, ShareBar, totalOf } from "../parts/plot.tsx";
+import { DailyPlot, MoneyPlots, ShareBar, countOf } from "../parts/plot.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { Setup } from "./setup.tsx";
@@ -116,8 +116,9 @@ function Plots({ overview }: { overview: Overview }) {
           title="Clicks"
           tone="one"
           points={overview.clicks}
+          none={0}
           format={countText}
-          total={countText(totalOf(overview.clicks))}
+          total={countText(countOf(overview.clicks))}
         />
       </section>
       <section class="card">
@@ -125,8 +126,9 @@ function Plots({ overview }: { overview: Overview }) {
           title="Payments"
           tone="two"
           points={overview.payments}
+          none={0}
           format={countText}
-          total={countText(totalOf(overview.payments))}
+          total={countText(countOf(overview.payments))}
         />
       </section>
     </>

@@ -9,7 +9,7 @@ import { ActionButton } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../parts/figures.tsx";
 import { partnerText } from "../parts/partner.tsx";
-import { DailyPlot, MoneyPlots, totalOf } from "../parts/plot.tsx";
+import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
 import { referralLink, redirectLink } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
@@ -139,8 +139,9 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
             title="Clicks, 30 days"
             tone="one"
             points={overview.clicks}
+            none={0}
             format={countText}
-            total={countText(totalOf(overview.clicks))}
+            total={countText(countOf(overview.clicks))}
           />
         </section>
         <MoneyPlots title="Commissions" days={30} tone="three" amounts={overview.commissions} />

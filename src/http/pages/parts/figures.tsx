@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { formatMoney } from "../../../domain/currency.ts";
-import type { Sum } from "../../../domain/money.ts";
-import type { Rate } from "../../../domain/commission.ts";
+import type { Action } from "../../../domain/commission.ts";
+import type { Cents } from "../../../domain/money.ts";
 
 /** An amount in its currency's own form; the minus is a real one. */
 export function Money({ of }: { of: Amount }) {
@@ -49,11 +49,11 @@ export function dayText(day: string): string {
 
 const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
-export function Count({ of }: { of: Sum }) {
+export function Count({ of }: { of: number }) {
   return <span class="number">{countText(of)}</span>;
 }
 
-export function countText(count: Sum): string {
+export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
@@ -116,10 +116,10 @@ export function Stat({ label, value, note }: { label: Child; value: Child; note?
 }
 
 /** How a number of smallest units is written, in the currency that it is of. */
-export type MoneyFormat = (amount_cents: number) => string;
+export type MoneyFormat = (amount_cents: Cents) => string;
 
 /** A rate as people say it: "20 %", "5.00 USD flat". A flat amount is of the payment's currency. */
-export function rateText(rate: Pick<Rate, "action_type" | "action_value">, money: MoneyFormat): string {
+export function rateText(rate: Action, money: MoneyFormat): string {
   return rate.action_type === "percentage" ? `${rate.action_value}\u00a0%` : `${money(rate.action_value)} flat`;
 }
 

@@ -1,23 +1,25 @@
 import type { Child } from "hono/jsx";
 import type { DailyAmounts } from "../../../core/overview.ts";
 import { amountOf } from "../../../domain/amount.ts";
-import { addUp, type Sum } from "../../../domain/money.ts";
+import { addUp, NOTHING, type Sum } from "../../../domain/money.ts";
 import { dayText, moneyText } from "./figures.tsx";
 import { Table } from "./table.tsx";
 
-export interface PlotPoint {
+export interface PlotPoint<Value> {
   /** UTC day. */
   day: string;
-  value: Sum;
+  value: Value;
 }
 
-interface PlotProps {
+interface PlotProps<Value> {
   title: string;
   /** What it comes to, in words, beside the title. */
   total: Child;
-  points: readonly PlotPoint[];
+  points: readonly PlotPoint<Value>[];
+  /** The zero of the values. */
+  none: Value;
   /** A value as people read it. */
-  format: (value: Sum) => string;
+  format: (value: Value) => string;
   tone: "one" | "two" | "three";
 }
 
@@ -26,9 +28,10 @@ const HEIGHT = 120;
 const GAP = 0.28;
 
 /** Bars by day with the same numbers as a table behind them. Every bar tells its day and value on hover. */
-export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
+export function DailyPlot<Value extends number | bigint>(props: PlotProps<Value>) {
+  const { title, total, points, none, format, tone } = props;
   const values = points.map(({ value }) => value);
-  const most = values.reduce((largest, value) => (value > largest ? value : largest), 0);
+  const most = values.reduce((largest, value) => (value > largest ? value : largest), none);
   // Where a bar ends is not exact, what it says is.
   const top = Number(most);
   const bottom = Math.min(...values.map(Number), 0);
@@ -60,7 +63,7 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
               <g>
                 <title>{`${dayText(day)}: ${format(value)}`}</title>
                 <rect class="plot-hit" x={x} y={0} width={round(step)} height={HEIGHT} />
-                {value === 0 ? null : (
+                {value === none ? null : (
                   <rect
                     class="plot-bar"
                     x={round(i * step + (step * GAP) / 2)}
@@ -80,7 +83,7 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
             y2={round(zero || HEIGHT)}
           />
         </svg>
-        {values.every((value) => value === 0) ? <p class="plot-none">None in these days</p> : null}
+        {values.every((value) => value === none) ? <p class="plot-none">None in these days</p> : null}
         <p class="plot-ends" aria-hidden="true">
           <span>{dayText(first)}</span>
           <span>{dayText(last)}</span>
@@ -100,7 +103,7 @@ export function DailyPlot({ title, total, points, format, tone }: PlotProps) {
   );
 }
 
-interface MoneyPlotsProps extends Pick<PlotProps, "title" | "tone"> {
+interface MoneyPlotsProps extends Pick<PlotProps<Sum>, "title" | "tone"> {
   amounts: DailyAmounts[];
   /** Told in the title where the page does not say it. */
   days?: number;
@@ -120,6 +123,7 @@ export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps
               title={titleOf(currency)}
               tone={tone}
               points={days}
+              none={NOTHING}
               format={format}
               total={format(totalOf(days))}
             />
@@ -130,8 +134,12 @@ export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps
   );
 }
 
-export function totalOf(points: readonly PlotPoint[]): Sum {
+export function totalOf(points: readonly PlotPoint<Sum>[]): Sum {
   return addUp(points.map(({ value }) => value));
+}
+
+export function countOf(points: readonly PlotPoint<number>[]): number {
+  return points.reduce((sum, { value }) => sum + value, 0);
 }
 
 /** Shares of one whole by name, the largest first, as bars that are the table's own cells. */

@@ -3,6 +3,7 @@ import type { Commission, Payment } from "../../../core/ledger.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { heldReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
+import { NOTHING } from "../../../domain/money.ts";
 import type { PaymentDecision } from "../../../domain/payment.ts";
 import type { Candidate } from "../../../domain/reference.ts";
 import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
@@ -210,7 +211,7 @@ function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step 
   const money = moneyOf(payment);
   const base = money(payment.txn_amount_cents);
   const rest = adjusted_cents > 0 ? `(${base} \u2212 ${money(adjusted_cents)} refunded)` : base;
-  const amount = money(decision.amount_cents ?? 0);
+  const amount = money(decision.amount_cents ?? NOTHING);
   return {
     tone: "yes",
     title: `So the commission is ${amount}`,

@@ -1,4 +1,5 @@
 import type { Condition } from "../../../domain/flow.ts";
+import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
 import type { RefusalReason } from "../../../domain/refusal.ts";
@@ -107,7 +108,7 @@ export function conditionValueText(
   money: MoneyFormat,
 ): string {
   if (value === null) return "nothing";
-  if (field === "txn_amount_cents" && typeof value === "number") return money(value);
+  if (field === "txn_amount_cents" && typeof value === "number" && isCents(value)) return money(value);
   return field === "provider" ? providerText(String(value)) : `“${value}”`;
 }
 

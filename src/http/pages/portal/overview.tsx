@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import type { Program } from "../../../core/context.ts";
 import { readPartnerOverview, type PartnerOverview } from "../../../core/overview.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
-import type { Sum } from "../../../domain/money.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
@@ -10,7 +9,7 @@ import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";
 import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { DailyPlot, MoneyPlots, totalOf } from "../parts/plot.tsx";
+import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
 import { redirectLink, referralLink } from "../parts/snippets.ts";
 import { selfOf } from "./self.ts";
 
@@ -22,7 +21,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const { program } = c.var.session;
   const origin = publicUrl(c.env);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
-  const clicks = totalOf(seen.clicks);
+  const clicks = countOf(seen.clicks);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
@@ -61,6 +60,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
             title={`Clicks, ${DAYS} days`}
             tone="one"
             points={seen.clicks}
+            none={0}
             format={countText}
             total={countText(clicks)}
           />
@@ -71,7 +71,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: Program; clicks: Sum }) {
+function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: Program; clicks: number }) {
   const sum = (field: "pending_cents" | "approved_cents" | "paid_cents") =>
     sumUp(
       overview.sums.map((row) => amountOf(row, row[field])),

@@ -6,17 +6,17 @@ import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 
+/** Whether a reference leads to an active partner; null where that is not to be had now. */
+export type Known = boolean | null;
+
 /** What is needed of the request that asks. */
 export interface Asker {
   bindings: DatabaseBindings;
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/**
- * Whether a reference leads to an active partner: from memory, or from the database within `PATIENCE` ms. Null where that
- * is not to be had now. Never throws.
- */
-export async function leadsToPartner(program_id: string, ref: string, asker: Asker): Promise<boolean | null> {
+/** From memory, at once and without a promise, or from the database within `PATIENCE` ms. Never throws. */
+export function leadsToPartner(program_id: string, ref: string, asker: Asker): Known | Promise<Known> {
   const shard = shardOfProgram(program_id);
   if (!isBound(asker.bindings, shard)) return false;
   let refs = shards.get(shard);
@@ -49,7 +49,7 @@ const LEAD_MS = SECOND;
 /** The positions of those references that lead to an active partner. */
 export type FindActive = (refs: readonly RefKey[], asker: Asker) => Promise<number[]>;
 
-type Wake = (known: boolean | null) => void;
+type Wake = (known: Known) => void;
 
 /**
  * The references of one database, as an isolate knows them. At most one query is on its way, which asks for all that
@@ -69,7 +69,7 @@ export class KnownRefs {
     this.#find = find;
   }
 
-  async leads(ref: RefKey, asker: Asker): Promise<boolean | null> {
+  leads(ref: RefKey, asker: Asker): Known | Promise<Known> {
     const key = `${ref.program_id}/${ref.slug_key}`;
     const now = Date.now();
     if ((this.#until.known.get(key) ?? 0) > now) return true;
@@ -81,14 +81,12 @@ export class KnownRefs {
       if (this.#waiting.size >= MAX_WAITING) return null;
       this.#waiting.set(key, (waiting = { ref, wakes: [] }));
     }
-    const { promise, resolve } = Promise.withResolvers<boolean | null>();
+    const { promise, resolve } = Promise.withResolvers<Known>();
     if (!isFailing) waiting.wakes.push(resolve);
     if (this.#askedAt === null || now - this.#askedAt > 2 * QUERY_MS) asker.waitUntil(this.#ask(asker));
     if (isFailing) return null;
     const timer = setTimeout(resolve, PATIENCE, null);
-    const known = await promise;
-    clearTimeout(timer);
-    return known;
+    return promise.finally(() => clearTimeout(timer));
   }
 
   async #ask(asker: Asker): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
@@ -32,7 +32,7 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
           and exists (select 1 from commissions c
             where c.program_id = ${programs.id} and ${isDue(ctx.now, sql`${programs.auto_approve_days}`)})`)
         .orderBy(programs.id)
-        .limit(PROGRAMS_AT_ONCE);
+        .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program }));
     },
     async serve({ program }) {

@@ -1,4 +1,5 @@
 import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
@@ -60,7 +61,7 @@ export function matching(ctx: ProgramCtx, match: CommissionMatch): SQL | undefin
       ? alsoOfProgram(ctx, commissions.program_id)
       : sql`${commissions.program_id} = ${ctx.programId}`,
     // The flagged ones are few, and have an index of their own where the query says so by itself.
-    match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${match.status}` : undefined,
+    match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}` : undefined,
     match.partner_id ? eq(commissions.partner_id, match.partner_id) : undefined,
     match.payout_id ? eq(commissions.payout_id, match.payout_id) : undefined,
     match.provider ? eq(commissions.provider, match.provider) : undefined,
@@ -104,7 +105,7 @@ export async function updateCommission(ctx: ProgramCtx, id: string, change: Comm
             .where(
               and(
                 owned(ctx, id),
-                eq(commissions.status, before.status),
+                sql`${commissions.status} = ${literal(before.status)}`,
                 eq(commissions.updated_at, before.updated_at),
                 isNull(commissions.payout_id),
               ),

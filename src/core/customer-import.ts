@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import type { AttributionFact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
 import { AppError } from "../lib/errors.ts";
@@ -186,7 +187,7 @@ function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
 /** Settles some of the payments that bindings concern, and returns how many; the sweep takes the rest. */
 async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], most: number): Promise<number> {
   const unsettled = await ctx.db.all<PaymentKey>(sql`select id, provider, provider_transaction_id from payments
-    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${most}`);
+    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${literal(most)}`);
   for (const key of unsettled) await settle(ctx, key);
   return unsettled.length;
 }

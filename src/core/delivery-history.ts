@@ -57,7 +57,9 @@ export async function listDeliveries(
   id: string,
   filter: DeliveryFilter,
 ): Promise<Page<DeliveryRecord>> {
-  const matching = filter.status ? sql`${ofEndpoint(ctx, id)} and d.status = ${filter.status}` : ofEndpoint(ctx, id);
+  const matching = filter.status
+    ? sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`
+    : ofEndpoint(ctx, id);
   const after = cursorId(filter);
   const { limit, offset } = window(filter);
   const [[endpoint], rows, [counted]] = await ctx.read(

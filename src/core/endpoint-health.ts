@@ -1,4 +1,5 @@
 import { and, eq, gt, sql } from "drizzle-orm";
+import { atMost } from "../db/client.ts";
 import { programs, webhookEndpoints } from "../db/schema.ts";
 import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../domain/endpoint-health.ts";
 import { iso } from "../lib/time.ts";
@@ -39,7 +40,7 @@ export function disableGivenUp(
           ),
         )
         .orderBy(webhookEndpoints.id)
-        .limit(ENDPOINTS_AT_ONCE);
+        .limit(atMost(ENDPOINTS_AT_ONCE));
       return rows.map((row) => ({ ...row, key: row.endpoint.id }));
     },
     async serve({ program, endpoint }) {

@@ -9,7 +9,7 @@ import type { ProviderName } from "../domain/provider-name.ts";
 import type { FactScope } from "../db/schema.ts";
 import { newId } from "../lib/id.ts";
 import { iso, MINUTE } from "../lib/time.ts";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import { conflictIn, type Write } from "./commit.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
@@ -142,7 +142,7 @@ export function reachable(program_id: string, provider: ProviderName, seeds: SQL
 /** The ids of the payments that vendor ids name (`subjects`: SQL for a select of the column `subject`). */
 export function paymentsNamed(program_id: string, provider: ProviderName, subjects: SQL): SQL {
   return sql`select p.id from (${subjects}) named cross join payments p
-    on p.program_id = ${program_id} and p.provider = ${provider} and p.provider_transaction_id = named.subject`;
+    on p.program_id = ${program_id} and p.provider = ${literal(provider)} and p.provider_transaction_id = named.subject`;
 }
 
 /** The ids of the payments whose ledger a set of facts can change. */

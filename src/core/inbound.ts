@@ -1,4 +1,5 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { providerEvents, payments } from "../db/schema.ts";
 import { actors } from "../domain/actor.ts";
 import { testFact, type Fact } from "../domain/fact.ts";
@@ -114,7 +115,7 @@ async function settledOutcome(ctx: ProgramCtx, provider: ProviderName, event: Op
       .where(
         and(
           eq(payments.program_id, ctx.program.id),
-          eq(payments.provider, provider),
+          sql`${payments.provider} = ${literal(provider)}`,
           eq(payments.provider_transaction_id, fact.key),
         ),
       ),

@@ -1,4 +1,5 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { literal } from "../db/client.ts";
 import { commissions, payments } from "../db/schema.ts";
 import { planRows, reviewed } from "../domain/commission.ts";
 import { judgedBy } from "../domain/decision.ts";
@@ -161,7 +162,7 @@ function planCommissions(
         .where(
           and(
             eq(commissions.id, row.id),
-            eq(commissions.status, row.status),
+            sql`${commissions.status} = ${literal(row.status)}`,
             eq(commissions.updated_at, row.updated_at),
             row.payout_id === null ? isNull(commissions.payout_id) : eq(commissions.payout_id, row.payout_id),
           ),

@@ -1,4 +1,5 @@
 import { eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { atMost } from "../db/client.ts";
 import { commissions, flows, payments } from "../db/schema.ts";
 import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
@@ -149,7 +150,7 @@ export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promis
       .from(payments)
       .where(sql`${eq(payments.partner_id, partner_id)} and settled_revision < facts_revision`)
       .orderBy(payments.id)
-      .limit(MAX_INLINE),
+      .limit(atMost(MAX_INLINE)),
   );
   for (const key of waiting) await settle(ctx, key);
 }

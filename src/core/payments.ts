@@ -37,7 +37,7 @@ export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Prom
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
     filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
-    filter.provider ? eq(payments.provider, filter.provider) : undefined,
+    filter.provider ? sql`${payments.provider} = ${literal(filter.provider)}` : undefined,
     filter.partner_id ? eq(payments.partner_id, filter.partner_id) : undefined,
     filter.from === undefined ? undefined : gte(payments.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payments.created_at, iso(filter.to)),

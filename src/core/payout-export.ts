@@ -80,7 +80,7 @@ export async function exportPayouts(ctx: ProgramCtx, { status, format }: Export)
     throw invalidField("status", `A ${format} file holds pending payouts only.`);
   }
   const conditions = [sql`y.program_id = ${ctx.programId}`];
-  if (status !== undefined) conditions.push(sql`y.status = ${status}`);
+  if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);
   if (format === "wallet") {
     conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
   }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import { payouts, programs } from "../db/schema.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../domain/recipient.ts";
 import { commit } from "./commit.ts";
@@ -52,7 +52,7 @@ async function freezeSome(ctx: ProgramCtx): Promise<number> {
         .from(payouts)
         .where(sql`program_id = ${ctx.programId} and ${UNFROZEN}`)
         .orderBy(payouts.id)
-        .limit(PAYOUTS_AT_ONCE),
+        .limit(atMost(PAYOUTS_AT_ONCE)),
       ctx.db.all<RecipientSource & { id: string; payout_method: Payout["method"] }>(sql`select p.id as id,
           p.payout_method as payout_method, p.first_name as first_name, p.last_name as last_name,
           p.payout_email as payout_email, p.provider_a_account_id as provider_a_account_id

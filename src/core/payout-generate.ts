@@ -7,7 +7,7 @@ import { invalidField } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { iso } from "../lib/time.ts";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import { payouts } from "../db/schema.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
@@ -297,7 +297,7 @@ async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]):
       .from(payouts)
       .where(sql`${payouts.id} in (select p.id ${madeIn})`)
       .orderBy(payouts.partner_id, payouts.currency)
-      .limit(MAX_LISTED),
+      .limit(atMost(MAX_LISTED)),
     skipped,
     db.all<TotalRow>(sql`select p.currency as currency, 1 as made, count(*) as count,
         ${exactSum(sql`p.amount_cents`)} as amount_cents

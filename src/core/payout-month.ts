@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { atMost } from "../db/client.ts";
 import { payoutRuns, programs } from "../db/schema.ts";
 import { previousMonth } from "../domain/payout.ts";
 import { DAY, iso } from "../lib/time.ts";
@@ -37,7 +38,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
           and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
             and coalesce(c.approved_at, c.created_at) < ${dayOver})`)
         .orderBy(programs.id)
-        .limit(PROGRAMS_AT_ONCE);
+        .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program, chunks: null }));
     },
     async serve(due) {

@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../db/schema.ts";
 import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../domain/payout.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -208,7 +208,11 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
           .update(payouts)
           .set(changes)
           .where(
-            and(ownedPayout(ctx, payout.id), eq(payouts.status, "processing"), eq(payouts.attempt, payout.attempt)),
+            and(
+              ownedPayout(ctx, payout.id),
+              sql`${payouts.status} = 'processing'`,
+              eq(payouts.attempt, payout.attempt),
+            ),
           ),
         expect: 1,
       },
@@ -225,7 +229,7 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
 function held(ctx: ProgramCtx, payout: Payout) {
   return and(
     ownedPayout(ctx, payout.id),
-    eq(payouts.status, "processing"),
+    sql`${payouts.status} = 'processing'`,
     eq(payouts.attempt, payout.attempt),
     eq(payouts.reconcile_at, payout.reconcile_at ?? ""),
   );

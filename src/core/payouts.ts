@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, payouts } from "../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
@@ -40,7 +40,7 @@ const LIST = pagedList("payouts", payouts, viewPayout);
 export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
-    filter.status ? eq(payouts.status, filter.status) : undefined,
+    filter.status ? sql`${payouts.status} = ${literal(filter.status)}` : undefined,
     filter.partner_id ? eq(payouts.partner_id, filter.partner_id) : undefined,
     filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
@@ -58,7 +58,7 @@ export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWith
       .from(commissions)
       .where(and(eq(commissions.payout_id, id), alsoOfProgram(ctx, commissions.program_id)))
       .orderBy(desc(commissions.id))
-      .limit(MAX_COMMISSIONS),
+      .limit(atMost(MAX_COMMISSIONS)),
   );
   if (!payout) throw notFound("payout");
   return { payout, commissions: rows };
@@ -157,7 +157,11 @@ export function changePayout(
       .update(payouts)
       .set(patch)
       .where(
-        and(ownedPayout(ctx, before.id), eq(payouts.status, before.status), eq(payouts.updated_at, before.updated_at)),
+        and(
+          ownedPayout(ctx, before.id),
+          sql`${payouts.status} = ${literal(before.status)}`,
+          eq(payouts.updated_at, before.updated_at),
+        ),
       ),
     expect: 1,
   };

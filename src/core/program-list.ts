@@ -1,5 +1,5 @@
 import { desc, lt, lte, sql } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { atMost, runBatch } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { programs } from "../db/schema.ts";
 import { ageOfProgramId, programIdOn, shardOfProgram } from "../domain/shard.ts";
@@ -33,7 +33,13 @@ async function readPage(
   range: ReturnType<typeof window>,
 ) {
   const [rows, [counted]] = await runBatch(ctx.db, [
-    ctx.db.select().from(programs).where(where).orderBy(desc(programs.id)).limit(range.limit).offset(range.offset),
+    ctx.db
+      .select()
+      .from(programs)
+      .where(where)
+      .orderBy(desc(programs.id))
+      .limit(atMost(range.limit))
+      .offset(range.offset),
     ctx.db.select({ total: sql<number>`count(*)` }).from(programs),
   ]);
   return { rows, total: counted?.total ?? 0 };

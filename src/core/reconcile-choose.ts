@@ -1,6 +1,6 @@
 /** What a step of the reconciler looks at (`core/reconcile.ts`). */
 import { sql } from "drizzle-orm";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import { payouts } from "../db/schema.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -101,7 +101,7 @@ export function payoutsInTurn(ctx: ProgramCtx, place: Place, isNew: boolean) {
       sql`${payouts.program_id} = ${ctx.program.id} and ${payouts.status} = 'paid' and ${payouts.id} > ${place.transfers}`,
     )
     .orderBy(payouts.id)
-    .limit(isNew ? TRANSFERS_AT_ONCE : 0);
+    .limit(atMost(isNew ? TRANSFERS_AT_ONCE : 0));
 }
 
 /** The last of them, or the start again behind the last of all. */

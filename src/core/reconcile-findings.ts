@@ -1,6 +1,6 @@
 /** What the reconciler has found: told once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../db/client.ts";
+import { atMost, literal } from "../db/client.ts";
 import { differences } from "../db/schema.ts";
 import type { Check, Difference } from "../domain/reconciliation.ts";
 import { iso } from "../lib/time.ts";
@@ -20,7 +20,7 @@ export function openDifferences(ctx: ProgramCtx, most: number) {
     .from(differences)
     .where(sql`${differences.program_id} = ${ctx.programId}`)
     .orderBy(sql`${differences.found_at} desc`, differences.kind, differences.subject)
-    .limit(most);
+    .limit(atMost(most));
 }
 
 /** Some of each check that are still there, by chance, so that each has its turn to be looked at again. */

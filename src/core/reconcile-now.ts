@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { countStatements, runBatch } from "../db/client.ts";
+import { atMost, countStatements, runBatch } from "../db/client.ts";
 import { programs } from "../db/schema.ts";
 import type { Check, Checked, Figures } from "../domain/reconciliation.ts";
 import { shardOfProgram } from "../domain/shard.ts";
@@ -105,7 +105,9 @@ async function programAfter(ctx: Ctx, before: ProgramCtx | null): Promise<Progra
     if (!on) continue;
     const after = before !== null && shard === first ? before.program.id : "";
     const next = sql`${programs.id} > ${after}`;
-    const [[row]] = await runBatch(on.db, [on.db.select().from(programs).where(next).orderBy(programs.id).limit(1)]);
+    const [[row]] = await runBatch(on.db, [
+      on.db.select().from(programs).where(next).orderBy(programs.id).limit(atMost(1)),
+    ]);
     if (row) return forProgram(on, row);
   }
   return null;

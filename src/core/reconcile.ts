@@ -1,4 +1,5 @@
 import { sql, type InferSelectModel } from "drizzle-orm";
+import { atMost } from "../db/client.ts";
 import { programs, reconciliations } from "../db/schema.ts";
 import type { Check, Checked, Difference } from "../domain/reconciliation.ts";
 import { isUnavailable } from "../lib/errors.ts";
@@ -95,7 +96,7 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
             and not exists (select 1 from reconciliations where ${own} and finished_at > ${iso(ctx.now - ROUND_AFTER)})`,
         )
         .orderBy(programs.id)
-        .limit(PROGRAMS_AT_ONCE);
+        .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program }));
     },
     serve: async ({ program }) => (await reconcileStep(forProgram(ctx, program), tools)).more,

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, ne, sql } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { atMost, runBatch } from "../db/client.ts";
 import { partners, programs, sessions } from "../db/schema.ts";
 import { notFound } from "../lib/errors.ts";
 import { commit } from "./commit.ts";
@@ -104,7 +104,7 @@ async function sessionsOf(base: BaseCtx, email: string) {
         .leftJoin(partners, eq(partners.id, sessions.partner_id))
         .where(and(eq(sessions.email, email), inForce(now), sql`((${isOwner}) or (${isPartner}))`))
         .orderBy(desc(sessions.created_at))
-        .limit(MOST_READ),
+        .limit(atMost(MOST_READ)),
     ]);
     return rows;
   });

@@ -1,4 +1,5 @@
 import { desc, eq, sql } from "drizzle-orm";
+import { atMost } from "../db/client.ts";
 import { flows, partners, payments } from "../db/schema.ts";
 import { amountFor } from "../domain/commission.ts";
 import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../domain/flow.ts";
@@ -70,7 +71,7 @@ export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Pro
       .leftJoin(partners, eq(partners.id, payments.partner_id))
       .where(sql`${payments.program_id} = ${ctx.programId}`)
       .orderBy(desc(payments.id))
-      .limit(input.last),
+      .limit(atMost(input.last)),
     ctx.db
       .select()
       .from(flows)

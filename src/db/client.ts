@@ -1,4 +1,4 @@
-import { fillPlaceholders, sql, type SQL } from "drizzle-orm";
+import { fillPlaceholders, sql, type Placeholder, type SQL } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { databaseWith } from "./around.ts";
@@ -69,12 +69,21 @@ export function reusable<T extends Statement>(
 }
 
 /**
- * A whole number written into the text of a statement. For LIMIT: one that is bound makes SQLite compile the statement
- * anew at every run, because it plans by the number.
+ * A whole number, or a word of the service's own such as a status, written into the text of a statement. SQLite compiles a
+ * statement again at every run where it plans by a bound value: LIMIT is one such place, another is a column that the
+ * condition of a partial index compares with a constant.
+ * @throws for anything else: what a caller sent is always bound.
  */
-export function literal(value: number): SQL {
-  if (!Number.isSafeInteger(value)) throw new Error(`${value} is no whole number`);
-  return sql.raw(String(value));
+export function literal(value: number | string): SQL {
+  if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[a-z_]+$/.test(value)) {
+    throw new Error(`${JSON.stringify(value)} cannot be written into a statement`);
+  }
+  return sql.raw(typeof value === "number" ? String(value) : `'${value}'`);
+}
+
+/** The `literal` of a number for `limit` of a built query, which takes no SQL by its types. */
+export function atMost(rows: number): Placeholder {
+  return literal(rows) as unknown as Placeholder;
 }
 
 /** One statement's rows as lists of values, in the order of its columns: the cheapest form of a read. */

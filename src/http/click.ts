@@ -1,6 +1,6 @@
 import { accept, type Acceptance, type Host } from "../clicks/accept.ts";
 import { arrivalOf, droppedArrival } from "../clicks/batch.ts";
-import { leadsToPartner, type Asker } from "../clicks/known.ts";
+import { leadsToPartner, type Asker, type Known } from "../clicks/known.ts";
 import { clickObject, shardForClicks, type VisitorLocation } from "../clicks/region.ts";
 import { isKnownBot } from "../domain/bot.ts";
 import { parseClick, type Click } from "../domain/click.ts";
@@ -11,7 +11,7 @@ import { newId } from "../lib/id.ts";
 import { readBody } from "../lib/request-body.ts";
 import { errorBody, logFailure, retryAfterOf, statusOf, toAppError } from "./errors.ts";
 import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
-import { pathOf } from "./request-path.ts";
+import { pathOf, queryOf } from "./request-path.ts";
 import { UNLESS_SET } from "./security-headers.ts";
 
 /** Of the runtime's execution context: keeps work alive after the reply. */
@@ -79,7 +79,7 @@ const CLICK_ADDRESS = /^[a-z]+:\/\/[^/]+\/click(?:[?#]|$)/;
 const BODY_LIMIT = 4 * 1024;
 
 /** Takes the click; whether its reference is to be kept, or null where that cannot be told now. */
-async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<boolean | null> {
+async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<Known> {
   const { headers } = request;
   if (!isReadable(headers.get("content-type"))) {
     throw new AppError("unsupported_media_type", "Send the click as application/json or text/plain.");
@@ -103,13 +103,17 @@ async function take(request: Request, env: Bindings, execution: Execution, now: 
  * Whether the reference leads to an active partner (TRACK-10), and with `?first&kept=<ref>`, the reference that a
  * visitor under first-click attribution has, whether that one leads to none.
  */
-async function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Promise<boolean | null> {
-  const query = new URLSearchParams(pathOf(request).search);
-  const kept = query.has("first") ? query.get("kept") : null;
-  if (kept === null || !SLUG_PATTERN.test(kept)) return leadsToPartner(program_id, ref, asker);
-  const [known, stays] = await Promise.all([ref, kept].map((one) => leadsToPartner(program_id, one, asker)));
-  if (known === false || stays === true) return false;
-  return known === true && stays === false ? true : null;
+function isKept({ program_id, ref }: Click, request: Request, asker: Asker): Known | Promise<Known> {
+  const query = queryOf(request);
+  const kept = query?.has("first") ? query.get("kept") : null;
+  if (!kept || !SLUG_PATTERN.test(kept)) return leadsToPartner(program_id, ref, asker);
+  return displaces(leadsToPartner(program_id, ref, asker), leadsToPartner(program_id, kept, asker));
+}
+
+async function displaces(known: Known | Promise<Known>, stays: Known | Promise<Known>): Promise<Known> {
+  const [isKnown, isStaying] = [await known, await stays];
+  if (isKnown === false || isStaying === true) return false;
+  return isKnown === true && isStaying === false ? true : null;
 }
 
 function refusal(thrown: unknown, request: Request, request_id: string): Response {

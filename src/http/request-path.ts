@@ -6,3 +6,9 @@ export function pathOf({ url }: Pick<Request, "url">): { pathname: string; searc
   const { pathname, search } = new URL(url);
   return { pathname, search };
 }
+
+/** The query of a request, or null where it has none: a click seldom has one, and reading the address costs. */
+export function queryOf({ url }: Pick<Request, "url">): URLSearchParams | null {
+  const at = url.indexOf("?");
+  return at < 0 ? null : new URLSearchParams(url.slice(at));
+}

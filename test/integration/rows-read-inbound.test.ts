@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sendA, sendB } from "../support/ledger.ts";
 import { meterRowsRead, type RowMeter } from "../support/metered-database.ts";
+import { plannedByValue } from "../support/planned-by-value.ts";
 import { makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 import * as a from "../support/provider-a.ts";
 import * as b from "../support/provider-b.ts";
@@ -76,6 +77,15 @@ describe("rows read for a provider's event", () => {
       // What a lost race or a page more of an index comes to; a row for each story would be at least `STORIES`.
       expect.soft(rows, [name, ...most].join("\n")).toBeLessThan(before.get(name)!.rows + STORIES);
     }
+  });
+
+  it("are read by statements that are compiled once, not at every run", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program, {}, "active");
+    const { binding, statements } = meterRowsRead(env.DB);
+    for (const send of Object.values(story(slug))) await send(program, binding);
+    expect(statements.size).toBeGreaterThan(30);
+    expect(await plannedByValue(env.DB, statements)).toEqual([]);
   });
 
   it("do not grow with the payments of a customer that carry their own reference", async () => {

@@ -3,11 +3,13 @@
  * are read, and its planner knows nothing of the sizes of tables. Every operation is measured in a small deployment and
  * in the same one grown; what it is about is made for it anew and is as large both times.
  */
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { newId } from "../../src/lib/id.ts";
 import { repeatStory, run } from "../support/grown-program.ts";
 import { playOutside } from "../support/payouts.ts";
+import { plannedByValue } from "../support/planned-by-value.ts";
 import { makeProgram } from "../support/program.ts";
 import { BACKGROUND, GROWING } from "../support/rows-background.ts";
 import { ROUTES } from "../support/rows-routes.ts";
@@ -100,6 +102,8 @@ describe("the rows that an operation reads", () => {
       return rows - before <= SLACK + more ? [] : [{ name, before, rows, most }];
     });
     expect(tooMany).toEqual([]);
+    expect(meter.statements.size).toBeGreaterThan(300);
+    expect(await plannedByValue(env.DB, meter.statements)).toEqual([]);
   });
 
   it("are measured for every route", () => {

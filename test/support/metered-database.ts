@@ -40,12 +40,19 @@ export interface RowMeter {
   binding: D1Database;
   /** Rows read since the last call of this, and the statements that read the most of them. */
   taken(): { rows: number; most: string[] };
+  /** The texts of all statements so far. */
+  statements: ReadonlySet<string>;
 }
 
 export function meterRowsRead(database: D1Database): RowMeter {
   let seen: { sql: string; rows: number }[] = [];
+  const statements = new Set<string>();
   return {
-    binding: meterDatabase(database, ({ rows_read }, sql) => void seen.push({ sql, rows: rows_read })),
+    binding: meterDatabase(database, ({ rows_read }, sql) => {
+      seen.push({ sql, rows: rows_read });
+      statements.add(sql);
+    }),
+    statements,
     taken() {
       const sorted = seen.toSorted((a, b) => b.rows - a.rows);
       seen = [];

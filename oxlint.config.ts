@@ -30,7 +30,7 @@ const FOLDERS: Record<string, Row> = {
   tracker: { may: [] },
   // What owners' own servers import; written from the routes.
   client: { may: [] },
-  // Programs for Node around the service: they speak HTTP with it, check its schema, and sign vendor events with the
+  // Programs for Node around the service: they call it over HTTP, check its schema, and sign vendor events with the
   // tests' makers.
   dev: { may: ["db"], packages: ["node"], outside: true },
 };

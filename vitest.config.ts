@@ -105,7 +105,7 @@ export default defineConfig({
         plugins: [allDatabases],
         test: { name: "jobs", include: [JOBS], setupFiles, isolate: false },
       },
-      // Here the queue runs by itself.
+      // Here the queue runs unasked.
       {
         extends: true,
         plugins: [cloudflareTest({ wrangler, miniflare: { bindings } })],

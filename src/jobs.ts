@@ -33,7 +33,7 @@ export interface RunContext {
 /** The same for one job, which acts under its own name. */
 export interface JobContext extends RunContext {
   ctx: Ctx;
-  /** Is told of calls that are no statements, which count as well. */
+  /** Is called for calls that are no statements, which count as well. */
   onCall: (calls: number) => void;
 }
 

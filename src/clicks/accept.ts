@@ -17,7 +17,7 @@ export interface CommitTarget {
 }
 
 /**
- * Makes an arrival durable and tells whether it is, within `GIVE_UP_MS` at most. Never throws.
+ * Makes an arrival durable and returns whether it is, within `GIVE_UP_MS` at most. Never throws.
  *
  * Group commit: at most one call to an object is in flight per isolate; whoever arrives meanwhile rides the next one.
  * Nothing waits when nobody is ahead, and under load one call carries all that gathered during the last one.
@@ -39,7 +39,7 @@ export async function accept(arrival: PendingArrival, object: ClickObject, host:
     const stalled = Date.now() - lane.movedAt >= WATCH_MS && lane.waiting.includes(waiter);
     if (signal === "lead" || stalled) host.waitUntil(lead(lane, host));
   }
-  // What nobody has sent yet must not be stored after its sender was told to try again.
+  // What nobody has sent yet must not be stored after its sender was asked to try again.
   const at = lane.waiting.indexOf(waiter);
   if (at >= 0) lane.waiting.splice(at, 1);
   return "refused";
@@ -52,7 +52,7 @@ const MAX_BATCH_LENGTH = 300_000;
 export const MAX_WAITING = 4_096;
 /** How long one request leads before it offers the lead to the next, so that no request pays for all the others. */
 const LEAD_MS = SECOND;
-/** How long a leader waits at most for those whom it expects, however long the last call took. */
+/** How long a leader waits at most for the requests that it expects, however long the last call took. */
 const LINGER_MS = 10;
 const WATCH_MS = 3 * SECOND;
 const GIVE_UP_MS = 9 * SECOND;

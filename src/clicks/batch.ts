@@ -6,7 +6,7 @@ import { iso } from "../lib/time.ts";
 export interface PendingArrival {
   /** JSON text of an `Arrival`: written once here, stored as it is, parsed when it is flushed. */
   entry: string;
-  /** Under which a repetition is recognised; empty when the sender gave no id. */
+  /** Under which a repetition is recognized; empty when the sender gave no id. */
   key: string;
 }
 

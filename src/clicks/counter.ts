@@ -19,7 +19,7 @@ const MAX_BACKOFF = MINUTE;
 const FLUSH_BUDGET = 20 * SECOND;
 /**
  * Between two stretches the database is left to others for this many times as long as the last one took: it does one
- * thing at a time, and many objects may be behind at once. So a burst is taken at full speed and written at leisure.
+ * thing at a time, and many objects may be behind at once. So a burst is taken at full speed and written later.
  */
 const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
@@ -100,7 +100,7 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
     } finally {
       this.#flushing = false;
       this.#alarmAt = null;
-      // Never rethrown: the platform gives an alarm up after six failures, so it is armed anew instead.
+      // Never rethrown: the platform gives an alarm up after six failures, so it is set again instead.
       if (this.#store.backlog.clicks > 0) this.#arm(Date.now() + backoff(this.#failures));
     }
   }
@@ -116,7 +116,7 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
       return { stored: false, reason: "storage" };
     }
     this.#writing = true;
-    // Should the storage fail, the platform breaks off every reply that waits for it and starts the object anew.
+    // Should the storage fail, the platform breaks off every reply that waits for it and restarts the object.
     this.ctx.storage.sync().then(this.#written, this.#written);
     return { stored: true };
   }

@@ -6,7 +6,7 @@ import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 
-/** Whether a reference leads to an active partner; null where that is not to be had now. */
+/** Whether a reference leads to an active partner; null where that is not available now. */
 export type Known = boolean | null;
 
 /** What is needed of the request that asks. */

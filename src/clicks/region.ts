@@ -1,7 +1,7 @@
 import { isBound, type DatabaseBindings } from "../core/database.ts";
 import { clickObjectOn, shardOfProgram } from "../domain/shard.ts";
 
-/** Where a visitor is, as far as the platform tells: the fields of `request.cf` that are read. */
+/** Where a visitor is, as far as the platform knows: the fields of `request.cf` that are read. */
 export interface VisitorLocation {
   continent?: unknown;
   longitude?: unknown;
@@ -23,8 +23,8 @@ export const SHARDS = 4;
 
 /**
  * The object that takes a visitor's clicks on the programs of a shard, whose database must be bound: the region from the
- * continent (longitude splits Europe, North America and Asia), the number from the data centre. One isolate lives in one
- * data centre, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognises it
+ * continent (longitude splits Europe, North America and Asia), the number from the data center. One isolate lives in one
+ * data center, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognizes it
  * as a duplicate.
  */
 export function clickObject(location: VisitorLocation | undefined, shard = 0): ClickObject {

@@ -1,5 +1,5 @@
 /**
- * The ids of what an object has taken lately, so that a repetition is recognised. Bounded in time and in number; the
+ * The ids of what an object has taken lately, so that a repetition is recognized. Bounded in time and in number; the
  * oldest goes first. Not stored: it is read back from the stored batches, which are kept for as long.
  */
 export class Seen {
@@ -34,7 +34,7 @@ export class Seen {
       const oldest = (this.#oldest ??= this.#next());
       if (oldest === null) return;
       const [id, at] = oldest;
-      // One that was added anew since stands further on.
+      // One that was added again since is further on.
       if (this.#times.get(id) === at) {
         if (this.#times.size <= this.#limit && now - at < this.#window) return;
         this.#times.delete(id);

@@ -15,7 +15,7 @@ interface ClickObjects extends Owner {
 /**
  * Looks after alarms that were lost: every object that ever took a click arms its own where clicks wait (cron, every
  * minute), for the objects of one database. An object that does not answer is logged, and found again by the next run. `onCall` is
- * told of each call.
+ * notified of each call.
  */
 export function wakeClickObjects(
   { db }: Pick<Ctx, "db">,

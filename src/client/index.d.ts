@@ -37,7 +37,7 @@ export type ApiError = {
   };
 };
 
-/** Any route may refuse; `reply.ok` tells the one from the other. */
+/** Any route may refuse; `reply.ok` distinguishes the two. */
 type Refusals = {
   [Status in 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503]: { json: ApiError };
 };

@@ -73,7 +73,7 @@ export async function countArchived(
 
 /**
  * The newest `need` of the rows that were read and the archived clicks of the same range, newest first; null where more
- * stretches than these must be known to tell. `rows` are the newest `need` of the database, or all that it has.
+ * stretches than these must be known to decide. `rows` are the newest `need` of the database, or all that it has.
  */
 export async function mergeArchived<Row extends { id: string }>(
   read: StretchReader,

@@ -23,7 +23,7 @@ export interface ClickSummary {
 /**
  * Clicks by UTC day, recorded and dropped by reason, from the kept counts: as many rows are read as there are days and
  * reasons, whatever the number of clicks. A dropped click belongs to no partner, so for one partner only the recorded
- * ones are told.
+ * ones are reported.
  */
 export async function summarizeClicks(
   ctx: ProgramCtx,

@@ -10,7 +10,7 @@ import { addToCounts } from "./event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
 export interface ClickFlush {
-  /** The object's name, for the cron that looks after forgotten alarms; it tells the database. */
+  /** The object's name, for the cron that looks after forgotten alarms; it names the database. */
   object: string;
   /** Identity of the object's storage: its cursor in the database belongs to it. */
   epoch: string;
@@ -21,7 +21,7 @@ export interface ClickFlush {
 }
 
 /**
- * Brings a stretch of arrivals into the audit log and the counts, and returns where the object's cursor then stands:
+ * Brings a stretch of arrivals into the audit log and the counts, and returns where the object's cursor then is:
  * the arrivals up to there are in the database exactly once.
  *
  * One transaction moves the cursor from `from` to `to` and writes the rest, or does nothing. So a flush whose reply was

@@ -15,7 +15,7 @@ import { untilWon } from "./races.ts";
 import { exactSum, readSum } from "./sums.ts";
 import { alsoOfProgram } from "./tenant.ts";
 
-/** What is to become of many commissions at once. */
+/** One change of many commissions at once. */
 export interface BulkChange {
   status: CommissionStatus;
   /** Only with `rejected`. */
@@ -111,7 +111,7 @@ const STEPS = 10;
 const WORK_MS = 10 * SECOND;
 
 /**
- * Moves all that match, oldest first, in steps that are whole by themselves: broken off at any point, the same call goes
+ * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
  * on with the rest. `unchanged_since` leaves out what was changed after that instant, which whoever decided has not seen.
  */
 export async function updateMatching(

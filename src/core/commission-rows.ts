@@ -6,7 +6,7 @@ import { alsoOfProgram } from "./tenant.ts";
 
 /**
  * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionChanged`
- * tells of one that was read, and the payout that holds it. All of them came `from` one status `to` another. Where
+ * says of one that was read, and the payout that holds it. All of them came `from` one status `to` another. Where
  * `isSent`, the webhook goes out as well.
  */
 export function movedCommissions(

@@ -48,10 +48,9 @@ const LIST = pagedList("commissions", commissions, viewCommission);
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const narrowed = Boolean(
-    filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
+    filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter),
   );
-  const list = filter.flagged ? { ...LIST, name: "flagged" as const } : LIST;
-  return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
+  return readPage(ctx, LIST, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
 }
 
 /** Of the program's commissions those that are meant. */
@@ -60,7 +59,7 @@ export function matching(ctx: ProgramCtx, match: CommissionMatch): SQL | undefin
     match.partner_id || match.payout_id
       ? alsoOfProgram(ctx, commissions.program_id)
       : sql`${commissions.program_id} = ${ctx.programId}`,
-    // The flagged ones are few, and have an index of their own where the query says so by itself.
+    // The flagged ones are few, and have an index of their own where the query itself says so.
     match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}` : undefined,
     match.partner_id ? eq(commissions.partner_id, match.partner_id) : undefined,
     match.payout_id ? eq(commissions.payout_id, match.payout_id) : undefined,

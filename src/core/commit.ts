@@ -10,7 +10,7 @@ import { addToCounts } from "./event-counts.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 
-/** A change of state, and how many rows it must touch for the whole commit to stand. */
+/** A change of state, and how many rows it must touch for the whole commit to hold. */
 export interface Write {
   statement: Statement;
   /** Rows that must change; anything else is a lost race and nothing at all is written. Absent: not checked. */
@@ -26,14 +26,14 @@ type Happening =
 export type Occurrence = Happening & {
   payload: Record<string, unknown>;
   outbound?: { event: OutboundEventType; data: Record<string, unknown> };
-  /** Told by e-mail once the commit stands. */
+  /** Sent by e-mail once the commit is done. */
   payoutDetails?: PayoutDetailsChange | null;
   /** Minted by the caller where a row refers to the event; otherwise here. */
   id?: string;
 };
 
 /**
- * Occurrences that the database itself tells, one for each row of `rows`: for changes of more rows than a request
+ * Occurrences that the database itself writes, one for each row of `rows`: for changes of more rows than a request
  * reads. The query is asked after the writes, several times, and must give the same rows each time. Its columns: `id` of
  * the event (see `eventIds`), `payload` and, where something is sent, `data`, both JSON. `changes` are those of every row.
  */
@@ -105,7 +105,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
   const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
-  if (changed.length > 0) ctx.tell({ program: ctx.program, actor: ctx.actor, changed });
+  if (changed.length > 0) ctx.notify({ program: ctx.program, actor: ctx.actor, changed });
   return occurrences.map(({ id }) => id);
 }
 
@@ -174,7 +174,7 @@ function takenOverIn(error: unknown): AppError | null {
   return null;
 }
 
-/** D1 tells which constraint failed only in the text of the error, possibly wrapped by drizzle. */
+/** D1 names the constraint that failed only in the text of the error, possibly wrapped by drizzle. */
 export function conflictIn(error: unknown): CommitConflict | null {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const unique = /UNIQUE constraint failed: ([^:]+?)(?:: SQLITE|$)/.exec(at.message);

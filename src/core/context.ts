@@ -16,7 +16,7 @@ export type Program = InferSelectModel<typeof programs>;
 export type { Statement } from "../db/client.ts";
 
 /**
- * What a read needs besides its input, before it is known who acts: nothing that is written to the audit log can be
+ * What a read needs in addition to its input, before it is known who acts: nothing that is written to the audit log can be
  * done with it. Time comes in as `now` (ms) and chance through ids minted from it; nothing in core reads a clock.
  */
 export interface BaseCtx {
@@ -35,10 +35,10 @@ export interface BaseCtx {
   /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
   wake: (delivery_ids: string[], shard: number) => void;
   /** Sends the e-mails about changed payout details, beside the reply. Neither throws nor makes anybody wait. */
-  tell: (notice: PayoutDetailsNotice) => void;
+  notify: (notice: PayoutDetailsNotice) => void;
 }
 
-/** What a verb needs besides its input: every event that it writes has this actor. */
+/** What a verb needs in addition to its input: every event that it writes has this actor. */
 export interface Ctx extends BaseCtx {
   actor: Actor;
 }

@@ -30,7 +30,7 @@ export async function judgeCustomers(ctx: ProgramCtx, lines: readonly CustomerLi
  * Binds customers to the partners who referred them, so that payments made from now on are theirs where the payment
  * itself and what the providers said name nobody (REF-3, IMP-4). Payments
  * made before earn nothing, and no attribution that exists is changed. A customer is bound once: the first import
- * stands. Ended in the middle, a rerun does the rest. Returns what really became of each line, which is something else
+ * holds. Ended in the middle, a rerun does the rest. Returns the real result of each line, which is something else
  * where another import bound the same customers meanwhile.
  */
 export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
@@ -68,7 +68,7 @@ async function judge(
   return inSlices(judgeCustomerLines(lines, known));
 }
 
-/** The partners whom lines name, who has their customers, and the addresses that these told when they last paid. */
+/** The partners that lines name, who has their customers, and the addresses that these had when they last paid. */
 function lookUp(ctx: ProgramCtx, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
   const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email ?? []));

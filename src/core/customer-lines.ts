@@ -15,7 +15,7 @@ export interface CustomerLine {
   /** Its number in the file, for people. */
   line: number;
   customer: CustomerIdentity;
-  /** The customer's address, where the line tells it. */
+  /** The customer's address, where the line has it. */
   customer_email: string | null;
   /** The partner, by codes or by the e-mail address or both: each must name the same one. */
   codes: readonly string[];
@@ -27,7 +27,7 @@ export interface CustomerLine {
 type CustomerField = "customer_id" | "customer_email" | "code" | "partner_email";
 
 /**
- * What becomes of a line: a customer bound to a partner; nothing, for it is that partner's already; or left, because
+ * The result of a line: a customer bound to a partner; nothing, for it is that partner's already; or left, because
  * the ledger knows another partner for it; or why it cannot be.
  */
 export type CustomerVerdict = { line: number } & (
@@ -59,7 +59,7 @@ export interface KnownCustomers {
 }
 
 /**
- * What lines come to: each one's verdict, and whom to bind. A binding is for good, so a customer is bound only where
+ * What lines come to: each one's verdict, and which customers to bind. A binding is for good, so a customer is bound only where
  * nothing that the file says of it is in doubt: every code and address in its lines leads to a partner, all to the same
  * one, and that one is not the customer. The bindings are a function of the set of lines.
  */
@@ -128,7 +128,7 @@ function verdictOf(
     const other = customer.line === line.line ? customer.differs : customer.line;
     return not("refused", `Line ${other} says something else of this customer.`);
   }
-  if (customer.line !== line.line) return not("refused", `This customer stands on line ${customer.line}.`);
+  if (customer.line !== line.line) return not("refused", `This customer is on line ${customer.line}.`);
   const holder = holders.get(identityKey(line.customer));
   if (holder === partner.id) return { line: line.line, verdict: "known" };
   if (holder !== undefined) return not("kept", "This customer is another partner's already.");
@@ -140,7 +140,7 @@ function verdictOf(
 
 type PartnerOfLine = NamedPartner | { field: CustomerField; message: string };
 
-/** The one partner whom everything in the line names. */
+/** The one partner that everything in the line names. */
 function partnerOf({ codes, partner_email, unreadable }: CustomerLine, known: KnownCustomers): PartnerOfLine {
   if (unreadable) return unreadable;
   const named = [

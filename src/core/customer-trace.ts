@@ -1,4 +1,4 @@
-/** Where a customer's address, and what is linked to it, stands in a program: what erasure works on. */
+/** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
 import { payments } from "../db/schema.ts";
@@ -176,7 +176,7 @@ export function factOf({
 /** Bodies looked at by one statement. */
 const BODIES = 500;
 
-/** The vendor events whose stored body holds the address as a whole, whatever else they speak of. */
+/** The vendor events whose stored body holds the address as a whole, whatever else they are about. */
 export async function eventsHolding(
   ctx: ProgramCtx,
   address: string,

@@ -28,10 +28,10 @@ export interface Erased {
 
 /**
  * Forgets a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
- * others (JOB-1), besides the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
- * keeps the rule recorded on it, and the partner whom an import had bound to the address, which is forgotten too. What a
+ * others (JOB-1), and the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
+ * keeps the rule recorded on it, and the partner that an import had bound to the address, which is forgotten too. What a
  * vendor says of the customer later is stored without body and address (`core/erased.ts`). No audit event is written,
- * for it would have to name whom it forgot. What the owner wrote, rules and notes, stays.
+ * for it would have to name the person that it forgot. What the owner wrote, rules and notes, stays.
  */
 export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Erased> {
   await ctx.read();
@@ -112,10 +112,10 @@ async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise
 
 /** Every address that is known of the customer, in lower case. */
 function addressesOf(address: string, own: readonly TracedPayment[], facts: readonly TracedFact[]): Set<string> {
-  const told = facts.map(({ fact }) =>
+  const fromFacts = facts.map(({ fact }) =>
     fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
   );
-  const all = [address, ...own.map(({ customer_email }) => customer_email), ...told];
+  const all = [address, ...own.map(({ customer_email }) => customer_email), ...fromFacts];
   return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
 }
 
@@ -131,8 +131,8 @@ function barePayment({ ref, decision }: TracedPayment, addresses: ReadonlySet<st
 function unnamedPayment({ ref, decision, customer_email }: TracedPayment, address: string): Redacted {
   const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
   const candidates = decision?.candidates && { candidates: clean(decision.candidates) };
-  const told = decision && { ...decision, ref: clean(decision.ref), ...candidates };
-  return { ref: clean(ref), decision: told, customer_email, is_erased: false };
+  const cleaned = decision && { ...decision, ref: clean(decision.ref), ...candidates };
+  return { ref: clean(ref), decision: cleaned, customer_email, is_erased: false };
 }
 
 /** Rows of one statement: their texts travel in one parameter. */
@@ -168,8 +168,8 @@ function paymentWrites(
 }
 
 /**
- * The customer's facts without their addresses. The partner to whom an import had bound the address stands from now on
- * where the payment's own reference stands, so that it is not asked for again.
+ * The customer's facts without their addresses. The partner that an import had bound to the address is from now on
+ * where the payment's own reference is, so that it is not asked for again.
  */
 function bareFacts(
   facts: readonly TracedFact[],

@@ -1,4 +1,4 @@
-/** How the layers above core come to a database; which one holds a program is told in one place, `db/shards.ts`. */
+/** How the layers above core come to a database; which one holds a program is decided in one place, `db/shards.ts`. */
 export {
   boundShards,
   databaseFor,

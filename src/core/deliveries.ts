@@ -7,7 +7,7 @@ import type { BaseCtx, Statement } from "./context.ts";
 
 /**
  * The life of a delivery row. `pending` with `next_attempt_at` → claimed: `delivering` until `claimed_until` → recorded:
- * `pending` again, or final. A claim that is never recorded (the process died) ends by itself, and the same attempt is
+ * `pending` again, or final. A claim that is never recorded (the process died) expires, and the same attempt is
  * made again under its number: `attempt_count` grows only when an attempt is recorded, so there are never more than
  * five on record, and none is skipped.
  *
@@ -213,14 +213,14 @@ export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: nu
   return meta.changes;
 }
 
-/** Where deliveries stand, for the log of the dead-letter queue. */
+/** The state of deliveries, for the log of the dead-letter queue. */
 export async function readStatuses(ctx: Pick<BaseCtx, "db">, delivery_ids: string[]) {
   return ctx.db.all<{ id: string; status: string; next_attempt_at: string | null }>(sql`
     select id, status, next_attempt_at from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)}))`);
 }
 
-/** The index of open deliveries is used only where its own condition stands beside the narrower one. */
+/** The index of open deliveries is used only where its own condition is in the query beside the narrower one. */
 const OPEN = sql.raw(`c.status in ('pending', 'delivering')`);
 const DELIVERING = sql`c.status = 'delivering' and ${OPEN}`;
 
@@ -299,7 +299,7 @@ function rowOf({ claim, outcome }: FinishedDelivery, now: number) {
   };
 }
 
-/** The claim is still held: by its end it is told from a later claim of the same attempt. */
+/** The claim is still held: its end distinguishes it from a later claim of the same attempt. */
 const HELD = sql`d.id = r.value ->> 'id' and d.status = 'delivering' and d.claimed_until = r.value ->> 'claimed_until'
   and d.attempt_count = (r.value ->> 'number') - 1`;
 
@@ -355,8 +355,8 @@ function noteHealth(changes: string, rows: string): SQL {
 }
 
 /**
- * The statement by which deliveries are made anew, in this order; only while the endpoint may be sent to, so a guard on
- * the number of rows tells whether it did.
+ * The statement by which deliveries are made again, in this order; only while the endpoint may be sent to, so a guard on
+ * the number of rows shows whether it did.
  */
 export function insertDeliveries(
   ctx: Clocked,

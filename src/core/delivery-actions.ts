@@ -87,7 +87,7 @@ export async function sendPing(ctx: ProgramCtx, id: string): Promise<DeliveryRec
 }
 
 /**
- * Sends an event to an endpoint once more, under a new delivery: same event id, same body bytes. @throws 409 while the
+ * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. @throws 409 while the
  * delivery is still open, and when the endpoint is not active.
  */
 export async function redeliver(ctx: ProgramCtx, id: string, delivery_id: string): Promise<DeliveryRecord> {
@@ -177,7 +177,7 @@ function unsent(ctx: ProgramCtx, endpoint_id: string, since: number): SQL {
     order by m.event_id limit ${literal(MAX_RECOVERED + 1)}`;
 }
 
-/** A new delivery, its wake-up, and what the reply tells of it. */
+/** A new delivery, its wake-up, and what the reply says of it. */
 async function begin(
   ctx: ProgramCtx,
   endpoint_id: string,

@@ -17,8 +17,8 @@ export interface DisabledEndpoint {
 }
 
 /**
- * Disables the endpoints that have failed for too long, each with its audit event (HOOK-9), and tells `onDisabled`
- * of each that it has disabled, so that owners are told once. An endpoint that succeeds in between stays active.
+ * Disables the endpoints that have failed for too long, each with its audit event (HOOK-9), and calls `onDisabled`
+ * for each that it has disabled, so that owners are notified once. An endpoint that succeeds in between stays active.
  */
 export function disableGivenUp(
   ctx: Ctx,

@@ -12,7 +12,7 @@ export interface ErasedSubject {
   subject: string;
 }
 
-/** By what facts speak of a customer; the address itself is kept nowhere, so its hash stands for it. */
+/** How facts name a customer; the address itself is kept nowhere, so its hash stands for it. */
 export async function subjectsIn(program_id: string, facts: readonly Fact[]): Promise<ErasedSubject[]> {
   const subjects: ErasedSubject[] = [];
   const add = (scope: ErasedScope, subject: string | null) => subject !== null && subjects.push({ scope, subject });
@@ -34,7 +34,7 @@ export function hashOf(program_id: string, email: string): Promise<string> {
 }
 
 /**
- * SQL that is true where a vendor's event of this time speaks of an erased customer: of the customer or a payment at any
+ * SQL that is true where a vendor's event of this time names an erased customer: of the customer or a payment at any
  * time, by the address alone only until it was erased, for whoever buys with it later is a customer again.
  */
 export function isErased(

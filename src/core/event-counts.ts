@@ -128,7 +128,7 @@ function ofType(type: AuditEventType | undefined): SQL {
 }
 
 /**
- * The index by type leaves clicks out, and is used only where the query says so itself; told by name, because the
+ * The index by type leaves clicks out, and is used only where the query excludes them too; named in the query, because the
  * planner takes the key of the table to be as good and would read past all clicks.
  */
 export function tableFor(type: AuditEventType | undefined): SQL {

@@ -9,7 +9,7 @@ import { minuteParts, totalOf, type EventRange } from "./event-counts.ts";
 const NONE: IdRange = { from: null, before: "" };
 
 /**
- * Where the event stands that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
+ * The place of the event that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
  * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day.
  */
 export async function findPlace(ctx: ProgramCtx, filter: EventRange, range: IdRange, offset: number): Promise<Place> {

@@ -67,10 +67,10 @@ export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<
 
 /**
  * One event, in the database or in the archive.
- * @throws {StorageUnavailable} where only the archive can tell and it does not answer.
+ * @throws {StorageUnavailable} where only the archive knows and it does not answer.
  */
 export async function getEvent(ctx: ProgramCtx, id: string): Promise<AuditEvent> {
-  // Nothing stands between an id and this.
+  // No id lies between an id and this.
   const range: IdRange = { from: id, before: `${id}0` };
   const [[row], stretches] = await ctx.read(
     ctx.db.all<Row>(sql`select ${COLUMNS} from events
@@ -90,7 +90,7 @@ function idsOf(filter: EventFilter): IdRange {
   return { from: from === undefined ? null : firstIdAt("event", from), before: before.toSorted()[0] ?? null };
 }
 
-/** A page to which the archive gives something: read anew, rows and stretches together, so that they fit each other. */
+/** A page to which the archive gives something: read again, rows and stretches together, so that they fit each other. */
 async function readMerged(
   ctx: ProgramCtx,
   type: AuditEventType | undefined,

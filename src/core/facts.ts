@@ -43,7 +43,7 @@ export interface Beside {
 /**
  * Stores a vendor event and its facts, once, and marks every payment that they concern as unsettled, in one
  * transaction. A repetition changes nothing and reports what is still unsettled, so that it can finish what a crash
- * left undone. `body` is kept as the vendor sent it, unless the event is ignored or speaks of an erased customer.
+ * left undone. `body` is kept as the vendor sent it, unless the event is ignored or names an erased customer.
  * Null where a guard of `beside` refused; nothing was stored.
  */
 export async function recordFacts(
@@ -61,7 +61,7 @@ export async function recordFacts(
   const isOurs = sql`exists (select 1 from provider_events where ${ofEvent} and recorded_by = ${token})`;
   const subjects = await subjectsIn(program_id, event.facts);
   const ofErased = isErased(program_id, provider, subjects, event.occurred_at);
-  // What is not used is not kept, and neither is what would bring back whom the owner had erased.
+  // What is not used is not kept, and neither is what would bring back somebody that the owner had erased.
   const kept = event.ignored === null ? body : null;
   const statements: Statement[] = [
     ...beside.before,
@@ -122,7 +122,7 @@ export function unsettledAmong(program_id: string, provider: ProviderName, facts
 
 /**
  * Every vendor id that names the payment of one of `seeds` (SQL for a one-column select): two facts that share an id
- * speak of one payment, so the ids are walked until no new one turns up.
+ * name one payment, so the ids are walked until no new one turns up.
  *
  * `cross join` here and below keeps the order in which the tables are read. The database knows nothing of their sizes:
  * left to itself it takes a program for about ten rows, and reads all of them.

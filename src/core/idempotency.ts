@@ -60,7 +60,7 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
 
 /**
  * The statement that keeps a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
- * thenable: returned by itself it would be run by whoever awaits this.)
+ * thenable: returned alone it would be run by whoever awaits this.)
  */
 async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
@@ -103,7 +103,7 @@ export async function redactedReplies(
 
 /**
  * The statements that keep the reply in the same transaction as the change it reports. They fail it where the key has
- * been taken over meanwhile: then another request does the same work (`core/commit.ts` tells it from a lost race).
+ * been taken over meanwhile: then another request does the same work (`core/commit.ts` distinguishes it from a lost race).
  */
 export async function storeReplyBeside(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
   return [

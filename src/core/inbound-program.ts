@@ -50,7 +50,7 @@ export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promi
   return taken;
 }
 
-/** A customer is the account's: whichever program has payments of one is told the address as well. */
+/** A customer is the account's: whichever program has payments of one gets the address as well. */
 async function tellOthers(home: ProgramCtx, { event, body, verifies }: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
     and +provider = 'provider_b'`;
@@ -87,7 +87,7 @@ interface Storing {
 
 /**
  * The programs that store the transaction or the subscription that an event of provider B names, in any database, but
- * for some; those of the transaction first. Whether the event is of their account is for their secrets to tell.
+ * for some; those of the transaction first. Whether the event is of their account is decided by their secrets.
  */
 export async function programsStoring(
   ctx: Ctx,

@@ -13,7 +13,7 @@ import { actingAs, type ProgramCtx } from "./context.ts";
 import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
 import { settle, type Closing } from "./ledger.ts";
 
-/** What an event came to, besides the outcome of the payment it is about. */
+/** What an event came to, in addition to the outcome of the payment it is about. */
 export type EventOutcome = Outcome | "adjusted" | "waiting" | "flagged" | "remembered" | "linked" | "ignored";
 
 export interface Received {

@@ -10,7 +10,7 @@ export interface ProviderStatus extends Refusals {
   last_event_at: string | null;
 }
 
-/** How the program's connections to the payment providers stand, and its books. */
+/** The state of the program's connections to the payment providers, and of its books. */
 export async function integrationStatus(ctx: ProgramCtx): Promise<Record<ProviderName, ProviderStatus> & BooksStatus> {
   const [[books]] = await ctx.read(booksStatus(ctx));
   return {

@@ -33,7 +33,7 @@ export async function forgetRuns(db: Database, jobs: readonly string[]): Promise
 /** What fails is tried again later the longer it fails, between these. */
 const RETRY = { first: 10 * MINUTE, last: 6 * HOUR, share: 6 };
 
-/** The daily trigger begins a round by itself; this is for the day on which it did not come. */
+/** The daily trigger begins a round; this is for the day on which it did not come. */
 const MISSED_DAY = DAY + HOUR;
 
 /** When the job is to be looked at again; `now` is the end of a run. */

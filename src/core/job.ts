@@ -6,7 +6,7 @@ import { iso, MINUTE, SECOND } from "../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { forgetRuns, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
 
-/** Somebody for whom a job may have something to do: a program, an endpoint, a table. */
+/** Something that a job may have work for: a program, an endpoint, a table. */
 export interface Owner {
   /** By which all of them are ordered. */
   key: string;
@@ -17,7 +17,7 @@ export interface Owner {
  * `runJobs`, the same for all.
  */
 export interface Work<One extends Owner = Owner> {
-  /** Those after `after` for whom something is to be done, in the order of their keys, as many as it likes; none at the end. */
+  /** Those after `after` that have work to be done, in the order of their keys, as many as it likes; none at the end. */
   due(after: string): Promise<One[]>;
   /** Does a bounded part for one of them; whether more is left. What fails is logged, and the next one served. */
   serve(owner: One): Promise<boolean>;
@@ -69,7 +69,7 @@ const IDLE_NOTE = 10 * MINUTE;
 /**
  * Runs the jobs that are due in all databases side by side, within one budget of statements and of time that goes to
  * where the work is. In each database a job goes on where its last run ended, from one owner to the next: each is served
- * a bounded part, then again in turn while there is budget. One that fails is passed over; so is one with whom the run
+ * a bounded part, then again in turn while there is budget. One that fails is passed over; so is one with which the run
  * itself dies, because its place is written down before. No job and no database can take what another needs for its
  * next step: each is promised that much, in turns where there is not enough for all.
  */
@@ -227,7 +227,7 @@ async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps):
       again.push(...more);
     }
     if (isOver) return run.failed > 0 && !everybody ? "failing" : "finished";
-    // Another lap: for those whom an earlier run left with something, and for what has turned due behind this one.
+    // Another lap: for those that an earlier run left unfinished, and for what has turned due behind this one.
     run.more = 0;
     run.failed = 0;
   }

@@ -174,7 +174,7 @@ function planCommissions(
   // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
   const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
   // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
-  // row, and any order ends in the same commissions. The log and the endpoints are told of a rejection.
+  // row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
   const withdraw = (row: Commission) => {
     // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
     const stamp = nextStamp(row.updated_at, ctx.now);
@@ -191,8 +191,8 @@ function planCommissions(
       { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
     );
     const after: Commission = { ...row, status: "rejected", amount_cents: NOTHING, rejected_reason: decision.outcome };
-    const told = commissionChanged(row, after);
-    occurrences.push({ ...told, payload: { ...told.payload, withdrawn: true, reason: decision.outcome } });
+    const change = commissionChanged(row, after);
+    occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true, reason: decision.outcome } });
   };
   const add = (commission: Commission) => {
     writes.push({ statement: ctx.db.insert(commissions).values(commission) });
@@ -259,9 +259,17 @@ function isInPayout({ kind, status, payout_id }: Commission): boolean {
 
 /** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */
 function isNews(before: Commission, after: Commission): boolean {
-  const told = ({ partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason }: Commission) =>
+  const published = ({
+    partner_id,
+    amount_cents,
+    txn_amount_cents,
+    currency,
+    status,
+    flagged,
+    review_reason,
+  }: Commission) =>
     JSON.stringify([partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason]);
-  return told(before) !== told(after);
+  return published(before) !== published(after);
 }
 
 function blank(ctx: ProgramCtx, id: string) {

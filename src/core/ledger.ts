@@ -40,7 +40,7 @@ export interface Closing {
 export interface SettleOptions {
   closing?: Closing | undefined;
   /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
-  anew?: boolean;
+  isRequested?: boolean;
 }
 
 export interface SaleDecision extends Decided {
@@ -75,12 +75,12 @@ interface PastRow extends PastRule<string> {
 export async function settle(
   ctx: ProgramCtx,
   key: PaymentKey,
-  { closing, anew = false }: SettleOptions = {},
+  { closing, isRequested = false }: SettleOptions = {},
 ): Promise<Outcome | null> {
   for (let attempt = 0; ; attempt++) {
     const { state, isClosed } = await readState(ctx, key, closing);
     if (!state) return null;
-    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state, anew));
+    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state, isRequested));
     const closed = isClosed ? undefined : closing?.plan(outcome);
     if (writes.length === 0 && !closed) return outcome;
     try {
@@ -99,7 +99,7 @@ export async function settle(
 export interface Unsettled {
   /** The rows as they are. */
   rows: Commission[];
-  /** What would be told of them. */
+  /** The events that would be written about them. */
   occurrences: Occurrence[];
 }
 
@@ -116,7 +116,7 @@ function settingsOf({ attribution }: Program, state: LedgerState): Partial<Progr
 /**
  * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
  * nothing, as it should be, or where a settling is under way. Writes nothing. A payment that carries the name of a
- * partner who came after its settling is not judged: it is decided anew when its owner asks (PAY-15).
+ * partner who came after its settling is not judged: it is decided again when its owner asks (PAY-15).
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key, undefined);
@@ -155,7 +155,7 @@ export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promis
   for (const key of waiting) await settle(ctx, key);
 }
 
-function decide(ctx: ProgramCtx, state: LedgerState, anew: boolean) {
+function decide(ctx: ProgramCtx, state: LedgerState, isRequested: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
@@ -170,7 +170,7 @@ function decide(ctx: ProgramCtx, state: LedgerState, anew: boolean) {
       decision: decided.decision,
       erased: state.payments.some((row) => row.erased_at !== null),
     },
-    anew,
+    isRequested,
     commissionedPartners: state.commissions.filter((row) => row.kind === "sale").map((row) => row.partner_id),
   });
 }
@@ -214,14 +214,14 @@ async function readState(
   const { provider } = key;
   const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
   const own = paymentsNamed(program_id, provider, ids);
-  const told = withTold(program_id, provider, ids);
+  const stated = withStated(program_id, provider, ids);
   const [paymentRows, factRows, commissionRows, decisionRows, flowRows, partnerRows, closedRows] = await ctx.read(
     db
       .select()
       .from(payments)
       .where(sql`${payments.id} in (${own})`)
       .orderBy(payments.provider_transaction_id),
-    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, told)),
+    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, stated)),
     db
       .select()
       .from(commissions)
@@ -233,7 +233,7 @@ async function readState(
       .select()
       .from(flows)
       .where(sql`program_id = ${program_id} and active = 1`),
-    db.all<NamedPartner>(sql`${told}
+    db.all<NamedPartner>(sql`${stated}
       select p.id as id, p.slug as slug, p.email as email,
         p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
       from (${NAMED}) named
@@ -260,36 +260,36 @@ async function readState(
   };
 }
 
-/** The slugs that facts (`told`) name. */
-const NAMED = sql.raw(`select ref_key as slug_key from told
-  union select lower(r.value ->> 'ref') from told cross join json_each(told.data, '$.refs') r`);
+/** The slugs that facts (`stated`) name. */
+const NAMED = sql.raw(`select ref_key as slug_key from stated
+  union select lower(r.value ->> 'ref') from stated cross join json_each(stated.data, '$.refs') r`);
 
 /**
  * The facts, and beside them the rules that were changed since the payment was made or heard of: those of the program and
- * of the partners whom the facts name. Almost always there are none.
+ * of the partners that the facts name. Almost always there are none.
  */
-function factsAndPast(program_id: string, told: SQL): SQL {
+function factsAndPast(program_id: string, stated: SQL): SQL {
   const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
     on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
-  return sql`${told},
+  return sql`${stated},
     time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
-        (select min(data ->> 'occurred_at') from told where data ->> 'kind' = 'payment') as occurred_at
+        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
       from own cross join payments p on p.id = own.id),
     whose as materialized (select '' as id union select s.partner_id from (${NAMED}) named
         cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key)
-    select data, 1 as is_fact from told
+    select data, 1 as is_fact from stated
     union all
     select json_object('seq', seq, 'partner_id', partner_id, 'valid_until', valid_until, 'rules', rules), 0
     from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)})`;
 }
 
 /**
- * The beginning of a statement: `told`, the facts about a payment, each once, and `own`, its rows. These are its
+ * The beginning of a statement: `stated`, the facts about a payment, each once, and `own`, its rows. These are its
  * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
  * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
  * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.
  */
-function withTold(program_id: string, provider: ProviderName, ids: SQL): SQL {
+function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
   const joined = (subjects: SQL) => sql`(${subjects}) about
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
       and s.scope = about.scope and s.subject = about.subject
@@ -302,7 +302,7 @@ function withTold(program_id: string, provider: ProviderName, ids: SQL): SQL {
     own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind = 'payment'
       and (${leads(program_id, sql`f.ref_key`)}
         or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
-    told as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
+    stated as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
         union select 'subscription', subscription_id from payments where id in (select id from own)
         union select 'address', customer_id from payments where id in (select id from own)
         union select scope, subject from (

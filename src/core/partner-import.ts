@@ -29,11 +29,11 @@ export const LOOK_UP_LINES = 1_000;
 /** Bytes of the rows of one transaction, as they are written in its largest text; a bound text has an end. */
 const CHUNK_BYTES = 1_000_000;
 
-/** How often a transaction is judged anew because others changed what it changes. Each time means that one of them was done. */
+/** How often a transaction is judged again because others changed what it changes. Each time means that one of them was done. */
 export const MAX_IMPORT_RACES = 100;
 
 /**
- * What an import of these lines would do (`judgeLines`). Partners are told apart by their e-mail address. Who is there
+ * What an import of these lines would do (`judgeLines`). Partners are identified by their e-mail address. Who is there
  * already keeps everything, status and rate too: only an empty name, empty payout details and further codes are filled
  * in. Without a state of its own a new partner is `status`. Writes nothing.
  */
@@ -47,7 +47,7 @@ export async function judgePartners(
 
 /**
  * Does what `judgePartners` says, with the audit events, some hundred partners in one transaction. Returns what really
- * became of each line, which is something else where others changed the same partners meanwhile. Ended in the middle, a
+ * happened to each line, which is something else where others changed the same partners meanwhile. Ended in the middle, a
  * rerun does the rest; after a whole run it changes nothing.
  */
 export async function importPartners(
@@ -84,7 +84,7 @@ async function judge(ctx: ProgramCtx, lines: readonly PartnerLine[], status: Par
     }
     for (const { slug_key, partner_id } of holders) known.holders.set(slug_key, partner_id);
   }
-  const judged = judgeLines(lines, known, (input, told) => ({ ...newPartner(ctx, input), status: told ?? status }));
+  const judged = judgeLines(lines, known, (input, own) => ({ ...newPartner(ctx, input), status: own ?? status }));
   return { ...(await inSlices(judged)), metadataBytes };
 }
 
@@ -177,7 +177,7 @@ function planOf(
   return { writes, occurrences };
 }
 
-/** What the webhooks tell beside the rest, by the partner's id. */
+/** What the webhooks carry beside the rest, by the partner's id. */
 async function readMetadata(ctx: ProgramCtx, changed: readonly ChangedPartner[]) {
   const ids = changed.flatMap(({ before }) => (before ? [before.id] : []));
   if (ids.length === 0) return new Map<string, Partner["metadata"]>();
@@ -206,7 +206,7 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
     select ${ctx.program.id}, ${values} from json_each(${JSON.stringify(rows)})`);
 }
 
-/** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not stand. */
+/** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not happen. */
 function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
   const columns = ["first_name", "last_name", "payout_method", "payout_email", "search_text", "updated_at"];
   const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));

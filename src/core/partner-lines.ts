@@ -19,7 +19,7 @@ const DETAILS = ["first_name", "last_name", "payout"] as const;
 type Detail = (typeof DETAILS)[number];
 
 /**
- * What becomes of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
+ * The result of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
  * already; or why it cannot be. `fills` are the details that are the line's now.
  */
 export type PartnerVerdict = { line: number } & (
@@ -37,7 +37,7 @@ export interface Known {
   holders: ReadonlyMap<string, string>;
 }
 
-/** A partner whom lines add or change. */
+/** A partner that lines add or change. */
 export interface ChangedPartner {
   before: KnownPartner | null;
   after: KnownPartner;
@@ -49,7 +49,7 @@ export interface ChangedPartner {
 /**
  * What lines come to: each one's verdict, and the partners they add or change. Lines with one address are one partner.
  * The partners are a function of the set of lines; their order decides only which line counts as the one that adds a
- * partner. So nothing is taken of lines that contradict each other: a code that stands for two addresses, or a partner
+ * partner. So nothing is taken of lines that contradict each other: a code that is used for two addresses, or a partner
  * with two rates, states or places to be paid at.
  */
 export function* judgeLines(
@@ -114,7 +114,7 @@ function refusedCode({ input, codes }: PartnerLine, known: Known, claims: Readon
     }
     const claim = claims.get(slugKey(code));
     if (claim && claim.other !== null) {
-      return `${code} stands on line ${claim.address === address ? claim.other : claim.line} for another partner.`;
+      return `${code} is on line ${claim.address === address ? claim.other : claim.line} for another partner.`;
     }
   }
   return null;
@@ -136,9 +136,9 @@ function judgePartner(
   const ordered = lines.length > 1 ? byContent(lines) : lines;
   const slug = ordered[0]?.codes[0];
   if (!before && slug === undefined) return refuseAll("code", "A new partner needs the code in its links.");
-  const told = toldBy(ordered);
+  const stated = statedBy(ordered);
   const status = ordered.find((line) => line.status !== null)?.status ?? null;
-  const after = before ? filledIn(before, told) : register({ ...told, slug: slug ?? "" }, status);
+  const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, status);
   const isNewCode = (code: string) => !holders.has(slugKey(code));
   const codes = [...new Set(lines.flatMap((line) => line.codes.filter(isNewCode).map(slugKey)))];
   const verdicts = verdictsOf(lines, before, after, isNewCode);
@@ -151,20 +151,20 @@ const EXCLUSIVE: Record<"commission_pct" | "status" | "payout_email", (line: Par
   commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
   status: ({ status }) => status,
   payout_email: (line) =>
-    tells(line, "payout") ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")]) : null,
+    states(line, "payout") ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")]) : null,
 };
 
 /** Of who is there only what is missing is looked for in the lines. */
 function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | null) {
   for (const field of ["payout_email", "commission_pct", "status"] as const) {
     if (before && (field !== "payout_email" || !lacks(before, "payout"))) continue;
-    const told = lines.flatMap((line) => {
+    const stated = lines.flatMap((line) => {
       const value = EXCLUSIVE[field](line);
       return value === null ? [] : [{ line: line.line, value }];
     });
-    const other = told.find(({ value }) => value !== told[0]?.value);
-    if (!told[0] || !other) continue;
-    return { field, message: `Lines ${told[0].line} and ${other.line} differ in this for the same partner.` };
+    const other = stated.find(({ value }) => value !== stated[0]?.value);
+    if (!stated[0] || !other) continue;
+    return { field, message: `Lines ${stated[0].line} and ${other.line} differ in this for the same partner.` };
   }
   return null;
 }
@@ -173,7 +173,7 @@ function lacks(partner: KnownPartner, detail: Detail): boolean {
   return detail === "payout" ? partner.payout_method === null && partner.payout_email === null : !partner[detail];
 }
 
-function tells({ input }: PartnerLine, detail: Detail): boolean {
+function states({ input }: PartnerLine, detail: Detail): boolean {
   return detail === "payout" ? Boolean(input.payout_method ?? input.payout_email) : Boolean(input[detail]);
 }
 
@@ -196,8 +196,8 @@ function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
 }
 
 /** Of each field the first value among the lines. */
-function toldBy(ordered: readonly PartnerLine[]): Omit<PartnerInput, "slug"> {
-  const first = (detail: Detail) => ordered.find((line) => tells(line, detail))?.input;
+function statedBy(ordered: readonly PartnerLine[]): Omit<PartnerInput, "slug"> {
+  const first = (detail: Detail) => ordered.find((line) => states(line, detail))?.input;
   const payout = first("payout");
   return {
     email: ordered[0]!.input.email,
@@ -209,13 +209,13 @@ function toldBy(ordered: readonly PartnerLine[]): Omit<PartnerInput, "slug"> {
   };
 }
 
-function filledIn(before: KnownPartner, told: Omit<PartnerInput, "slug">): KnownPartner {
+function filledIn(before: KnownPartner, stated: Omit<PartnerInput, "slug">): KnownPartner {
   const after = { ...before };
-  if (lacks(before, "first_name")) after.first_name = told.first_name ?? before.first_name;
-  if (lacks(before, "last_name")) after.last_name = told.last_name ?? before.last_name;
+  if (lacks(before, "first_name")) after.first_name = stated.first_name ?? before.first_name;
+  if (lacks(before, "last_name")) after.last_name = stated.last_name ?? before.last_name;
   if (lacks(before, "payout")) {
-    after.payout_method = told.payout_method ?? null;
-    after.payout_email = told.payout_email ?? null;
+    after.payout_method = stated.payout_method ?? null;
+    after.payout_email = stated.payout_email ?? null;
   }
   return { ...after, search_text: searchText(after) };
 }
@@ -233,7 +233,7 @@ function verdictsOf(
       (detail) =>
         !filled.has(detail) &&
         (before === null || lacks(before, detail)) &&
-        tells(line, detail) &&
+        states(line, detail) &&
         (detail === "payout" || line.input[detail] === after[detail]),
     );
     const codes = line.codes.map(slugKey).filter((code) => isNewCode(code) && !claimed.has(code));

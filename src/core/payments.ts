@@ -64,14 +64,14 @@ export async function getPayment(ctx: ProgramCtx, id: string): Promise<PaymentWi
 }
 
 /**
- * Settles a payment again under the same rules, after a slug or a partner was put right; what is settled already stays
+ * Settles a payment again under the same rules, after a slug or a partner was corrected; what is settled already stays
  * as it is, and there is never a second commission (PAY-15). What was refused as `partner_deactivated` is decided
- * anew, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
+ * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
  * remembered from here on.
  */
 export async function reprocessPayment(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
   const { payment } = await getPayment(ctx, id);
-  await settle(ctx, payment, { anew: true });
+  await settle(ctx, payment, { isRequested: true });
   const decided = await getPayment(ctx, id);
   const fact = ownReference(decided.payment);
   if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;

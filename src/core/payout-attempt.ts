@@ -6,7 +6,7 @@ import type { Payout } from "./payout-rows.ts";
 export interface FrozenAttempt {
   /** The exact request; it never changes. */
   request: string;
-  /** Tells whether a key is the one that last worked on the attempt, without being it. */
+  /** Says whether a key is the one that last worked on the attempt, without being it. */
   key_mark: string;
   /** The vendor's account in which the transfer may have been made; absent or null while that is not known. */
   account?: string | null;

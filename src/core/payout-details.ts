@@ -5,7 +5,7 @@ import type { Partner } from "./partners.ts";
 /** The columns that say how and where a partner is paid. */
 const PAYOUT_DETAILS = ["payout_method", "payout_email", "provider_a_account_id"] as const;
 
-/** A change of one partner's payout details, for those who are told of it (OUT-9). */
+/** A change of one partner's payout details, for those who are notified of it (OUT-9). */
 export interface PayoutDetailsChange {
   partner: Pick<Partner, "id" | "email" | "first_name" | "last_name">;
   /** The partner's own address and the one paid at, before and after the change, each once. */
@@ -23,9 +23,9 @@ export interface PayoutDetailsNotice {
 
 /** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */
 export function payoutDetailsChange(before: Partner, after: Partner, changes: Changes): PayoutDetailsChange | null {
-  const told = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
-  if (told.length === 0) return null;
+  const changed = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
+  if (changed.length === 0) return null;
   const named = [before.email, after.email, before.payout_email, after.payout_email].filter((email) => email !== null);
   const addresses = new Map(named.toReversed().map((email) => [email.toLowerCase(), email]));
-  return { partner: after, addresses: [...addresses.values()].toReversed(), changes: Object.fromEntries(told) };
+  return { partner: after, addresses: [...addresses.values()].toReversed(), changes: Object.fromEntries(changed) };
 }

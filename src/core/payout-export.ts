@@ -55,7 +55,7 @@ const COLUMNS: Record<ExportFormat, Column[]> = {
     ["reference", (row) => row.reference],
     ["failure_code", (row) => row.failure_code],
   ],
-  // What payout services take for a mass payment: to whom, how much, what for.
+  // What payout services take for a mass payment: recipient, amount, reference.
   wallet: [
     ["recipient_email", (row) => row.to?.payout_email ?? null],
     ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],

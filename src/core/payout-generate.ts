@@ -23,7 +23,7 @@ export interface GenerationInput {
   /** Milliseconds; commissions dated before it count. */
   period_end: number;
   dry_run: boolean;
-  /** Leaves out partners, by currency, of whom a payout was canceled after `period_end`. */
+  /** Leaves out partners, by currency, with a payout that was canceled after `period_end`. */
   spare_canceled?: boolean;
 }
 
@@ -201,7 +201,7 @@ const ROWS_PER_PARAMETER = 1_500;
 /**
  * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. Sums are
  * made by the database at that moment; the recipients are sealed before, so a partner changed meanwhile makes it begin
- * anew, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
+ * again, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
  * payout was to be made.
  */
 export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk): Promise<string | null> {

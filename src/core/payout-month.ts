@@ -19,7 +19,7 @@ interface Due extends Owner {
 /**
  * Generates the past calendar month on the first of each month (OUT-3), for every program that had
  * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
- * up with. What was approved later waits for the next first, and so does what stands in a payout that the owner has
+ * up with. What was approved later waits for the next first, and so does what is in a payout that the owner has
  * canceled since the month ended: nothing is generated twice.
  */
 export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {

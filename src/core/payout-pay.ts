@@ -61,13 +61,13 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
     throw new AppError("invalid_transition", "Only payouts whose method is provider_a are paid through provider A.");
   }
   if (payout.recipient_sealed === null) {
-    throw new AppError("invalid_transition", "To whom this payout goes is being recorded; try again in a minute.");
+    throw new AppError("invalid_transition", "The recipient of this payout is being recorded; try again in a minute.");
   }
   const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
   if (account_id === null) {
     throw new AppError(
       "invalid_transition",
-      "The partner had no connected account at provider A when this payout was generated. Cancel it and generate it anew.",
+      "The partner had no connected account at provider A when this payout was generated. Cancel it and generate it again.",
     );
   }
   return account_id;
@@ -125,7 +125,7 @@ async function pursue(
 }
 
 /**
- * What becomes of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
+ * The result of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
  * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
  * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
  * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key. That a

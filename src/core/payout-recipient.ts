@@ -13,7 +13,7 @@ export async function sealRecipient(
   return sealer.seal(JSON.stringify(recipient), placeOf(payout_id));
 }
 
-/** To whom a payout goes: nothing else says it. Null where it was never recorded, or no key opens it any more. */
+/** The recipient of a payout: nothing else says it. Null where it was never recorded, or no key opens it any more. */
 export async function openRecipient(
   { sealer }: Pick<BaseCtx, "sealer">,
   { id, recipient_sealed }: Pick<Payout, "id" | "recipient_sealed">,

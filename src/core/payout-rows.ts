@@ -10,16 +10,16 @@ import { viewPayout } from "./views.ts";
 export type Payout = InferSelectModel<typeof payouts>;
 
 /** What an audit event says of a payout: each the column of the same name, `payout_id` apart. */
-const TOLD = ["partner_id", "amount_cents", "currency", "status", "method", "commission_count"] as const;
+const PUBLISHED = ["partner_id", "amount_cents", "currency", "status", "method", "commission_count"] as const;
 
-/** A payout's audit event. `payout.updated` tells the other moves, and is not sent (HOOK-15). */
+/** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
 export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
   return {
     type,
     changes: changesOf("payout", before, payout),
     payload: {
       payout_id: payout.id,
-      ...Object.fromEntries(TOLD.map((name) => [name, payout[name]])),
+      ...Object.fromEntries(PUBLISHED.map((name) => [name, payout[name]])),
       reference: payout.reference,
       failure_code: payout.failure_code,
     },
@@ -29,7 +29,7 @@ export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payo
 
 /** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
 export function generatedOccurrences(ctx: ProgramCtx, which: SQL): SelectedOccurrences {
-  const payload = [sql`'payout_id', p.id`, ...TOLD.map((name) => sql.raw(`'${name}', p.${name}`))];
+  const payload = [sql`'payout_id', p.id`, ...PUBLISHED.map((name) => sql.raw(`'${name}', p.${name}`))];
   // Every field of the view is the column of its name.
   const data = Object.keys(viewPayout({} as Payout)).map((name) => sql.raw(`'${name}', p.${name}`));
   return {
@@ -42,7 +42,7 @@ export function generatedOccurrences(ctx: ProgramCtx, which: SQL): SelectedOccur
 
 /**
  * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every
- * commission of the payout, and their audit events. No webhook for each: the payout's own tells it.
+ * commission of the payout, and their audit events. No webhook for each: the payout's own covers them.
  */
 export function payCommissions(
   ctx: ProgramCtx,

@@ -195,7 +195,7 @@ const KEY_BYTES = 32;
 
 /**
  * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
- * tell it by (ACCESS-2).
+ * identify it by (ACCESS-2).
  */
 async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));

@@ -35,7 +35,7 @@ interface JournalRow {
  * in every other; of one that is deleted, to 0 everywhere. Rows that the journal does not hold yet are left out.
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
-  return ctx.db.all<JournalRow>(sql`with told as (
+  return ctx.db.all<JournalRow>(sql`with differing as (
       select id as subject, partner_id, currency, ${ACCOUNT} as account, amount_cents as expected, 0 as found
       from commissions where id in ${listed(ids)} and +program_id = ${ctx.program.id}
       union all
@@ -43,7 +43,7 @@ export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
       from ${listed(ids)} chosen cross join entries e on e.commission_id = chosen.value cross join ${SIDES}
       where e.program_id = ${ctx.program.id})
     select subject, partner_id, currency, account, ${exactSum(sql`expected`)} as expected, ${exactSum(sql`found`)} as found
-    from told where account <> 'expense'
+    from differing where account <> 'expense'
       and subject not in (select id from commissions where id in ${listed(ids)} and journaled = 0)
     group by 1, 2, 3, 4 having ${comparableSum(sql`expected - found`)} <> 0`);
 }
@@ -78,7 +78,7 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
       select chosen.value as partner_id, (select count(*) from (select 1 from entries e
         where e.program_id = ${program} and e.partner_id = chosen.value limit ${literal(most + 1)})) as size
       from ${listed(ids)} chosen),
-    told as (
+    differing as (
       select partner_id, currency, account, cast(amount_cents as integer) as kept, 0 as posted,
         commissions as kept_commissions, 0 as commissions
       from balances where program_id = ${program} and partner_id in ${few}
@@ -90,7 +90,7 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
       from commissions where partner_id in ${few} and +program_id = ${program} and journaled = 1)
     select partner_id as subject, currency, account, ${exactSum(sql`kept`)} as kept, ${exactSum(sql`posted`)} as posted,
       sum(kept_commissions) as kept_commissions, sum(commissions) as commissions
-    from told where account <> 'expense' group by 1, 2, 3
+    from differing where account <> 'expense' group by 1, 2, 3
     having ${comparableSum(sql`kept - posted`)} <> 0 or sum(kept_commissions) <> sum(commissions)
     union all
     select partner_id, null, '', '0', '0', 0, 0 from sized where size > ${literal(most)}`);

@@ -76,7 +76,7 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan, isN
     partners: [...named("partner_id"), ...turn.partners],
     payouts: [...named("payout_id"), ...turn.payouts],
     turn,
-    // Nothing stands between an id and this.
+    // No id lies between an id and this.
     event_id: isFull ? `${events.at(-1)!.id}0` : isWhole(place) ? span.from : span.until,
     isFull,
   };

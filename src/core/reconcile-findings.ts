@@ -1,4 +1,4 @@
-/** What the reconciler has found: told once, kept until it is gone, and never repaired automatically. */
+/** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
 import { differences } from "../db/schema.ts";
@@ -31,8 +31,8 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
     where place <= ${literal(most)}`);
 }
 
-/** Of what was found that which is not told yet, or has other figures by now. */
-export async function untold(ctx: ProgramCtx, found: readonly Difference[]): Promise<Difference[]> {
+/** Of what was found, that which is not reported yet, or has other figures by now. */
+export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<Difference[]> {
   if (found.length === 0) return [];
   const [known] = await ctx.read(
     ctx.db
@@ -46,12 +46,12 @@ export async function untold(ctx: ProgramCtx, found: readonly Difference[]): Pro
   });
 }
 
-/** The rows of what is told now, the end of what is gone, and the audit event of each difference. */
+/** The rows of what is reported now, the end of what is gone, and the audit event of each difference. */
 export function planFindings(
   ctx: ProgramCtx,
   looked: Looked,
   found: readonly Difference[],
-  told: readonly Difference[],
+  reported: readonly Difference[],
 ): { writes: Write[]; occurrences: Occurrence[] } {
   const isFound = new Set(found.map(({ check, subject }) => `${check} ${subject}`));
   const gone = Object.entries(looked).flatMap(([check, subjects]) =>
@@ -63,16 +63,16 @@ export function planFindings(
         where program_id = ${ctx.program.id} and (kind, subject) in ${pairs(gone)}`),
     },
   ];
-  if (told.length > 0) {
+  if (reported.length > 0) {
     writes.push({
       statement: ctx.db.run(sql`insert into differences (program_id, kind, subject, expected, found, found_at)
         select ${ctx.program.id}, d.value ->> 'check', d.value ->> 'subject', d.value -> 'expected', d.value -> 'found',
-          ${iso(ctx.now)} from json_each(${JSON.stringify(told)}) d where true
+          ${iso(ctx.now)} from json_each(${JSON.stringify(reported)}) d where true
         on conflict (program_id, kind, subject) do update set expected = excluded.expected, found = excluded.found,
           found_at = excluded.found_at`),
     });
   }
-  const occurrences = told.map(({ check, subject, expected, found: is }): Occurrence => {
+  const occurrences = reported.map(({ check, subject, expected, found: is }): Occurrence => {
     return { type: "reconciliation.failed", payload: { check, subject, expected, found: is } };
   });
   return { writes, occurrences };
@@ -83,7 +83,7 @@ function pairs(of: readonly { check: string; subject: string }[]): SQL {
   return sql`(select value ->> 0, value ->> 1 from json_each(${JSON.stringify(list)}))`;
 }
 
-/** How a program's books stand. */
+/** The state of a program's books. */
 export interface BooksStatus {
   /** When the reconciler last went through without a difference; null before the first time. */
   reconciled_at: string | null;
@@ -91,7 +91,7 @@ export interface BooksStatus {
   differences: number;
 }
 
-/** The statement of one row that says how the books stand. */
+/** The statement of one row that holds the state of the books. */
 export function booksStatus(ctx: ProgramCtx) {
   return ctx.db.all<BooksStatus>(sql`select
     (select reconciled_at from reconciliations where program_id = ${ctx.programId}) as reconciled_at,

@@ -5,11 +5,11 @@ import type { Program } from "./context.ts";
 /** So many are named in a mail. */
 const NAMED = 10;
 
-/** Tells a program's owner of what the reconciler has found. */
-export function mailAboutDifferences(program: Program, told: readonly Difference[]): Mail {
+/** Reports to a program's owner what the reconciler has found. */
+export function mailAboutDifferences(program: Program, differences: readonly Difference[]): Mail {
   const lines = [
     `The daily check of the ledger of your program "${program.name}" has found money that does not add up.`,
-    `First found: ${told
+    `First found: ${differences
       .slice(0, NAMED)
       .map(({ check, subject }) => `${subject} (${check})`)
       .join(", ")}.`,

@@ -64,13 +64,13 @@ export async function reconcileNow(ctx: Ctx, input: ReconcileInput, tools: Recon
       { ...program, db: countStatements(program.db, (sent) => (budget.left -= sent)) },
       program.program,
     );
-    let anew = !goesOn || !(await isUnderWay(counted));
+    let fromStart = !goesOn || !(await isUnderWay(counted));
     let left = true;
     while (left && budget.left > 0) {
-      const { checked, kept, whole } = await reconcileStep(counted, tools, anew);
+      const { checked, kept, whole } = await reconcileStep(counted, tools, fromStart);
       for (const kind of Object.keys(checked) as (keyof Checked)[]) reply.checked[kind] += checked[kind];
       left = whole;
-      anew &&= !kept;
+      fromStart &&= !kept;
     }
     await addDifferences(counted, reply);
     if (left) return { ...reply, next: program.program.id };

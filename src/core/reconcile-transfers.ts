@@ -58,7 +58,7 @@ async function compare(
   const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
   if (answer.outcome === "none") return { expected, actual: { transfers: 0 } };
   return {
-    // What neither side tells is not compared.
+    // What neither side states is not compared.
     expected: { ...expected, account_id: answer.account_id && account_id },
     actual: {
       transfers: answer.transfers,

@@ -14,8 +14,8 @@ const SLICE = 1_000;
  *
  * Invariant: entries are never changed or deleted, so the sums of a prefix stay right; the last slice and the balances
  * are read in one transaction, so entries that come while the walk goes on are either in that slice and in the balances
- * or in neither. Only an entry that is posted into the past (`core/journal.ts`, commissions of before the journal) can
- * get behind the place: then the sums seem to differ, and a difference is told only after one statement has added up
+ * or in neither. Only an entry that is posted into the past (`core/journal.ts`, commissions older than the journal) can
+ * get behind the place: then the sums seem to differ, and a difference is reported only after one statement has added up
  * all entries of the partner.
  */
 export interface Walk {

@@ -33,7 +33,7 @@ import {
   type Chosen,
 } from "./reconcile-choose.ts";
 import { entitlementFinding } from "./reconcile-entitlement.ts";
-import { knownDifferences, planFindings, untold, type Looked } from "./reconcile-findings.ts";
+import { knownDifferences, planFindings, unreported, type Looked } from "./reconcile-findings.ts";
 import { mailAboutDifferences } from "./reconcile-mail.ts";
 import { hasPassed, isWhole, placeAfter, placeAtStart, type Place } from "./reconcile-place.ts";
 import { checkTransfers, hasTransfer } from "./reconcile-transfers.ts";
@@ -44,7 +44,7 @@ type Reconciliation = InferSelectModel<typeof reconciliations>;
 /** What the reconciler needs beside its context. */
 export interface ReconcileTools {
   transfers: Transfers;
-  /** Is told of calls that are no statements. */
+  /** Is called for calls that are no statements. */
   onCall: (calls: number) => void;
   /** Sends to a program's owner, at most once a day. */
   mail: (mail: Mail) => Promise<unknown>;
@@ -104,10 +104,10 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
 }
 
 /**
- * One bounded step of a program's round. `anew` begins a round that goes through all of the program.
+ * One bounded step of a program's round. `fromStart` begins a round that goes through all of the program.
  * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
  */
-export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, anew = false): Promise<Step> {
+export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, fromStart = false): Promise<Step> {
   const [[kept], known] = await ctx.read(
     ctx.db
       .select()
@@ -116,17 +116,17 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, anew
     knownDifferences(ctx, KNOWN_AT_ONCE),
   );
   const before = kept ?? firstRow(ctx);
-  const isNew = anew || before.finished_at !== null;
+  const isNew = fromStart || before.finished_at !== null;
   const until = firstIdAt("event", ctx.now - COMMITTED_AFTER);
-  const place = anew ? placeAtStart() : (JSON.parse(before.position) as Place);
-  const span = { from: anew ? until : before.event_id, until };
+  const place = fromStart ? placeAtStart() : (JSON.parse(before.position) as Place);
+  const span = { from: fromStart ? until : before.event_id, until };
   const chosen = await choose(ctx, place, span, isNew);
   const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, tools);
-  const told = await untold(ctx, seen.found);
+  const fresh = await unreported(ctx, seen.found);
   const whole = isWhole(seen.place);
   const more = whole || chosen.isFull;
   const now = iso(ctx.now);
-  const isMailed = told.length > 0 && (before.mailed_at === null || before.mailed_at < iso(ctx.now - DAY));
+  const isMailed = fresh.length > 0 && (before.mailed_at === null || before.mailed_at < iso(ctx.now - DAY));
   const after: Reconciliation = {
     ...before,
     revision: before.revision + 1,
@@ -138,7 +138,7 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, anew
     deliveries_left: seen.deliveries_left,
   };
   try {
-    const findings = planFindings(ctx, seen.looked, seen.found, told);
+    const findings = planFindings(ctx, seen.looked, seen.found, fresh);
     await commit(ctx, {
       ...findings,
       writes: [saveRow(ctx, before, after), ...findings.writes, noteAgreed(ctx, after)],
@@ -148,8 +148,8 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, anew
     throw error;
   }
   const program_id = ctx.program.id;
-  for (const difference of told) logLine("error", { what: "reconciliation failed", program_id, ...difference });
-  if (isMailed) await tools.mail(mailAboutDifferences(ctx.program, told));
+  for (const difference of fresh) logLine("error", { what: "reconciliation failed", program_id, ...difference });
+  if (isMailed) await tools.mail(mailAboutDifferences(ctx.program, fresh));
   if (seen.failure) throw seen.failure.reason;
   return { checked: seen.checked, kept: true, more, whole };
 }

@@ -10,8 +10,8 @@ import type { Owner, Work } from "./job.ts";
 const EVENTS_AT_ONCE = 20_000;
 /** In a key after the program, where all of its events are counted; else the minute up to which they are. */
 const ALL = "~";
-/** Of what was wrong so much is told. */
-const TOLD = 10;
+/** How much of what was wrong is reported. */
+const MAX_REPORTED = 10;
 
 /** Whole minutes of one program's events: `from` included, `to` not. Milliseconds. */
 interface Stretch extends Owner {
@@ -36,8 +36,8 @@ interface Mended {
 }
 
 /**
- * Counts the events in the database once more and puts right what is kept of them: hours with their minutes, days, what
- * stands in the archive, clicks by partner. A version from before a figure was kept may have written beside it. Each
+ * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
+ * is in the archive, clicks by partner. A version from before a figure was kept may have written beside it. Each
  * statement counts and sets at once, so no write at the same moment is lost or counted twice. Of a day that has clicks in
  * the archive the clicks of its hours and partners are left as they are: they can no longer be counted by rows.
  */
@@ -57,7 +57,7 @@ export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
           what: "kept counts were wrong",
           program_id,
           count: mended.length,
-          mended: mended.slice(0, TOLD),
+          mended: mended.slice(0, MAX_REPORTED),
         });
       }
       return false;

@@ -11,7 +11,7 @@ interface Kept {
   /** Of the last. */
   at: string;
   count: number;
-  /** The newest audit event that told of them. */
+  /** The newest audit event that reported them. */
   event_id: string;
 }
 

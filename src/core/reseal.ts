@@ -20,7 +20,7 @@ export interface UnreadableSecret {
 }
 
 export interface Resealing {
-  /** Sealed anew by this call. */
+  /** Sealed again by this call. */
   resealed: number;
   /** Not under the present key and in the present form yet; those that cannot be opened among them. */
   left: number;
@@ -44,7 +44,7 @@ export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise
  * this database. Each value is
  * replaced only where it is still the one that was opened, so that a secret that is changed at the same moment wins, and
  * nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What cannot be opened is left
- * as it is and told of. When `left` is 0 no earlier key is needed any more.
+ * as it is and reported. When `left` is 0 no earlier key is needed any more.
  */
 export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: number): Promise<Resealing> {
   const mark = await ctx.sealer.mark();

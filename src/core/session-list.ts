@@ -45,7 +45,7 @@ export async function endOwnSession(base: BaseCtx, { record }: Session, id: stri
   await endRecord(base, ended);
 }
 
-/** Sessions that are opened from one that is about to end: they are looked for once more. */
+/** Sessions that are opened from one that is about to end: they are looked for again. */
 const MOST_ROUNDS = 3;
 
 /**

@@ -45,7 +45,7 @@ export interface SessionProof {
   email: string;
   /** When the address was proven (ms): a session made by switching lives no longer for it. */
   proven_at: number;
-  /** What the new session replaces or uses up, in the database `shard`; the session stands or falls with it. */
+  /** What the new session replaces or uses up, in the database `shard`; without it there is no session. */
   before: Write[];
   shard: number;
   /** What the person signs in with (`domain/device.ts`). */
@@ -141,7 +141,7 @@ export function inForce(now: number): SQL {
 
 /**
  * The session of a cookie's token, in one round trip; null when it is unknown, expired, idle for too long or ended. A session whose partner
- * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still stands.
+ * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still exists.
  */
 export async function readSession(base: BaseCtx, token: string): Promise<Session | null> {
   const ctx = onShard(base, shardOfToken(token));
@@ -195,7 +195,7 @@ export async function endSession(base: BaseCtx, token: string): Promise<void> {
   await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
 }
 
-/** What a session is called by: it tells no two apart wrongly, and does not lead to the token. */
+/** What a session is called by: it is unique, and does not lead to the token. */
 export function sessionId({ token_hash }: Pick<SessionRecord, "token_hash">): string {
   return `ses_${token_hash.slice(0, ID_CHARACTERS)}`;
 }

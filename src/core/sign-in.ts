@@ -37,14 +37,14 @@ export interface SignInLink {
 /** A request for a link that was counted. */
 export interface LinkRequest {
   email: string;
-  /** Where the link stands so far. */
+  /** Where the link is stored so far. */
   shard: number;
   link: SignInLink;
 }
 
 /**
  * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
- * neither the answer nor its time tells which addresses are known. Who has the address is looked up by `openRequest`,
+ * neither the answer nor its time shows which addresses are known. Who has the address is looked up by `openRequest`,
  * after the reply.
  * @throws `rate_limited` for the sixth link of an address within 15 minutes (PAGE-2).
  */
@@ -71,7 +71,7 @@ export async function countRequest(base: BaseCtx, address: string): Promise<Link
 
 /**
  * The one-time link of a request, for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an
- * address that nobody here has. The link stands in the database of the newest program that the address owns, else of the
+ * address that nobody here has. The link is in the database of the newest program that the address owns, else of the
  * newest partner with it: it is used up where its session will be.
  */
 export async function openRequest(
@@ -133,7 +133,7 @@ export type Confirmation =
  * Uses a link up, exactly once, and opens a new session for it (PAGE-2); every other link of its address ends,
  * whoever it was made for. `as` chooses among several identities by their `identityKey`, `device` is what the
  * person signs in with. A partner's first sign-in turns
- * `invited` into `active`. A link that is no good any more is told in the audit log.
+ * `invited` into `active`. An attempt with a used or expired link is in the audit log.
  */
 export async function confirmLink(
   base: BaseCtx,
@@ -173,13 +173,13 @@ export async function confirmLink(
   return confirmed;
 }
 
-/** How many accounts of an address are told of a failed sign-in, and how often. */
+/** How many accounts of an address are notified of a failed sign-in, and how often. */
 const MOST_TOLD = 10;
 const TOLD_EVERY = HOUR;
 
 /**
- * Tells the accounts of a link that it was tried though used up or expired: once an hour for each address. Nothing is
- * told of a token that never was one: whoever guesses fills nobody's audit log.
+ * Notifies the accounts of a link that it was tried though used up or expired: once an hour for each address. Nothing is
+ * notified of a token that never was one: whoever guesses fills nobody's audit log.
  */
 async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
   const [[tried]] = await runBatch(db, [
@@ -231,7 +231,7 @@ export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identit
   return (await askIdentities(ctx, email)).identities;
 }
 
-/** `reachable` are the shards that have answered; `failure` tells that others have not. */
+/** `reachable` are the shards that have answered; `failure` is set where others have not. */
 async function askIdentities(ctx: BaseCtx, email: string) {
   const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
   const found = said.flatMap(({ answer }) => answer);

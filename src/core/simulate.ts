@@ -107,7 +107,7 @@ function withChange(ctx: ProgramCtx, current: Flow[], input: SimulationInput): F
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
-  // Without `flow`, the existing flow as it stands, switched on.
+  // Without `flow`, the existing flow as it is, switched on.
   if (!flow) return current.map((candidate) => (candidate === existing ? { ...candidate, active: true } : candidate));
   if (!existing && current.length >= MAX_FLOWS) {
     throw new AppError("validation_failed", `A program has at most ${MAX_FLOWS} flows.`);

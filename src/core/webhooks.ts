@@ -159,7 +159,7 @@ export function live(ctx: ProgramCtx, id?: string): SQL | undefined {
   );
 }
 
-/** Told before every attempt as well (`outbound/target.ts`). */
+/** Decided before every attempt as well (`outbound/target.ts`). */
 function refuseOwnHost({ ownHosts }: ProgramCtx, url: string): void {
   if (isOwnHost(new URL(url).hostname, ownHosts)) throw invalidField("url", `The URL ${OWN_HOST_REASON}.`);
 }

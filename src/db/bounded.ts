@@ -26,7 +26,7 @@ async function answered<T>(limit: number, ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** D1 tells its errors apart only in their texts: SQLite's code stands at the end of what a statement did wrong. */
+/** D1 distinguishes its errors only in their texts: SQLite's code is at the end of what a statement did wrong. */
 const OF_THE_QUERY =
   /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|MISUSE|AUTH)|constraint failed|D1_(?:TYPE|COLUMN_NOTFOUND|EXEC)/;
 

@@ -31,7 +31,7 @@ export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): 
 /** D1 promises no more than 32 arguments to a function: names and values. */
 const FIELDS = 16;
 
-/** Names stand bare: the text travels with every read. */
+/** Names are not quoted: the text travels with every read. */
 function jsonValue({ name, columnType }: SQLiteColumn): string {
   switch (columnType) {
     case "SQLiteText":

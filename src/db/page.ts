@@ -17,7 +17,7 @@ export interface Page<T> {
   next_cursor: string | null;
 }
 
-/** How many rows to read and skip: one more than the page holds tells whether anything follows it. */
+/** How many rows to read and skip: one more than the page holds shows whether anything follows it. */
 export function window({ page, per_page, cursor }: PageRequest): { limit: number; offset: number } {
   return { limit: per_page + 1, offset: cursor === undefined ? (page - 1) * per_page : 0 };
 }

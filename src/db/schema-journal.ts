@@ -48,7 +48,7 @@ export const balances = sqliteTable(
 
 /**
  * What people and the daily approval decided, append-only: each about one partner's commission of one payment, or of one
- * manual commission. A decision stays with the partner whom it judged, wherever the payment goes. WITHOUT ROWID.
+ * manual commission. A decision stays with the partner that it judged, wherever the payment goes. WITHOUT ROWID.
  */
 export const decisions = sqliteTable(
   "decisions",

@@ -319,7 +319,7 @@ export const commissions = sqliteTable(
     updated_at: text().notNull(),
     /** All that flag it, the gravest first, comma-separated; `review_reason` is the first. */
     review_reasons: text().notNull().default(""),
-    /** Whether the journal holds what this row is worth; rows of before the journal wait for it. */
+    /** Whether the journal holds what this row is worth; rows older than the journal wait for it. */
     journaled: integer({ mode: "boolean" }).notNull().default(false),
   },
   (t) => [
@@ -375,7 +375,7 @@ export const payouts = sqliteTable(
     created_at: text().notNull(),
     paid_at: text(),
     updated_at: text().notNull(),
-    /** To whom it goes, frozen when it is generated; null for what was paid or canceled before that was done. */
+    /** Its recipient, frozen when it is generated; null for what was paid or canceled before that was done. */
     recipient_sealed: text().$type<Sealed>(),
     /** The same as everybody may see it: by its method, masked. */
     recipient: text(),
@@ -413,8 +413,7 @@ export const listCounts = sqliteTable(
   "list_counts",
   {
     program_id: text().notNull(),
-    /** `flagged` are the flagged commissions. */
-    list: text().$type<"partners" | "payments" | "commissions" | "flagged" | "payouts">().notNull(),
+    list: text().$type<"partners" | "payments" | "commissions" | "payouts">().notNull(),
     state: text().notNull(),
     count: integer().notNull(),
   },

@@ -1,4 +1,4 @@
-/** What happened and who was told: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
+/** What happened and who was notified: the audit log, clicks, endpoints and deliveries, replies, sign-in, jobs. */
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
@@ -43,7 +43,7 @@ export const eventCounts = sqliteTable(
 );
 
 /**
- * The same by UTC hour (`YYYY-MM-DDTHH`), `minutes` telling which of it: `{"05": 3}`. Whoever writes an event adds to
+ * The same by UTC hour (`YYYY-MM-DDTHH`), `minutes` says which of it: `{"05": 3}`. Whoever writes an event adds to
  * this; triggers bring it to `event_counts`. WITHOUT ROWID.
  */
 export const eventHours = sqliteTable(
@@ -244,13 +244,13 @@ export const signInLinks = sqliteTable(
     token_hash: text().primaryKey(),
     audience: text().$type<"owner" | "partner">().notNull(),
     email: text().notNull(),
-    /** For whom it was made; null where its address was not looked up before. It signs in whoever has the address then. */
+    /** The account it was made for; null where its address was not looked up before. It signs in whoever has the address then. */
     program_id: text(),
     partner_id: text(),
     created_at: text().notNull(),
     expires_at: text().notNull(),
     used_at: text(),
-    /** When it was tried although it is no good any more, and the audit log told of it. */
+    /** When it was tried although it was used or expired, and the audit log has it. */
     failed_at: text(),
   },
   (t) => [index("sign_in_links_email").on(t.email, t.created_at)],
@@ -280,12 +280,12 @@ export const sessions = sqliteTable(
 );
 
 /**
- * How far each periodic job is in this database (`core/job-runs.ts`). A round is over when nobody whom the job is for has
+ * How far each periodic job is in this database (`core/job-runs.ts`). A round is over when nobody that the job is for has
  * anything left; it goes from one to the next in laps. WITHOUT ROWID.
  */
 export const jobRuns = sqliteTable("job_runs", {
   job: text().primaryKey(),
-  /** Whom it served last in this lap; empty before the first. */
+  /** The one it served last in this lap; empty before the first. */
   position: text().notNull(),
   /** How many of those up to there have more left, and how many failed. */
   more: integer().notNull(),
@@ -315,7 +315,7 @@ export const reconciliations = sqliteTable("reconciliations", {
   deliveries_left: integer().notNull(),
 });
 
-/** Differences that the reconciler found and that are still there, each told once. WITHOUT ROWID. */
+/** Differences that the reconciler found and that are still there, each reported once. WITHOUT ROWID. */
 export const differences = sqliteTable(
   "differences",
   {

@@ -10,7 +10,7 @@ export type FurtherDatabases = { [Name in FurtherName]?: D1Database | undefined 
 type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 type FurtherName = `DB_${Exclude<Digit, "0"> | `${"1" | "2"}${Digit}` | "30" | "31"}`;
 
-/** The highest number of a database: a program id tells its shard by one digit of base 32. */
+/** The highest number of a database: a program id names its shard by one digit of base 32. */
 const LAST_SHARD = 31;
 
 /** The database of a shard, or null where it is not bound: the one seam between programs and databases. */
@@ -53,7 +53,7 @@ export function boundShards(bindings: DatabaseBindings): number[] {
   return Array.from({ length: LAST_SHARD + 1 }, (_, shard) => shard).filter((shard) => isBound(bindings, shard));
 }
 
-/** What a session of a database told last: a place in its history. */
+/** What a session of a database returned last: a place in its history. */
 export interface Bookmarked {
   db: Database;
   bookmark: () => string | null;

@@ -21,7 +21,7 @@ import type { ErrorStatus } from "../../src/http/errors.ts";
 import type { replies } from "../../src/http/openapi/replies.ts";
 
 /** A handler that names no status answers 200. */
-type Told<E> = E extends { input: infer I; output: infer O; outputFormat: infer F; status: infer S }
+type Method<E> = E extends { input: infer I; output: infer O; outputFormat: infer F; status: infer S }
   ? { input: Plain<I>; output: F extends "json" ? Plain<O> : string; outputFormat: F; status: [500] extends [S] ? 200 : Plain<S> }
   : never;
 type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Extract<T, Key>> | Structures<Exclude<T, Key>>;
@@ -31,7 +31,7 @@ type Key = string | number;
 type Literals<T extends Key> = string extends T ? T : number extends T ? T : T extends z.$brand ? number : T extends Key ? [T] : never;
 type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 
-declare function routesOf<S>(): { [P in keyof S]: { [M in keyof S[P]]: Told<S[P][M]> } };
+declare function routesOf<S>(): { [P in keyof S]: { [M in keyof S[P]]: Method<S[P][M]> } };
 declare function plain<T>(): Plain<T>;
 export const routes = routesOf<ExtractSchema<Api>>();
 export const refusal = plain<z.output<ReturnType<typeof replies>["Error"]>>();
@@ -55,7 +55,7 @@ async function clientTypes(): Promise<string> {
   const answers = await inferred();
   const answer = (name: string) => {
     const found = new RegExp(`^export declare const ${name}: (.*?);\\n(?=export |$)`, "ms").exec(answers)?.[1];
-    if (found === undefined || /\b(any|import\()/.test(found)) throw new Error(`the compiler did not tell: ${name}`);
+    if (found === undefined || /\b(any|import\()/.test(found)) throw new Error(`the compiler did not print: ${name}`);
     return found.replaceAll(/\[("[^"]*"|\d+)\]/g, "$1");
   };
   return `// Made by npm run build:client from the routes of src/app.ts.
@@ -67,7 +67,7 @@ import type { JSONValue } from "hono/utils/types";
 /** The body of every refusal. */
 export type ApiError = ${answer("refusal")};
 
-/** Any route may refuse; \`reply.ok\` tells the one from the other. */
+/** Any route may refuse; \`reply.ok\` distinguishes the two. */
 type Refusals = { [Status in ${answer("statuses")}]: { json: ApiError } };
 
 /** The API as \`hc<AffiliateApi>(url)\` of \`hono/client\` calls it: each route with what it takes and answers. */
@@ -93,11 +93,11 @@ async function inferred(): Promise<string> {
       include: [],
     };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-    // What is wrong elsewhere in the source is for the type check to tell; a type that it spoils comes out as `any`.
-    const told = run("typescript/bin/tsc", ["-p", folder]);
+    // What is wrong elsewhere in the source is reported by the type check; a type that it spoils comes out as `any`.
+    const output = run("typescript/bin/tsc", ["-p", folder]);
     const answers = join(folder, "out", ".wrangler", basename(folder), "question.d.ts");
     return await readFile(answers, "utf8").catch(() => {
-      throw new Error(`the compiler gave no types:\n${told}`);
+      throw new Error(`the compiler gave no types:\n${output}`);
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -109,9 +109,9 @@ async function formatted(text: string): Promise<string> {
   try {
     const file = join(folder, "index.d.ts");
     await writeFile(file, text);
-    const told = run("oxfmt/bin/oxfmt", ["--config", join(ROOT, ".oxfmtrc.json"), file]);
+    const output = run("oxfmt/bin/oxfmt", ["--config", join(ROOT, ".oxfmtrc.json"), file]);
     const result = await readFile(file, "utf8");
-    if (result === text) throw new Error(`not formatted:\n${told}`);
+    if (result === text) throw new Error(`not formatted:\n${output}`);
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * The local runtime fires no cron by itself: this does, on the minute, and at once those of every minute, for what was
+ * The local runtime fires no cron: this does, on the minute, and at once those of every minute, for what was
  * left due when the service last stopped. Gives a function that ends it.
  */
 export function runCrons(url: string, crons: string[], onError: (message: string) => void): () => void {

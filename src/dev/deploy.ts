@@ -32,7 +32,7 @@ process.exitCode = await deploy(
       };
     },
     ask: process.stdin.isTTY ? ask : null,
-    tell: (line) => console.log(line),
+    print: (line) => console.log(line),
     secretsIn: async (path) => {
       const text = await readFile(path, "utf8");
       const isJson = text.trimStart().startsWith("{");

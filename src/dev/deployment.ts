@@ -6,9 +6,9 @@ export interface DeployTools {
   wrangler: (args: string[], shown: "shown" | "quiet") => Promise<{ code: number; output: string }>;
   /** What an environment of wrangler.toml declares. */
   declared: (environment: string) => Promise<{ databases: BoundDatabase[]; public_url: string }>;
-  /** Asks the person at the terminal; null where nobody sits there. */
+  /** Asks the person at the terminal; null where there is none. */
   ask: ((question: string) => Promise<string>) | null;
-  tell: (line: string) => void;
+  print: (line: string) => void;
   /** The secrets in a file that was given, by name. @throws where it cannot be read. */
   secretsIn: (path: string) => Promise<Record<string, string>>;
   /** Puts secrets into a file that only this user reads, while `use` runs. */
@@ -47,7 +47,7 @@ export async function deploy(tools: DeployTools, args: readonly string[]): Promi
   if (secrets === null) return 1;
   for (const database of databases) {
     if (!(await migrate(tools, inEnvironment, database))) {
-      tools.tell(
+      tools.print(
         "Nothing was deployed. Migrations only add, so the Worker that runs now goes on. Then run this again.",
       );
       return 1;
@@ -58,7 +58,7 @@ export async function deploy(tools: DeployTools, args: readonly string[]): Promi
       ? await tools.wrangler(upload, "shown")
       : await tools.withSecretsFile(secrets, (path) => tools.wrangler([...upload, `--secrets-file=${path}`], "shown"));
   if (code !== 0) {
-    tools.tell("The databases are migrated, the upload failed: what ran before runs on. Run this again.");
+    tools.print("The databases are migrated, the upload failed: what ran before runs on. Run this again.");
     return code;
   }
   return confirmHealth(tools, inEnvironment, output);
@@ -94,7 +94,7 @@ async function missingPublicUrl(
   if (given !== undefined && isWebAddress(given.slice(given.indexOf("PUBLIC_URL:") + "PUBLIC_URL:".length))) return [];
   const table = environment === "" ? "[vars]" : `[env.${environment}.vars]`;
   if (!tools.ask || given !== undefined) {
-    tools.tell(
+    tools.print(
       `PUBLIC_URL is missing: the https address under which people reach the service, without a path. Set it in wrangler.toml, below ${table}.`,
     );
     return null;
@@ -103,11 +103,11 @@ async function missingPublicUrl(
     const answer = (await tools.ask(PUBLIC_URL_QUESTION)).trim();
     const address = answer.includes("://") ? answer : `https://${answer}`;
     if (!isWebAddress(address)) {
-      tools.tell("That is not an https address without a path.");
+      tools.print("That is not an https address without a path.");
       continue;
     }
     const { origin } = new URL(address);
-    tools.tell(
+    tools.print(
       `So that the next deploy has it too, put this into wrangler.toml, below ${table}:\nPUBLIC_URL = "${origin}"`,
     );
     return ["--var", `PUBLIC_URL:${origin}`];
@@ -130,17 +130,17 @@ async function missingSecrets(
   for (const name of REQUIRED_SECRETS) {
     const problem = given[name] === undefined ? null : whyUnfit(name, given[name]);
     if (problem === null) continue;
-    tools.tell(`${name} in ${path}: ${problem}`);
+    tools.print(`${name} in ${path}: ${problem}`);
     return null;
   }
   const missing = REQUIRED_SECRETS.filter((name) => !set.includes(name) && given[name] === undefined);
   if (missing.length === 0) return {};
   if (path !== null) {
-    tools.tell(`${missing.join(" and ")} must be in ${path} too: the deployed Worker does not have it.`);
+    tools.print(`${missing.join(" and ")} must be in ${path} too: the deployed Worker does not have it.`);
     return null;
   }
   if (!tools.ask) {
-    tools.tell(`The Worker needs ${missing.join(" and ")}. Run this in a terminal, or give --secrets-file=<file>.`);
+    tools.print(`The Worker needs ${missing.join(" and ")}. Run this in a terminal, or give --secrets-file=<file>.`);
     return null;
   }
   const secrets: Partial<Record<RequiredSecret, string>> = {};
@@ -148,12 +148,12 @@ async function missingSecrets(
   return secrets;
 }
 
-/** The names of the secrets that are set; none for a Worker that is not there yet, null where it cannot be told. */
+/** The names of the secrets that are set; none for a Worker that is not there yet, null where it cannot be known. */
 async function secretsSet(tools: DeployTools, inEnvironment: string): Promise<string[] | null> {
   const { code, output } = await tools.wrangler(["secret", "list", inEnvironment], "quiet");
   if (code !== 0) {
     if (/Worker ".*" .*not found/.test(output)) return [];
-    tools.tell(output.trim());
+    tools.print(output.trim());
     return null;
   }
   const list = JSON.parse(/^\[.*\]/ms.exec(output)?.[0] ?? "[]") as { name: string }[];
@@ -181,12 +181,12 @@ async function askFor(
     const given = (await ask(QUESTION[name])).trim();
     if (given === "") {
       const made = tools.randomSecret(name);
-      tools.tell(`${name}=${made}\nKeep it where you keep passwords: it is not shown again.`);
+      tools.print(`${name}=${made}\nKeep it where you keep passwords: it is not shown again.`);
       return made;
     }
     const problem = whyUnfit(name, given);
     if (problem === null) return given;
-    tools.tell(problem);
+    tools.print(problem);
   }
 }
 
@@ -212,21 +212,21 @@ async function migrate(tools: DeployTools, inEnvironment: string, { binding, nam
     applied = await apply();
   }
   if (applied.code !== 0) return false;
-  // A migration that is declined, or that fails without a message, ends wrangler with 0 all the same.
+  // A migration that is declined, or that fails without a message, ends wrangler with 0 anyway.
   const listed = await tools.wrangler(["d1", "migrations", "list", binding, "--remote", inEnvironment], "quiet");
   if (listed.code === 0 && listed.output.includes("No migrations to apply")) return true;
-  tools.tell(`${binding} still has migrations to apply:\n${listed.output.trim()}`);
+  tools.print(`${binding} still has migrations to apply:\n${listed.output.trim()}`);
   return false;
 }
 
-/** A Worker that does not answer is told of together with the way back. */
+/** A Worker that does not answer is reported together with the way back. */
 async function confirmHealth(tools: DeployTools, inEnvironment: string, output: string): Promise<number> {
   const url = /https:\/\/[\w.-]+\.workers\.dev/.exec(output)?.[0];
   if (url === undefined) return 0;
   if (await tools.isHealthy(url)) {
-    tools.tell(`${url}/healthz answers: the service runs.`);
+    tools.print(`${url}/healthz answers: the service runs.`);
     return 0;
   }
-  tools.tell(`${url}/healthz does not answer 200. Back to the version before: npx wrangler rollback ${inEnvironment}`);
+  tools.print(`${url}/healthz does not answer 200. Back to the version before: npx wrangler rollback ${inEnvironment}`);
   return 1;
 }

@@ -27,7 +27,7 @@ await refuseTakenPort(port);
 await makeDevVars();
 await migrate(persistTo);
 
-// --test-scheduled keeps wrangler from telling how to fire crons by hand: they are fired below.
+// --test-scheduled keeps wrangler from printing how to fire crons by hand: they are fired below.
 const url = localUrl(port);
 const at = ["--port", String(port), "--var", `PUBLIC_URL:${url}`, "--persist-to", persistTo];
 const args = ["dev", ...at, "--test-scheduled", ...process.argv.slice(2)];

@@ -37,7 +37,7 @@ export interface LocalService {
   stop: () => Promise<void>;
 }
 
-/** Something else listens on the port; `holder` where the system tells what. */
+/** Something else listens on the port; `holder` where the system knows it. */
 export class PortTaken extends Error {
   readonly port: number;
   readonly holder: PortHolder | null;
@@ -164,7 +164,7 @@ export async function untilHealthy(url: string, seconds = 120): Promise<void> {
   throw new Error(`The service did not become healthy: ${last}`);
 }
 
-/** Lines of the runtime about itself: a failed connection is a stack of addresses in them; the Worker tells it too. */
+/** Lines of the runtime about itself: a failed connection is a stack of addresses in them; the Worker logs it too. */
 function isRuntimeInternal(message: string): boolean {
   return message.startsWith("NOSENTRY") || message.includes("sentryErrorContext") || message.includes("wdErrId");
 }

@@ -11,7 +11,7 @@ export interface PortHolder {
 
 /**
  * Who listens on a TCP port of this machine: from `/proc` on Linux, from `lsof` elsewhere. Null where nobody does, and
- * where the system does not tell (another user's process, no such tool).
+ * where the system does not know (another user's process, no such tool).
  */
 export async function portHolder(port: number): Promise<PortHolder | null> {
   try {

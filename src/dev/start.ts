@@ -1,6 +1,6 @@
 /**
  * `npm start`: the service on this machine, ready for a newcomer. Makes `.dev.vars` where it is missing, applies the
- * migrations, starts the Worker, and on the first run creates a program and tells how to use it.
+ * migrations, starts the Worker, and on the first run creates a program and prints how to use it.
  * PORT (8787) and PERSIST_TO (.wrangler/state) choose the port and the folder of its state.
  */
 import { resolve } from "node:path";

@@ -7,7 +7,7 @@ import { ROOT } from "./root.ts";
 export interface Tally {
   passed: number;
   failed: number;
-  /** One line for each failure: where it stands, its name, and how its message begins. */
+  /** One line for each failure: its place, its name, and how its message begins. */
   failures: string[];
 }
 

@@ -2,7 +2,7 @@
  * `npm test`: the suites that run inside the Workers runtime (vitest), then those of the tools around it (node:test).
  * `npm run test:browser`: those in test/browser, which need a Chromium. `npm run test:faults`: those in test/faults,
  * which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or `FUZZ_RUNS`.
- * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is told again at the end, on a line
+ * `npm test -- <file or name>` passes its arguments on to vitest alone. Each failure is printed again at the end, on a line
  * that begins with `failed: `; the last line sums up all: `N passed, N failed`.
  */
 import { spawn, type StdioOptions } from "node:child_process";
@@ -24,11 +24,11 @@ try {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
   } else if (first === undefined) {
     // Side by side: the tools' tests mostly wait for processes. Their report is shown after the other.
-    const told = join(reports, "tools.txt");
+    const output = join(reports, "tools.txt");
     results.push(
-      ...(await Promise.all([runVitest(["--project=!fuzz"]), runNodeTests(["lint", "dev", "simulate"], [], told)])),
+      ...(await Promise.all([runVitest(["--project=!fuzz"]), runNodeTests(["lint", "dev", "simulate"], [], output)])),
     );
-    process.stdout.write(await readFile(told, "utf8").catch(() => ""));
+    process.stdout.write(await readFile(output, "utf8").catch(() => ""));
   } else {
     results.push(await runVitest([first, ...rest]));
   }
@@ -54,14 +54,14 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
   return judged(code, "vitest", tally);
 }
 
-/** The readable report goes to `told`, a file, or to standard output. */
-async function runNodeTests(folders: string[], args: string[], told = "stdout"): Promise<Tally> {
+/** The readable report goes to `output`, a file, or to standard output. */
+async function runNodeTests(folders: string[], args: string[], output = "stdout"): Promise<Tally> {
   const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
   if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const report = join(reports, "node.tap");
   const code = await run([
-    ...["--test", "--test-reporter=spec", `--test-reporter-destination=${told}`],
+    ...["--test", "--test-reporter=spec", `--test-reporter-destination=${output}`],
     ...["--test-reporter=tap", `--test-reporter-destination=${report}`, ...args, ...files],
   ]);
   const tap = await readFile(report, "utf8").catch(() => "");
@@ -70,7 +70,7 @@ async function runNodeTests(folders: string[], args: string[], told = "stdout"):
   return judged(code, "node --test", { passed: count("pass"), failed, failures: failuresIn(tap) });
 }
 
-/** A suite is `not ok` when something in it is: only what failed itself is told. */
+/** A suite is `not ok` when something in it is: only what failed itself is reported. */
 function failuresIn(tap: string): string[] {
   const reports = tap.split(/^(?= *not ok )/m).slice(1);
   return reports

@@ -40,7 +40,7 @@ interface PartnerNames {
   last_name: string | null;
 }
 
-/** As the API shows it. Clicks keep no actor: a click is always a visitor's, about whom nothing is known. */
+/** As the API shows it. Clicks keep no actor: a click is always a visitor's, of which nothing is known. */
 export interface ShownActor extends Omit<Actor, "type"> {
   type: Actor["type"] | "visitor";
 }

@@ -92,7 +92,7 @@ function nameOfSpecialRange(address: Address): string | null {
   return range === "unicast" ? null : (RANGE_NAMES[range] ?? range);
 }
 
-/** ipaddr.js names its ranges for programs; these are the ones whose name alone would not tell an owner what is wrong. */
+/** ipaddr.js names its ranges for programs; these are the ones whose name alone would not explain to an owner what is wrong. */
 const RANGE_NAMES: Readonly<Record<string, string>> = {
   linkLocal: "link-local",
   carrierGradeNat: "carrier-grade NAT",

@@ -6,7 +6,7 @@ export interface Amount {
   readonly currency: string;
 }
 
-/** What a program is told by, so that its currency is not taken for that of a payment. */
+/** What a program is recognized by, so that its currency is not taken for that of a payment. */
 interface ProgramLike {
   readonly currency: string;
   readonly min_payout_cents: Cents;

@@ -16,7 +16,7 @@ export interface Click {
   landing: string;
   /** The page the visitor came from, or empty. */
   referrer: string;
-  /** Made by the sender and kept on its retry, so that a repeated click is recognised. */
+  /** Made by the sender and kept on its retry, so that a repeated click is recognized. */
   id: string | null;
 }
 
@@ -68,7 +68,7 @@ export function parseClick(body: unknown): ParsedClick {
   return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), id } };
 }
 
-/** A program id as far as its form tells; whether it exists comes out at the flush. */
+/** A program id as far as its form shows; whether it exists comes out at the flush. */
 export const PROGRAM_ID_PATTERN = /^prog_[A-Za-z0-9]{1,64}$/;
 export const CLICK_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 

@@ -3,17 +3,17 @@ export function emailKey(address: string): string {
   return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Mail services whose addresses ignore characters of the local part, with the domain that stands for all of theirs. */
+/** Mail services whose addresses ignore characters of the local part, with the domain that represents all of theirs. */
 const SERVICES: { domains: readonly string[]; ignored: RegExp }[] = [
   { domains: ["gmail.com", "googlemail.com"], ignored: /\./g },
   // proton.me/support/change-username: ". _ -" are transparent; a name belongs to one account on all of these domains.
   { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/g },
 ];
 
-/** Far longer than mail can carry: what is longer is no address, and is compared as it stands. */
+/** Far longer than mail can carry: what is longer is no address, and is compared as it is. */
 const MAX_ADDRESS = 1_000;
 
-/** The longest domain name there is; what is longer is compared as it stands. */
+/** The longest domain name there is; what is longer is compared as it is. */
 const MAX_DOMAIN = 253;
 
 /**
@@ -35,7 +35,7 @@ export function addressKey(address: string): string {
   const service = SERVICES.find(({ domains }) => domains.includes(domain));
   const tagged = unquoted(text.slice(0, at));
   const tag = tagged.indexOf("+");
-  // An address that begins with its plus has nothing else to be told by.
+  // An address that begins with its plus has nothing else to be identified by.
   const local = tag > 0 ? tagged.slice(0, tag) : tagged;
   const bare = service ? local.replaceAll(service.ignored, "") : local;
   return `${bare === "" ? local : bare}@${service?.domains[0] ?? domain}`;

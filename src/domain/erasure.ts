@@ -1,6 +1,6 @@
 import type { Fact } from "./fact.ts";
 
-/** What stands where an address stood. */
+/** What replaces an address. */
 export const ERASED = "[erased]";
 
 const ADDRESS = /^[^\s@"<>()[\]{},;:\\]+@[^\s@"<>()[\]{},;:\\.]+(?:\.[^\s@"<>()[\]{},;:\\.]+)+$/;
@@ -24,7 +24,7 @@ export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T
   return JSON.parse(JSON.stringify(value, clean)) as T;
 }
 
-/** A fact without the address that it tells. */
+/** A fact without the address in it. */
 export function bareFact<F extends Fact>(fact: F): F {
   if (fact.kind === "payment") return { ...fact, customer_email: null };
   return fact.kind === "customer" ? { ...fact, email: null } : fact;

@@ -1,5 +1,5 @@
 /**
- * Facts: normalised statements of a payment provider, append-only. The ledger is a function of their set (LAW-1).
+ * Facts: normalized statements of a payment provider, append-only. The ledger is a function of their set (LAW-1).
  */
 import type { Cents } from "./money.ts";
 
@@ -19,7 +19,7 @@ export const REF_PLACES = [
 ] as const;
 export type RefPlace = (typeof REF_PLACES)[number];
 
-/** A reference (partner slug, as sent) and where it stood. */
+/** A reference (partner slug, as sent) and where it was found. */
 export interface CarriedRef {
   ref: string;
   place: RefPlace;
@@ -51,7 +51,7 @@ export interface PaymentFact extends FactBase {
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
-  /** Told by a test event to a program that takes only live ones. */
+  /** From a test event to a program that takes only live ones. */
   test?: true;
 }
 
@@ -64,8 +64,8 @@ export interface AdjustmentFact extends FactBase {
   /**
    * How versions and amounts combine:
    * - `cumulative`: the total refunded of one charge as of `occurred_at`; the newest version wins, the larger on a tie.
-   * - `refund_failed`: one refund of a charge. Effective where it came to nothing, which is final: it is added back to
-   *   cumulative versions not newer than that. Else it stands, and a charge's total is no less than what stands of it.
+   * - `refund_failed`: one refund of a charge. Effective where it failed, which is final: it is added back to
+   *   cumulative versions not newer than that. Else it holds, and a charge's total is no less than what holds of it.
    * - `single`: an amount of its own; the newest version wins.
    */
   mode: "cumulative" | "refund_failed" | "single";

@@ -8,7 +8,7 @@ const MAX_CODES = 20;
 const MAX_LINK = 2_048;
 
 /**
- * The codes in a cell: as they stand, or as the query parameter of links; several are separated by blanks, commas,
+ * The codes in a cell: as they are, or as the query parameter of links; several are separated by blanks, commas,
  * semicolons or bars. A code is a slug here, or its links cannot go on working.
  */
 export function readCodes(cell: string, params: readonly string[]): CellReading<string[]> {

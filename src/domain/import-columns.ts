@@ -73,12 +73,12 @@ export interface Matched {
   problem: string | null;
 }
 
-/** Fields that may stand in several columns: a partner has many codes, and is paid at the one address or the other. */
+/** Fields that may be in several columns: a partner has many codes, and is paid at the one address or the other. */
 const SEVERAL: ReadonlySet<ImportField> = new Set(["code", "payout_email"]);
 
 /**
  * What each column is taken for: as the owner chose (null: leave it), else by the product's own names, else by common
- * ones; case, blanks and punctuation never matter. A field has one column; only those of `SEVERAL` may stand in more.
+ * ones; case, blanks and punctuation never matter. A field has one column; only those of `SEVERAL` may be in more.
  */
 export function matchColumns(
   kind: ImportKind,
@@ -113,7 +113,7 @@ export function matchColumns(
 }
 
 /**
- * In which columns each field stands. Of a field in several the order is that of the product's names, because the first
+ * In which columns each field is. Of a field in several the order is that of the product's names, because the first
  * code may become the slug, then that of the common names of addresses to be paid at, then that of the file.
  */
 export function columnPlaces(
@@ -149,7 +149,7 @@ export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}%]+/gu, "");
 }
 
-/** A name that stands twice cannot tell which is meant, unless the owner told it. */
+/** A name that occurs twice does not show which is meant, unless the owner chose it. */
 function twiceAmong(
   columns: readonly string[],
   keys: readonly string[],

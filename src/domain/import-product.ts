@@ -15,8 +15,8 @@ export interface ImportProduct {
 }
 
 /**
- * The products whose files are known. Where names and parameters were read is told in src/docs/migrate.md; what no
- * documentation tells is matched by the common names, or chosen by the owner.
+ * The products whose files are known. Where names and parameters were read is in src/docs/migrate.md; what no
+ * documentation says is matched by the common names, or chosen by the owner.
  */
 export const IMPORT_PRODUCTS = {
   rewardful: {

@@ -9,7 +9,7 @@ export interface OwnHosts {
 export const OWN_HOST_REASON = "must not lead to this service itself";
 
 /**
- * Refused as targets besides: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). On workers.dev
+ * Refused as targets too: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). On workers.dev
  * a Worker has `<name>.<account>` and, before the name, the prefix of each preview. `hostname` as in `URL.hostname`.
  */
 export function isOwnHost(hostname: string, { public_host, worker_name }: OwnHosts): boolean {

@@ -32,7 +32,7 @@ export interface PaymentState {
   subscription_id: string | null;
 }
 
-/** The payment as its facts tell it: the invoice's amounts before the session's, the newest within a source. */
+/** The payment according to its facts: the invoice's amounts before the session's, the newest within a source. */
 export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const all = facts.filter((fact): fact is PaymentFact => fact.kind === "payment");
   if (all.length === 0) return null;
@@ -62,7 +62,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   };
 }
 
-/** Those that tell of the payment itself: a session before an invoice, which knows less of the customer, the newest first. */
+/** Those that describe the payment itself: a session before an invoice, which knows less of the customer, the newest first. */
 export function spokenFirst(facts: readonly Fact[]): PaymentFact[] {
   return facts
     .filter((fact): fact is PaymentFact => fact.kind === "payment")
@@ -85,15 +85,15 @@ function amountsOf(facts: readonly AdjustmentFact[]): Cents[] {
 }
 
 /**
- * What reversals add to the deductions, below 0 where they give back. A vendor may tell one by an adjustment of its own,
+ * What reversals add to the deductions, below 0 where they give back. A vendor may report one by an adjustment of its own,
  * by the state of what it reverses, or by both: it counts once, and never gives back what was refunded beside it.
  */
 function reversals(singles: readonly AdjustmentFact[]): Sum[] {
   const deducted = singles.filter((fact) => fact.direction === "deduct");
   const done = addUp(amountsOf(deducted.filter((fact) => fact.reversal === "done")));
   const taken = addUp(amountsOf(deducted.filter((fact) => fact.effective && fact.reversal !== "never")));
-  const told = addUp(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
-  const returned = larger(told, done);
+  const stated = addUp(amountsOf(singles.filter((fact) => fact.effective && fact.direction === "reverse")));
+  const returned = larger(stated, done);
   const most = addUp([done, taken]);
   // Those that are done were not deducted.
   return [done, negate(smaller(returned, most))];
@@ -102,13 +102,13 @@ function reversals(singles: readonly AdjustmentFact[]): Sum[] {
 interface Refund {
   amount_cents: Cents;
   aliases: string[];
-  /** When it came to nothing; null where it stands. */
+  /** When it failed or was canceled; null where it holds. */
   failed_at: string | null;
 }
 
 /**
  * What was refunded of each charge, tax included: its newest total less the refunds that failed since, and no less than
- * the refunds that stand. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
+ * the refunds that hold. The vendor's owner may have asked for the events of the charge, of its refunds, or for both.
  */
 function refundedTotals(facts: readonly Fact[]): Sum[] {
   const charges = newestAdjustments(facts)
@@ -180,7 +180,7 @@ function newestVersion(versions: AdjustmentFact[]): AdjustmentFact {
 }
 
 /**
- * The address of the payment's customer, where the vendor tells it apart from payments: the one that was in force when
+ * The address of the payment's customer, where the vendor reports it apart from payments: the one that was in force when
  * the payment was made, else the first that was said after it. A change of address changes no payment before it.
  */
 function addressAt(facts: readonly Fact[], customer_id: string | null, paidAt: string): string | null {

@@ -69,7 +69,7 @@ export interface DecisionInput {
   rulesOf: (state: PaymentState) => Rules;
   previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
   /** The owner asks: a refused partner is judged by what it is now (PART-4). */
-  anew: boolean;
+  isRequested: boolean;
   /** The partners that already have a commission row for this payment: a decision once taken is not asked again whether the partner is active. */
   commissionedPartners: readonly string[];
 }
@@ -132,13 +132,13 @@ function judge(
   return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
 }
 
-/** Whether a partner earns: one who was active when the payment was made does, whatever has become of it since. */
-function admitted({ previous, anew }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
+/** Whether a partner earns: one who was active when the payment was made does, whatever happened to it since. */
+function admitted({ previous, isRequested }: DecisionInput, rules: Rules, partner: LedgerPartner): Outcome {
   const then = rules.ofPartner(partner.id).status;
   if (then === "active") return "commission";
   // What named a deactivated partner earns only where the owner asks for it (PART-4).
   const isRefused = previous.outcome === "partner_deactivated" && previous.decision?.partner_id === partner.id;
-  if (!anew && (isRefused || then === "deactivated")) return "partner_deactivated";
+  if (!isRequested && (isRefused || then === "deactivated")) return "partner_deactivated";
   if (partner.status === "deactivated") return "partner_deactivated";
   return partner.status === "invited" ? "partner_not_active" : "commission";
 }

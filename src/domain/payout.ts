@@ -62,7 +62,7 @@ export function periodProblem(
   return null;
 }
 
-/** For how long whoever started or took up a transfer has it for himself; longer than the calls can last. */
+/** For how long whoever started or took up a transfer has it exclusively; longer than the calls can last. */
 export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
 
 /**

@@ -2,7 +2,7 @@ import { maskAccount, maskAddress } from "./mask.ts";
 import type { PayoutMethod } from "./partner.ts";
 
 /**
- * To whom a payout goes, as it was when the payout was generated (OUT-5: method, details and name are copied,
+ * The recipient of a payout, as it was when the payout was generated (OUT-5: method, details and name are copied,
  * sealed, onto it). Its method is a column of its own.
  */
 export interface Recipient {

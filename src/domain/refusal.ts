@@ -6,5 +6,5 @@
 export const REFUSAL_REASONS = ["no_signature", "wrong_signature", "time", "not_configured", "unparsable"] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** It is for a program that is not here: nobody but the operator can be told. */
+/** It is for a program that is not here: nobody but the operator can be notified. */
 export type UnownedRefusal = "unknown_program";

@@ -1,6 +1,6 @@
 /**
  * A program's rows are in one database, its shard: 0 is the binding `DB`, n the binding `DB_n`. What a caller brings
- * tells the shard by itself (a program id, an API key, the token of a link or a session), so that nothing is looked up
+ * names the shard (a program id, an API key, the token of a link or a session), so that nothing is looked up
  * to find the database. What is not of these forms, and all that was made before there were several, means shard 0.
  */
 export const MAX_SHARD = 31;
@@ -18,7 +18,7 @@ export function isProgramId(text: string): boolean {
 }
 
 /**
- * The shard of a program id: the first of its ten characters of time, which is `0` by itself until the year 3084.
+ * The shard of a program id: the first of its ten characters of time, which is `0` anyway until the year 3084.
  * Whether there is such a program, or such a database, is not asked.
  */
 export function shardOfProgram(program_id: string): number {
@@ -45,7 +45,7 @@ export function shardOfToken(token: string): number {
   return digit === undefined ? 0 : DIGITS.indexOf(digit);
 }
 
-/** A token made of `random`, which tells its shard. */
+/** A token made of `random`, which names its shard. */
 export function tokenOn(shard: number, random: string): string {
   return shard === 0 ? random : `${digitOf(shard)}_${random}`;
 }
@@ -57,7 +57,7 @@ export function shardOfKey(api_key: string): number {
   return api_key.startsWith(KEY_PREFIX) ? shardOfToken(api_key.slice(KEY_PREFIX.length)) : 0;
 }
 
-/** An API key made of `random`, which tells its shard. */
+/** An API key made of `random`, which names its shard. */
 export function keyOn(shard: number, random: string): string {
   return `${KEY_PREFIX}${tokenOn(shard, random)}`;
 }

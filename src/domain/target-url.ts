@@ -38,7 +38,7 @@ export function checkTargetUrl(text: string): TargetUrlCheck {
   return { ok: true, url };
 }
 
-/** Why a host, spelled as in `URL.hostname`, may not be called; null when only the resolver can tell, or it is public. */
+/** Why a host, spelled as in `URL.hostname`, may not be called; null when only the resolver knows, or it is public. */
 export function whyHostRefused(hostname: string): Refusal | null {
   const literal = parseHostLiteral(hostname);
   if (literal !== null) {

@@ -83,7 +83,7 @@ export const admin = new Hono<AppEnv>()
   })
   .post("/secrets/reseal", optionalJson(nothing), async (c) => c.json(await resealAll(c.var.operator)));
 
-/** Over the database that new programs go to; a deployment that names none is told so, for its operator mends it. */
+/** Over the database that new programs go to; a deployment that names none gets that error, for its operator to fix it. */
 function newProgramContext(c: Context<AppEnv>): Ctx {
   const chosen = newProgramShard(c.env);
   const ctx = "shard" in chosen ? onShard(c.var.operator, chosen.shard) : null;

@@ -14,7 +14,7 @@ import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SE
 /**
  * Binds the request to the program of its API key (ACCESS-1). Only the key's hash is compared, in
  * the database, together with the request's first read; so a regenerated key is dead on the very next request. The key
- * tells which database that is.
+ * names which database that is.
  * Limits: 3,000 requests a minute per key, 30 failed authentications a minute per address (HTTP-11).
  */
 export function authenticate(): MiddlewareHandler<AppEnv> {

@@ -19,13 +19,13 @@ export interface Execution {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** Whether a request is for `takeClick`, told without a router: a click costs little more than reading it. */
+/** Whether a request is for `takeClick`, decided without a router: a click costs little more than reading it. */
 export function isClick(request: Request): boolean {
   return request.method === "POST" && CLICK_ADDRESS.test(request.url);
 }
 
 /**
- * A visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null where that cannot be told now; bots are answered
+ * A visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null where that cannot be known now; bots are answered
  * alike and only counted. Any page may report one, and none of its cookies come along.
  */
 export async function takeClick(request: Request, env: Bindings, execution: Execution): Promise<Response> {
@@ -78,7 +78,7 @@ export const BUSY_SECONDS = 5;
 const CLICK_ADDRESS = /^[a-z]+:\/\/[^/]+\/click(?:[?#]|$)/;
 const BODY_LIMIT = 4 * 1024;
 
-/** Takes the click; whether its reference is to be kept, or null where that cannot be told now. */
+/** Takes the click; whether its reference is to be kept, or null where that cannot be known now. */
 async function take(request: Request, env: Bindings, execution: Execution, now: number): Promise<Known> {
   const { headers } = request;
   if (!isReadable(headers.get("content-type"))) {
@@ -140,7 +140,7 @@ function isReadable(contentType: string | null): boolean {
 
 const READABLE = /^\s*(?:text\/plain|application\/json)\s*(?:;|$)/i;
 
-/** The body, or null when it is too long. One whose length is not told is read no further than the limit. */
+/** The body, or null when it is too long. One whose length is not declared is read no further than the limit. */
 async function readText(request: Request): Promise<string | null> {
   const length = request.headers.get("content-length");
   if (length === null) {

@@ -6,7 +6,7 @@ import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
-import { tellOfPayoutDetails } from "./payout-details-mail.ts";
+import { mailPayoutDetails } from "./payout-details-mail.ts";
 
 /** Gives every request its id, its instant and its base context; every response has the id (HTTP-2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -45,6 +45,6 @@ export function baseContext(
       const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
       waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
     },
-    tell: (notice) => waitUntil(tellOfPayoutDetails(env, notice, request_id)),
+    notify: (notice) => waitUntil(mailPayoutDetails(env, notice, request_id)),
   };
 }

@@ -65,7 +65,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /**
  * A caller without a valid key learns nothing but that: whatever else is wrong with the request, an unknown key is
- * told first. (The key is looked up together with the first read, which a refused request may never reach.)
+ * reported first. (The key is looked up together with the first read, which a refused request may never reach.)
  */
 async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<AppError> {
   if (error.code === "unauthorized" || error.code === "rate_limited") return error;
@@ -81,7 +81,7 @@ async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<
   }
 }
 
-/** What a caller may be told of any thrown value. */
+/** What a caller may see of any thrown value. */
 export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof CommitConflict) {
@@ -109,7 +109,7 @@ export function toAppError(thrown: unknown): AppError {
 /** What the runtime says of a body whose sender stopped in the middle; the storage's failures came before. */
 const CUT_OFF = "Network connection lost.";
 
-/** Writes the log line of a failure that is ours, without what a query's message would tell of its values. */
+/** Writes the log line of a failure that is ours, without what a query's message would show of its values. */
 export function logFailure(thrown: unknown, request: FailedRequest): void {
   logLine("error", {
     what: "request failed",

@@ -15,7 +15,7 @@ const REPEATABLE = new Set([200, 201, 403, 404, 409]);
 
 /**
  * `Idempotency-Key` on every POST under /api/v1: the same key and body within 24 h get the stored reply, marked
- * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). Where the route tells
+ * `Idempotent-Replayed: true`; another body 422; while the first still runs 409 (HTTP-10). Where the route says
  * its reply by `replies`, that reply is stored in the same transaction as the change.
  */
 export function idempotency(): MiddlewareHandler<AppEnv> {
@@ -38,7 +38,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       });
     }
     let isStored = false;
-    // Asked again where a commit lost a race and is tried once more: only the one that stands keeps its reply.
+    // Asked again where a commit lost a race and is tried again: only the one that succeeds keeps its reply.
     ctx.alongside = async (result) => {
       const reply = c.get("reply");
       if (!reply) return [];
@@ -59,7 +59,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
   };
 }
 
-/** Tells what the route answers with, made from the result of its commit. */
+/** Gives what the route answers with, made from the result of its commit. */
 export function replies<T>(view: (result: T) => unknown, status: ContentfulStatusCode): MiddlewareHandler<AppEnv> {
   return async function replies(c, next) {
     c.set("reply", { view: view as (result: unknown) => unknown, status });

@@ -199,7 +199,7 @@ function isSigned({ c, provider, header }: Arrival, secrets: readonly string[], 
   return provider.verify({ header, body, secrets, now: c.var.now });
 }
 
-/** Counts a refusal by this program, and tells it; the answer to it. */
+/** Counts a refusal by this program, and reports it; the answer to it. */
 async function refused(
   { c, provider }: Arrival,
   ctx: ProgramCtx,

@@ -11,7 +11,7 @@ const MOST_NAMED = 20;
 type Deployment = MailBindings & PublicUrlSettings;
 
 /** Sends the e-mails about changed payout details. Never throws. */
-export async function tellOfPayoutDetails(
+export async function mailPayoutDetails(
   env: Deployment,
   notice: PayoutDetailsNotice,
   request_id?: string,
@@ -43,7 +43,7 @@ function mailToPartner(
     `The payout details of ${name} in the affiliate program of ${program_name} were changed.`,
     changesText(changes),
     `Details are shown in part. Changed by: ${by}.`,
-    `If you did not expect this, tell ${program_name} at once, before the next payout. ` +
+    `If you did not expect this, inform ${program_name} at once, before the next payout. ` +
       (origin === null ? "Sign in to the portal" : `Sign in at ${origin}/portal/details`) +
       " to correct the details, and to see and end your sessions.",
     "Payouts that exist already still go where they went before.",
@@ -74,9 +74,9 @@ const FIELDS: Record<string, string> = {
 };
 
 function changesText(changes: Changes): string {
-  const told = (value: unknown) => (typeof value === "string" ? oneLine(value) : "none");
+  const shown = (value: unknown) => (typeof value === "string" ? oneLine(value) : "none");
   return Object.entries(changes)
-    .map(([field, [before, after]]) => `${FIELDS[field] ?? field}: ${told(before)} → ${told(after)}`)
+    .map(([field, [before, after]]) => `${FIELDS[field] ?? field}: ${shown(before)} → ${shown(after)}`)
     .join("\n");
 }
 

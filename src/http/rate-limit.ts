@@ -30,7 +30,7 @@ export function apiKeyKey(api_key_hash: string): LimitKey<"api_key"> {
 }
 
 /**
- * Counts a request, and tells whether its key has used up the limit. A limiter that is not set up, or that fails, lets
+ * Counts a request, and returns whether its key has used up the limit. A limiter that is not set up, or that fails, lets
  * the request pass: what it guards is guarded by more than its number, and a limit is not worth an outage. Nothing is
  * stored.
  */

@@ -32,7 +32,7 @@ function due(key: string, now: number): Waiting | null {
   return noted;
 }
 
-/** Tells the program of a refused delivery, after the reply: what goes wrong there is nobody's error but the log's. */
+/** Reports a refused delivery to the program, after the reply: what goes wrong there is nobody's error but the log's. */
 export function noteRefused(c: Context<AppEnv>, provider: ProviderName, reason: RefusalReason, ctx: ProgramCtx): void {
   const those = due(`${ctx.program.id} ${provider} ${reason}`, c.var.now);
   if (those) afterReply(c, () => noteRefusals(ctx, provider, reason, those.count));

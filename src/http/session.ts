@@ -51,7 +51,7 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
   };
 }
 
-/** For the pages before a session: a cookie of the visit stands in its place, so that their forms are guarded too. */
+/** For the pages before a session: a cookie of the visit takes its place, so that their forms are guarded too. */
 export function requireVisit(): MiddlewareHandler<PageEnv> {
   return async function requireVisit(c, next) {
     let visit = getCookie(c, VISIT, "host");
@@ -108,7 +108,7 @@ function presentedToken(c: Context<PageEnv>): string | null {
   return token !== undefined && TOKEN_PATTERN.test(token) ? token : null;
 }
 
-/** Only who knows the cookie can make it, and it tells nothing about the cookie. */
+/** Only who knows the cookie can make it, and it shows nothing about the cookie. */
 async function csrfToken(cookie: string): Promise<string> {
   return toHex(await hmacSha256(cookie, "csrf"));
 }

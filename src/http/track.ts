@@ -18,7 +18,7 @@ import { ALWAYS, UNLESS_SET } from "./security-headers.ts";
 
 /**
  * What visitors' browsers call (TRACK-1, TRACK-6, TRACK-7): the tracking script, the click and the redirect link. The routes set the
- * headers of their answers themselves, so that they can stand before every middleware: a click costs little more than
+ * headers of their answers themselves, so that they can come before every middleware: a click costs little more than
  * reading it, and each layer would cost as much again.
  */
 export const track = new Hono<AppEnv>()

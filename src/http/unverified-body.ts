@@ -8,7 +8,7 @@ import { addressKey, type AddressKey } from "./rate-limit.ts";
 const BODY_LIMIT = 1024 * 1024;
 /** Above what an API call may send. Vendors' events are seldom so large; a stranger's cost as much as they are long. */
 const LARGE = 64 * 1024;
-/** So much of a body is read at first whose length is not told: most events are no longer. */
+/** So much of a body is read at first whose length is not declared: most events are no longer. */
 const FIRST = 8 * 1024;
 /** So long a body may take to arrive, in each of its stages, and so long it waits for its place. */
 const ARRIVE_MS = 10 * SECOND;
@@ -21,8 +21,8 @@ const LATE_MS = SECOND;
 const LOOK_MS = SECOND / 4;
 
 /**
- * Judges a request by all but its body: too long a one is refused by its told length, the rest by `judge`, which throws.
- * Where the body is told to be large the refusal comes late: who sends it again and again does so slowly.
+ * Judges a request by all but its body: too long a one is refused by its declared length, the rest by `judge`, which throws.
+ * Where the body is declared to be large the refusal comes late: who sends it again and again does so slowly.
  */
 export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
@@ -40,7 +40,7 @@ export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<
  * send, from wherever, what an isolate holds of such bodies is bounded: `LARGE_AT_ONCE` of more than 64 KiB, and
  * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. No network has more than half
  * of the places, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
- * length that is told, or that none is, keeps no body from being read.
+ * length that is declared, or that none is, keeps no body from being read.
  * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive,
  * after `onMissing`.
  */
@@ -76,7 +76,7 @@ interface Room {
   places: Place[];
 }
 
-/** It ends by itself: a request whose sender has gone may never come to give it back. */
+/** It expires: a request whose sender has gone may never come to give it back. */
 interface Place {
   room: Room;
   amount: number;
@@ -112,7 +112,7 @@ function sumOf(places: readonly Place[]): number {
   return places.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** Reads into a buffer of the told length, or a small one, and goes on into a larger one where there is more. */
+/** Reads into a buffer of the declared length, or a small one, and goes on into a larger one where there is more. */
 async function readBody(
   request: Request,
   hold: (capacity: number) => Promise<void>,
@@ -168,11 +168,11 @@ async function fill(
   }
 }
 
-/** In bytes, as it is told; null where it is not, or not as a length. */
+/** In bytes, as it is declared; null where it is not, or not as a length. */
 function lengthOf({ headers, body }: Request): number | null {
-  const told = headers.get("content-length");
-  if (told === null) return body === null ? 0 : null;
-  return /^\d+$/.test(told) ? Number(told) : null;
+  const declared = headers.get("content-length");
+  if (declared === null) return body === null ? 0 : null;
+  return /^\d+$/.test(declared) ? Number(declared) : null;
 }
 
 function wait(ms: number): Promise<void> {

@@ -16,7 +16,7 @@ export function query<T extends z.ZodType>(schema: T) {
 }
 
 /**
- * Runs before `jsonBody`, which takes a body of another type for an empty object. The body itself tells whether there
+ * Runs before `jsonBody`, which takes a body of another type for an empty object. The body itself shows whether there
  * is one: not every client says its length.
  */
 export const requireJson: MiddlewareHandler<AppEnv> = async (c, next) => {

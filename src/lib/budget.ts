@@ -46,10 +46,10 @@ export function openBudget(limit: number): { open(part: number): Share } {
   }
 
   function answer(member: Member, granted: boolean): void {
-    const { amount, answer: tell } = member.waiting!;
+    const { amount, answer: resolve } = member.waiting!;
     member.waiting = null;
     if (granted) grant(member, amount);
-    tell(granted);
+    resolve(granted);
   }
 
   function serve(): void {

@@ -2,7 +2,7 @@
 export const EXPIRED: unique symbol = Symbol("expired");
 
 export interface Deadline {
-  /** Aborted when the time is over; for whatever honours it. */
+  /** Aborted when the time is over; for whatever honors it. */
   readonly signal: AbortSignal;
   /** The promise's own outcome, or EXPIRED once the time is over, also when the promise ignores the signal. */
   race<T>(promise: Promise<T>): Promise<T | typeof EXPIRED>;

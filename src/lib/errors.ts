@@ -59,7 +59,7 @@ export function isUnavailable(thrown: unknown): boolean {
   return false;
 }
 
-/** Another program's object is not found too: the answer never tells whether it exists. */
+/** Another program's object is not found too: the answer never shows whether it exists. */
 export function notFound(noun: string): AppError {
   return new AppError("not_found", `No such ${noun}.`);
 }

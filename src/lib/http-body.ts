@@ -7,7 +7,7 @@ export interface BodyStart {
 }
 
 /**
- * Reads a body up to `limit` bytes and no longer than the deadline; the rest is cancelled, not read. Never throws: what
+ * Reads a body up to `limit` bytes and no longer than the deadline; the rest is canceled, not read. Never throws: what
  * arrived until then is returned with how it ended.
  */
 export async function readAtMost(

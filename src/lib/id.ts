@@ -45,7 +45,7 @@ export function firstIdAt(kind: IdKind, now: number): string {
 }
 
 /**
- * The instant (ms) at which an id was minted. A text in the form of an id that has letters which ids do not use stands
+ * The instant (ms) at which an id was minted. A text in the form of an id that has letters which ids do not use counts
  * for the next id after it.
  */
 export function instantOf(id: string): number {

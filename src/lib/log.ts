@@ -1,4 +1,4 @@
-/** Of a line that is written in a request: its `request_id`, which the caller was told too (DEP-5). */
+/** Of a line that is written in a request: its `request_id`, which the caller got too (DEP-5). */
 export interface LogLine {
   what: string;
   request_id?: string | undefined;
@@ -6,7 +6,7 @@ export interface LogLine {
 }
 
 /**
- * One line of the Worker's log, as JSON. No secret and nobody's personal data may stand in it: who writes a line leaves
+ * One line of the Worker's log, as JSON. No secret and nobody's personal data may be in it: who writes a line leaves
  * them out, and what a vendor's or the platform's message brings along is taken out here, and cut where it is long.
  */
 export function logLine(level: "info" | "error", line: LogLine): void {
@@ -14,7 +14,7 @@ export function logLine(level: "info" | "error", line: LogLine): void {
   console[level](JSON.stringify({ level, ...line }, clean));
 }
 
-/** A line as it stands, with what others leave out. For development only, where the log is all that there is. */
+/** A line as it is, with what others leave out. For development only, where the log is all that there is. */
 export function logInFull(line: LogLine): void {
   console.info(JSON.stringify({ level: "info", ...line }));
 }
@@ -37,7 +37,7 @@ const MAX_LENGTH = 4_096;
 /** What no secret and no address goes across. */
 const BREAK = /[\s"\\]/;
 
-/** A text without what the log must not tell, cut to `MAX_LENGTH` characters. */
+/** A text without what the log must not contain, cut to `MAX_LENGTH` characters. */
 export function redact(text: string): string {
   const known = cut(text).replace(AROUND_AT, (word) => (ADDRESS_END.test(word) ? "[address]" : word));
   return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), known);

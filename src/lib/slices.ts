@@ -1,7 +1,7 @@
 /**
  * Does work that yields after each bounded slice, and lets other requests have the isolate between two slices: it runs
  * one piece of JavaScript at a time, whoever's it is. Slices are bounded by counted work, because the platform's clock
- * stands still while code runs.
+ * does not advance while code runs.
  */
 export async function inSlices<T>(work: Generator<void, T, void>): Promise<T> {
   for (let step = work.next(); ; step = work.next()) {

@@ -220,7 +220,7 @@ async function recordGroup(group: Finished[], deps: ConsumerDeps, until: number)
 /** Pauses before the second and later tries to record. */
 const RECORD_PAUSES_MS = [100, 500];
 
-/** Null when the database would not have it: then the claims end by themselves and the attempts are made again. */
+/** Null when the database would not have it: then the claims expire and the attempts are made again. */
 async function recordWithRetries(group: Finished[], wishes: LaneWish[], deps: ConsumerDeps) {
   for (let tried = 0; ; tried++) {
     try {

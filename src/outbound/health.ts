@@ -2,7 +2,7 @@ import type { Ctx } from "../core/context.ts";
 import { disableGivenUp, type DisabledEndpoint } from "../core/endpoint-health.ts";
 import { paragraphsMail, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
 
-/** Disables the endpoints that are given up and tells their owners by e-mail (HOOK-9). */
+/** Disables the endpoints that are given up and notifies their owners by e-mail (HOOK-9). */
 export function disableFailingEndpoints(ctx: Ctx, env: MailBindings): ReturnType<typeof disableGivenUp> {
   return disableGivenUp(ctx, async (disabled) => {
     await sendMail(env, mailAbout(disabled));

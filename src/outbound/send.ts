@@ -59,7 +59,7 @@ const USER_AGENT = "Service-Webhooks/1.0";
  *
  * Succeeds when the endpoint answers 2xx and its body ends, or reaches 16 KiB, within the budget; a 2xx whose body
  * drips on is a `timeout`, one whose body breaks off is a `connection` failure. Any other status is the failure,
- * whatever becomes of its body: a 3xx is a failure, and redirects are never followed (HOOK-4).
+ * whatever happens to its body: a 3xx is a failure, and redirects are never followed (HOOK-4).
  * Nothing is sent on `blocked` and `dns`.
  */
 export async function sendAttempt(delivery: OutgoingDelivery, deps: SendDeps): Promise<AttemptResult> {

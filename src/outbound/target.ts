@@ -9,7 +9,7 @@ export type Resolution =
   | { kind: "public" }
   /** The name, an alias on its way or an address is refused: it must not be called, and asking again is no use. */
   | { kind: "blocked"; reason: string }
-  /** Nobody could tell: it must not be called now. */
+  /** Nobody could resolve it: it must not be called now. */
   | { kind: "dns"; reason: string };
 
 export interface ResolveDeps {

@@ -50,7 +50,7 @@ export interface MadeTransfer {
 }
 
 export type FindAnswer =
-  /** `transfers` is how many there are of the payout, the first of which is told. */
+  /** `transfers` is how many there are of the payout, the first of which is given. */
   | ({ outcome: "made"; transfers: number } & MadeTransfer)
   | { outcome: "none" }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);

@@ -11,5 +11,5 @@ export function providerOfCustomer(customer_id: string): ProviderName | null {
   return (found?.[0] as ProviderName | undefined) ?? null;
 }
 
-/** The provider whose payments tell the customer's e-mail address. */
+/** The provider whose payments have the customer's e-mail address. */
 export const PROVIDER_WITH_EMAIL: ProviderName = "provider_a";

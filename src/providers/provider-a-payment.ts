@@ -47,7 +47,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   if (tax > amount_total) {
     return refuse({ path: "data.object.total_details.amount_tax", message: "the tax is more than the total" });
   }
-  // "No payment required" at this time: whatever its total, nothing was charged. An invoice tells what is later.
+  // "No payment required" at this time: whatever its total, nothing was charged. An invoice reports what is later.
   const isCharged = session.payment_status !== "no_payment_required";
   return factsOf(
     {
@@ -70,7 +70,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
   );
 }
 
-/** A paid invoice. One that is not paid yet tells at most a reference to remember. */
+/** A paid invoice. One that is not paid yet has at most a reference to remember. */
 export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Reading {
   const refs = invoiceRefs(invoice);
   const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
@@ -133,7 +133,7 @@ function netTotal(invoice: Invoice): Sum {
   return addUp([invoice.total, ...taxes.map((tax) => negate(tax.amount))]);
 }
 
-/** In the order of REF-1: the session's own, then those of what it names, where that stands expanded. */
+/** In the order of REF-1: the session's own, then those of what it names, where that is expanded. */
 function sessionRefs({
   client_reference_id,
   metadata,

@@ -35,7 +35,7 @@ import {
 
 const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner: "." };
 
-/** Provider A speaks Stripe's webhook formats, before and after API version 2025-03-31 (IN-9). */
+/** Provider A sends Stripe's webhook formats, before and after API version 2025-03-31 (IN-9). */
 export const providerA: Provider = {
   name: "provider_a",
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
@@ -82,7 +82,7 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
   }),
 );
 
-/** One refund: the least that was refunded while it stands; one that came to nothing gives back what the total took. */
+/** One refund: the least that was refunded while it holds; one that failed gives back what the total took. */
 const refundReader = reader(AT, refund, (object, { event_type, occurred_at }) => {
   const failed = event_type === "refund.failed" || object.status === "failed" || object.status === "canceled";
   const aliases = refundAliases(object);
@@ -113,7 +113,7 @@ const DISPUTE_TAKES = new Map([
   ["charge_refunded", false],
 ]);
 
-/** Its events of one second come in any order, so what counts is how the dispute stands by then, not what the event is. */
+/** Its events of one second come in any order, so what counts is the state of the dispute by then, not what the event is. */
 const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) => {
   // "After a dispute is closed" (the vendor's list of events): what it took is given back.
   if (event_type === "charge.dispute.funds_reinstated") {
@@ -165,7 +165,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["invoice.marked_uncollectible", ignore("invoice_never_paid")],
   // What was overpaid goes to the customer's balance and lowers what a later invoice is paid with.
   ["invoice.overpaid", ignore("credited_to_balance")],
-  // A credit note on a paid invoice gives money back as a refund, which `charge.refunded` tells, or as balance, which
+  // A credit note on a paid invoice gives money back as a refund, which `charge.refunded` reports, or as balance, which
   // lowers `amount_paid` of a later invoice; on an open one it lowers `amount_paid` of that one. Counting the note as
   // well would take the same money twice.
   ["credit_note.created", ignore("counted_elsewhere")],

@@ -26,7 +26,7 @@ const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" }
 
 const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joiner: ":" };
 
-/** Provider B speaks Paddle Billing's notification formats (IN-9). */
+/** Provider B sends Paddle Billing's notification formats (IN-9). */
 export const providerB: Provider = {
   name: "provider_b",
   signature_headers: ["Provider-B-Signature", "Paddle-Signature"],
@@ -65,7 +65,7 @@ const envelope = z
     event_id,
     event_type,
     occurred_at,
-    // The simulator sends what it likes, ids of real payments as well, to the live account's address; its own ids tell.
+    // The simulator sends what it likes, ids of real payments as well, to the live account's address; its own ids show it.
     test:
       event_id.startsWith("ntfsimevt_") ||
       (typeof notification_id === "string" && notification_id.startsWith("ntfsimntf_")) ||

@@ -43,7 +43,7 @@ export interface Provider {
   /** The neutral header first, then the vendor's own name for it (IN-6). */
   signature_headers: readonly string[];
   /**
-   * What is wrong with the signature header by itself, before anything of the body is read (IN-5): it is not
+   * What is wrong with the signature header alone, before anything of the body is read (IN-5): it is not
    * of the vendor's form, or its timestamp is more than 300 s from `now` (ms). Null where nothing is.
    */
   whyRefused(input: { header: string | null; now: number }): Extract<RefusalReason, "no_signature" | "time"> | null;

@@ -40,7 +40,7 @@ export async function verifySignature(
   return matched;
 }
 
-/** What of `verifySignature` the header alone tells: null where the body decides. */
+/** What of `verifySignature` the header alone decides: null where the body decides. */
 export function judgeHeader(
   scheme: SignatureScheme,
   input: { header: string | null; now: number },

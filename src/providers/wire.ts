@@ -7,7 +7,7 @@ import type { AttributionFact, Fact, ParseResult } from "./provider.ts";
 /** What one vendor event says: facts, or a named reason why it says nothing here, or why its shape is refused. */
 export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
 
-/** The envelope of a vendor's event, normalised. */
+/** The envelope of a vendor's event, normalized. */
 export interface Envelope {
   event_id: string;
   event_type: string;
@@ -75,16 +75,16 @@ function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
 /** A vendor's id. */
 export const id = z.string().min(1).max(255);
 
-/** Custom values. Whatever stands there, only a reference is looked for, so no shape of it is refused. */
+/** Custom values. Whatever is there, only a reference is looked for, so no shape of it is refused. */
 export const bag = z.unknown().optional();
 
-/** An id that may be absent, or stand expanded as the object it names. */
+/** An id that may be absent, or be expanded as the object it names. */
 export const expandableId = z
   .union([id, z.object({ id })], { error: "expected an id or an object with an id" })
   .nullish()
   .transform((value) => (typeof value === "string" ? value : (value?.id ?? null)));
 
-/** The same with the custom values of the object, where it stands expanded. */
+/** The same with the custom values of the object, where it is expanded. */
 export const expandable = z
   .union([id.transform((only) => ({ id: only, metadata: undefined })), z.object({ id, metadata: bag })], {
     error: "expected an id or an object with an id",

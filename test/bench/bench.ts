@@ -6,7 +6,7 @@
  *   --only=click,script     some of the cases
  *   --connections=16,64     instead of 16, 64 and 256
  *   --rounds=3 --seconds=3  runs of each, and how long each takes
- *   --state=/dev/shm        where the databases lie, instead of the disk: tells apart what waiting for it costs
+ *   --state=/dev/shm        where the databases lie, instead of the disk: shows what waiting for it costs
  *   --json                  one JSON document instead of the table
  *
  * What counts is the ratio to the bare Worker of the same round; rates belong to the machine. CPU is the runtime's, per

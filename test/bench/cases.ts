@@ -107,7 +107,7 @@ export function clickRequest({ program_id, ref }: BenchWorld): string {
   );
 }
 
-/** Tells the least Worker of the key that the requests of this world come with. */
+/** Gives the least Worker the key that the requests of this world come with. */
 export async function prepareLeast(url: string, { api_key }: BenchWorld): Promise<void> {
   const response = await fetch(`${url}/prepare`, { headers: { authorization: `Bearer ${api_key}` } });
   if (!response.ok) throw new Error(`The least Worker: ${response.status}`);

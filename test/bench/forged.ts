@@ -6,7 +6,7 @@
  * Sender, reader and runtime share the machine, so that sending alone slows the reads. What they are held against is
  * therefore reads beside the same sender, at the rate that the service let it reach, which sends to a bare Worker in a
  * runtime of its own that refuses at once and reads no body: the ratio is what the service itself spends. Reads with
- * nobody beside them are told too. Rounds alternate.
+ * nobody beside them are printed too. Rounds alternate.
  */
 import { makeBenchWorld, readRequest, type BenchWorld } from "./cases.ts";
 import { load, rawRequest, type LoadResult } from "./load.ts";

@@ -4,7 +4,7 @@
  *
  *   --seconds=20   how long the half rate and the overload last
  *
- * A click's lag is told by the newest click in the list: clicks are flushed in their order, so all that came after it
+ * A click's lag is read from the newest click in the list: clicks are flushed in their order, so all that came after it
  * are still on their way.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -47,10 +47,10 @@ try {
   const paced = run(64, seconds, most.rate / 2);
   const lags = await watchLag(url, world, seconds);
   const half = await paced;
-  const told = [0.5, 0.99, 1].map((share) => (lags[Math.ceil(lags.length * share) - 1] ?? Number.NaN).toFixed(2));
+  const reported = [0.5, 0.99, 1].map((share) => (lags[Math.ceil(lags.length * share) - 1] ?? Number.NaN).toFixed(2));
   console.log(
     `half of it: ${half.rate.toFixed(0)} clicks/s for ${seconds} s, lag of the newest click in the list ` +
-      `p50 ${told[0]} s, p99 ${told[1]} s, most ${told[2]} s (goal: under 3 s)`,
+      `p50 ${reported[0]} s, p99 ${reported[1]} s, most ${reported[2]} s (goal: under 3 s)`,
   );
   await drained(url, world);
 

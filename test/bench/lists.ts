@@ -3,7 +3,7 @@
  * the same database and by turns: time by ratio, and the rows that D1 says it read. The clicks lie in thirty days, or
  * all in one day, or all in one hour.
  *
- * The lists whose rows stand in tables of their own: 100,000 payments and partners against 1,000.
+ * The lists whose rows are in tables of their own: 100,000 payments and partners against 1,000.
  *
  *   --spreads=days,day,hour   some of these
  *   --rounds=201              calls of each, of which the median counts

@@ -40,7 +40,7 @@ async function signIn(url: string): Promise<string> {
   return reply.headers.getSetCookie().find((line) => line.startsWith("__Host-session=")) ?? "";
 }
 
-/** Straight into the database: what took a program years stands there in a minute. */
+/** Straight into the database: what took a program years is there in a minute. */
 async function fill(): Promise<void> {
   const file = join(state, "fill.sql");
   await writeFile(file, SQL);

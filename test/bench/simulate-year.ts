@@ -45,7 +45,7 @@ if (args.includes("--json")) {
 
 function printClicks(sizes: Measurements["commits"]): void {
   console.log(
-    "A million clicks, in dollars; each commit is flushed by itself, nothing that the plan includes is taken off",
+    "A million clicks, in dollars; each commit is flushed separately, nothing that the plan includes is taken off",
   );
   const columns: [string, Metered[]][] = [
     ["Worker", ["requests"]],

@@ -111,7 +111,7 @@ for (const scripts of [true, false]) {
       if (scripts) await all.check();
       else assert.equal(await all.isVisible(), false, "a box that does nothing is not shown");
       assert.equal(await page.locator("input[data-flagged]:checked").count(), 0);
-      // Whoever ticks the flagged ones one by one is asked once more.
+      // Whoever ticks the flagged ones one by one is asked again.
       for (const box of await page.getByRole("checkbox", { name: /^Choose the commission/ }).all()) await box.check();
       await page.getByRole("button", { name: "Approve chosen" }).click();
       await heading(page, /^\d+ commissions approved$/).waitFor();
@@ -228,7 +228,7 @@ for (const scripts of [true, false]) {
 }
 
 describe("times", () => {
-  it("stand in the visitor's zone, with UTC on hover; without scripts in UTC", async () => {
+  it("are in the visitor's zone, with UTC on hover; without scripts in UTC", async () => {
     const owner_email = "times@shop.example";
     const { program } = await seedProgram(world, owner_email);
     const { data } = await program.api<{ data: { created_at: string }[] }>("GET", "/payments?per_page=1");

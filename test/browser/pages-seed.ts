@@ -147,7 +147,7 @@ function commissionPlaces(commissions: readonly Commission[], partner: WithId | 
     "approve all flagged": `${list}/matching?move=approve&flagged=true`,
     "reject all": `${list}/matching?move=reject&status=pending`,
     "nothing to approve": `${list}/matching?move=approve&status=paid`,
-    "whom to add a commission for": `${list}/new`,
+    "whose commission to add": `${list}/new`,
     "nobody to add a commission for": `${list}/new?search=nobody`,
     "add commission": `${list}/new?partner_id=${partner?.id}`,
   };

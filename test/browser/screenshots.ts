@@ -38,7 +38,7 @@ try {
   await world.close();
 }
 
-/** Gives the id of a commission whose story is worth telling: a flow, and a refund. */
+/** Gives the id of a commission that shows the most: a flow, and a refund. */
 async function fill(into: PagesWorld): Promise<string> {
   const program = await into.createProgram({
     name: "Northwind Coffee",
@@ -72,8 +72,8 @@ async function fill(into: PagesWorld): Promise<string> {
       await sendA(sessionCompleted({ ref: pick(chance()), amount, tax: Math.round(amount / 11), email, created }));
     }
   }
-  const told = { ref: "ada", amount: 11_000, tax: 1_000, payment_intent: "pi_told", created: now - 60 };
-  await sendA(sessionCompleted({ ...told, email: "jo@example.com" }));
+  const fields = { ref: "ada", amount: 11_000, tax: 1_000, payment_intent: "pi_told", created: now - 60 };
+  await sendA(sessionCompleted({ ...fields, email: "jo@example.com" }));
   await sendA(chargeRefunded({ payment_intent: "pi_told", amount: 11_000, refunded: 2_860 }));
   const { data } = await api<{ data: (WithId & { amount_cents: number })[] }>("GET", "/commissions?per_page=100");
   const ids = data.slice(14).map(({ id }) => id);
@@ -86,7 +86,7 @@ async function fill(into: PagesWorld): Promise<string> {
   return found.id;
 }
 
-/** Clicks are of now; so the past gets its counts straight in the database that the service uses. */
+/** New clicks count today; so the past gets its counts straight in the database that the service uses. */
 async function click(into: PagesWorld, program: OwnedProgram, chance: () => number): Promise<void> {
   const body = JSON.stringify({ program_id: program.id, ref: "ada", landing: "/", referrer: "" });
   const headers = { "user-agent": BROWSER, "content-type": "application/json" };

@@ -63,7 +63,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.equal(await visitor.getRef(), "Jane_1");
   });
 
-  it("tells where the visitor came from", async () => {
+  it("shows where the visitor came from", async () => {
     world.html = (url) => (url.pathname === "/blog" ? `<a href="${SHOP}/?ref=jane">go</a>` : scriptTag());
     visitor = await world.visitor();
     await visit("/blog", "http://blog.test");
@@ -148,7 +148,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.equal(await visitor.getRef(), null);
   });
 
-  // What the products an owner may come from put into their links, as the import page tells it for each.
+  // What the products an owner may come from put into their links, as the import page shows them.
   for (const [data_param, query] of [
     ["via", "?via=joe"],
     ["fpr|ref", "?fpr=joe"],
@@ -248,7 +248,7 @@ describe("attribution: the last click wins, unless data-attribution says first (
     assert.equal(await visitor.getRef(), "joe");
   });
 
-  it("first: the earlier stays, and the later click is reported all the same", async () => {
+  it("first: the earlier stays, and the later click is reported anyway", async () => {
     await newVisit("/?ref=jane", scriptTag('data-attribution="first"'));
     await expectClicks(1);
     const before = (await visitor.cookies())["service_ref"];

@@ -23,7 +23,7 @@ async function post(program: TestProgram, provider: "a" | "b", signature: string
   });
 }
 
-/** How many events tell of something processed: a refusal is an event of its own (IN-11). */
+/** How many events are about something processed: a refusal is an event of its own (IN-11). */
 async function eventCount(program: TestProgram): Promise<number> {
   const { data } = (await program.api<{ data: { type: string }[] }>("GET", "/api/v1/events?per_page=100")).body;
   return data.filter(({ type }) => type !== "webhook.refused").length;

@@ -1,4 +1,4 @@
-/** Errors. What becomes of refused and unanswered deliveries is in test/unit and test/integration. */
+/** Errors. The results of refused and unanswered deliveries is in test/unit and test/integration. */
 import { describe, expect, it } from "vitest";
 import { create, ENDPOINT, refusedPaths, type Failure } from "../support/conformance.ts";
 import { makePartner, makeProgram } from "../support/program.ts";

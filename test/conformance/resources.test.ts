@@ -161,7 +161,7 @@ describe("Partner", () => {
     expect((await program.api<Row>("PATCH", at, { metadata: null })).body["metadata"]).toBeNull();
   });
 
-  it("stats stand on get-one only and are integers: the count, and cents in all and by status (PART-10)", async () => {
+  it("stats are on get-one only and are integers: the count, and cents in all and by status (PART-10)", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000 }));

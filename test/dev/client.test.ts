@@ -40,9 +40,9 @@ describe("the typed client in a project of its own", () => {
     return stdout;
   }
 
-  it("compiles the guide's example, and tells what is wrong with a changed one", async () => {
+  it("compiles the guide's example, and reports what is wrong with a changed one", async () => {
     assert.equal(await compile(example), "");
-    for (const [right, wrong, told] of [
+    for (const [right, wrong, expected] of [
       ["commission_pct: 25", "commission_percent: 25", "commission_percent"],
       ['status: "active"', 'status: "paid"', '"paid"'],
       ["{ amount_cents, currency }", "{ amount, currency }", "amount"],
@@ -52,7 +52,7 @@ describe("the typed client in a project of its own", () => {
       assert.ok(example.includes(right));
       const complaint = await compile(example.replace(right, wrong));
       assert.match(complaint, /error TS\d+/, wrong);
-      assert.ok(complaint.includes(told), complaint);
+      assert.ok(complaint.includes(expected), complaint);
     }
   });
 

@@ -22,7 +22,7 @@ class PlayedAccount {
   /** What the code of an upload would have found missing in its schema. */
   codeAheadOfSchema = false;
   commands: string[] = [];
-  told: string[] = [];
+  printed: string[] = [];
   asked: string[] = [];
   answers: string[] | null = [];
   healthy = true;
@@ -44,7 +44,7 @@ class PlayedAccount {
     get ask() {
       return null;
     },
-    tell: (line) => void this.told.push(line),
+    print: (line) => void this.printed.push(line),
     secretsIn: async (path) => JSON.parse(await readFile(path, "utf8")) as Record<string, string>,
     withSecretsFile: async (secrets, use) => {
       const folder = await mkdtemp(join(tmpdir(), "affiliate-played-"));
@@ -132,9 +132,9 @@ describe("npm run deploy", () => {
     assert.deepEqual(account.secrets, { ADMIN_TOKEN: TOKEN, ENCRYPTION_KEY: KEY });
     assert.ok(!account.codeAheadOfSchema);
     // A key that was made is shown once, with what to do with it; one that was given is not.
-    assert.ok(account.told.some((line) => line.startsWith(`ENCRYPTION_KEY=${KEY}\nKeep it`)));
-    assert.ok(!account.told.join().includes(TOKEN));
-    assert.match(account.told.at(-1) ?? "", /someone\.workers\.dev\/healthz answers/);
+    assert.ok(account.printed.some((line) => line.startsWith(`ENCRYPTION_KEY=${KEY}\nKeep it`)));
+    assert.ok(!account.printed.join().includes(TOKEN));
+    assert.match(account.printed.at(-1) ?? "", /someone\.workers\.dev\/healthz answers/);
     const file = account.commands.at(-1)?.split("--secrets-file=")[1] ?? "";
     assert.ok(file !== "" && !existsSync(file), "the file with the secrets is gone");
   });
@@ -178,7 +178,7 @@ describe("npm run deploy", () => {
     account.declines = true;
     assert.equal(await account.deploy(), 1);
     assert.equal(account.uploads, 0);
-    assert.ok(account.told.some((line) => line.includes("0001_more.sql")));
+    assert.ok(account.printed.some((line) => line.includes("0001_more.sql")));
   });
 
   it("makes nothing where a secret is missing and nobody can be asked", async () => {
@@ -186,7 +186,7 @@ describe("npm run deploy", () => {
     account.answers = null;
     assert.equal(await account.deploy(), 1);
     assert.deepEqual(account.commands, ["secret list --env="]);
-    assert.match(account.told.join(), /ADMIN_TOKEN and ENCRYPTION_KEY.*--secrets-file/);
+    assert.match(account.printed.join(), /ADMIN_TOKEN and ENCRYPTION_KEY.*--secrets-file/);
   });
 
   it("takes the secrets from a file, and refuses one that lacks a secret before anything is made", async () => {
@@ -197,7 +197,7 @@ describe("npm run deploy", () => {
       account.answers = null;
       await writeFile(path, JSON.stringify({ ADMIN_TOKEN: TOKEN }));
       assert.equal(await account.deploy(`--secrets-file=${path}`), 1);
-      assert.match(account.told.join(), /ENCRYPTION_KEY must be in/);
+      assert.match(account.printed.join(), /ENCRYPTION_KEY must be in/);
       assert.equal(account.commands.length, 1);
       await writeFile(path, JSON.stringify({ ADMIN_TOKEN: TOKEN, ENCRYPTION_KEY: KEY }));
       assert.equal(await account.deploy(`--secrets-file=${path}`), 0);
@@ -208,7 +208,7 @@ describe("npm run deploy", () => {
         assert.equal(await account.deploy(`--secrets-file=${path}`), 1);
         assert.equal(account.uploads, 1);
         const [name] = Object.keys(unfit);
-        assert.ok(account.told.at(-1)?.startsWith(`${name} in ${path}: That is`), account.told.at(-1));
+        assert.ok(account.printed.at(-1)?.startsWith(`${name} in ${path}: That is`), account.printed.at(-1));
       }
     } finally {
       await rm(folder, { recursive: true });
@@ -220,9 +220,9 @@ describe("npm run deploy", () => {
     account.answers = ["admin", TOKEN.slice(1), ` ${TOKEN} `, "secret", KEY.slice(1), ` ${KEY} `];
     assert.equal(await account.deploy(), 0);
     assert.equal(account.secrets?.["ADMIN_TOKEN"], TOKEN);
-    assert.equal(account.told.filter((line) => line === "That is less than 32 characters.").length, 2);
+    assert.equal(account.printed.filter((line) => line === "That is less than 32 characters.").length, 2);
     assert.equal(account.secrets?.["ENCRYPTION_KEY"], KEY);
-    assert.equal(account.told.filter((line) => line === "That is not base64 of 32 bytes.").length, 2);
+    assert.equal(account.printed.filter((line) => line === "That is not base64 of 32 bytes.").length, 2);
   });
 
   it("S5: makes nothing where PUBLIC_URL is missing or no https address, and says where to set it", async () => {
@@ -232,7 +232,7 @@ describe("npm run deploy", () => {
       account.answers = null;
       assert.equal(await account.deploy("--env=staging"), 1, given);
       assert.deepEqual(account.commands, []);
-      assert.match(account.told.join(), /PUBLIC_URL is missing: .* wrangler\.toml, below \[env\.staging\.vars\]/);
+      assert.match(account.printed.join(), /PUBLIC_URL is missing: .* wrangler\.toml, below \[env\.staging\.vars\]/);
     }
     const account = new PlayedAccount();
     account.publicUrl = "";
@@ -241,7 +241,7 @@ describe("npm run deploy", () => {
     assert.match(account.commands.at(-1) ?? "", / --var PUBLIC_URL:https:\/\/right\.example\.com/);
   });
 
-  it("S5: asks for PUBLIC_URL at the terminal until it is one, deploys with it and tells how to keep it", async () => {
+  it("S5: asks for PUBLIC_URL at the terminal until it is one, deploys with it and shows how to keep it", async () => {
     const account = new PlayedAccount();
     account.publicUrl = "";
     account.answers = ["", "https://example.com/path", "affiliates.example.com", "my token", ""];
@@ -252,7 +252,7 @@ describe("npm run deploy", () => {
       /^deploy --minify --env= --var PUBLIC_URL:https:\/\/affiliates\.example\.com /,
     );
     assert.ok(
-      account.told.some((line) => line.endsWith('below [vars]:\nPUBLIC_URL = "https://affiliates.example.com"')),
+      account.printed.some((line) => line.endsWith('below [vars]:\nPUBLIC_URL = "https://affiliates.example.com"')),
     );
   });
 
@@ -265,18 +265,18 @@ describe("npm run deploy", () => {
     }
   });
 
-  it("tells what wrangler says where it cannot even list the secrets, and goes no further", async () => {
+  it("shows what wrangler says where it cannot even list the secrets, and goes no further", async () => {
     const account = new PlayedAccount();
     account.failAt = 0;
     assert.equal(await account.deploy(), 1);
-    assert.deepEqual([account.commands.length, account.told], [1, ["the network is gone"]]);
+    assert.deepEqual([account.commands.length, account.printed], [1, ["the network is gone"]]);
   });
 
   it("names the way back where the service does not answer after the upload", async () => {
     const account = new PlayedAccount();
     account.healthy = false;
     assert.equal(await account.deploy("--env=staging"), 1);
-    assert.match(account.told.at(-1) ?? "", /npx wrangler rollback --env=staging/);
+    assert.match(account.printed.at(-1) ?? "", /npx wrangler rollback --env=staging/);
   });
 
   it("with --dry-run builds and does nothing else, whatever else is given", async () => {

@@ -89,7 +89,7 @@ describe("the environments of wrangler.toml", () => {
     }
   });
 
-  it("S4: tell the Worker its name, by which it refuses its own workers.dev addresses as targets", () => {
+  it("S4: give the Worker its name, by which it refuses its own workers.dev addresses as targets", () => {
     for (const { name, vars } of [production, staging]) assert.equal(vars["WORKER_NAME"], name);
   });
 
@@ -97,7 +97,7 @@ describe("the environments of wrangler.toml", () => {
     for (const { vars } of [production, staging]) assert.equal(vars["PUBLIC_URL"], "");
   });
 
-  it("have a dead letter queue that the Worker tells by its name", () => {
+  it("have a dead letter queue that the Worker recognizes by its name", () => {
     for (const { queues } of [production, staging]) {
       const [live, dead] = queues.consumers ?? [];
       assert.equal(live?.dead_letter_queue, dead?.queue);

@@ -13,7 +13,7 @@ export interface Running {
   until: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-/** Runs a script of the project with Node, without the environment that would tell it of another service. */
+/** Runs a script of the project with Node, without the environment that would point it to another service. */
 export function runScript(script: string, env: Record<string, string>, args: string[] = []): Running {
   const { BASE_URL: _1, API_KEY: _2, ADMIN_TOKEN: _3, ...inherited } = process.env;
   const child = spawn(process.execPath, [script, ...args], {

@@ -106,7 +106,7 @@ describe("a simulated year", () => {
     assert.ok((dayOfSecondDatabase(MEASURED, { ...small, months: 24 }) ?? 0) > 365);
   });
 
-  it("keeps clicks as long as it is told, and what payments leave for 90 days", () => {
+  it("keeps clicks as long as its options say, and what payments leave for 90 days", () => {
     const scenario: Scenario = { ...YEAR, click_retention_days: 30, payments_per_click: 0 };
     near(stockAt(MEASURED, scenario, 30).gb, stockAt(MEASURED, scenario, 300).gb);
     near(stockAt(MEASURED, scenario, 300).archive_gb, 0);

@@ -29,7 +29,7 @@ describe("npm start", () => {
   });
   after(async () => {
     running.child.kill("SIGKILL");
-    // A runtime without the process that started it never ends by itself.
+    // A runtime without the process that started it never ends.
     for (const pid of left) if (await isRuntime(pid)) process.kill(pid, "SIGKILL");
     await rm(folder, { recursive: true, force: true });
   });
@@ -39,7 +39,7 @@ describe("npm start", () => {
     return { status: response.status, body: (await response.json()) as { id?: string } };
   };
 
-  it("creates a program on the first run and tells how to use it", async () => {
+  it("creates a program on the first run and prints how to use it", async () => {
     await running.until(/Ctrl\+C stops the service/);
     const { out } = running.printed;
     key = /^ {2}API key +(sk_[\w-]{43}) /m.exec(out)?.[1] ?? "";
@@ -106,8 +106,8 @@ describe("npm start", () => {
 
 /** Linux only; elsewhere nobody. */
 async function descendantsOf(pid: number): Promise<number[]> {
-  const told = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
-  const children = told.split(" ").filter(Boolean).map(Number);
+  const reported = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
+  const children = reported.split(" ").filter(Boolean).map(Number);
   return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
 }
 

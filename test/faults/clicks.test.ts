@@ -78,7 +78,7 @@ async function readLog(): Promise<Log> {
   return { landings, total, counted: stats.clicks };
 }
 
-/** Waits until the log stands still, then compares it with what was answered. */
+/** Waits until the log is still, then compares it with what was answered. */
 async function expectExactlyOnce(visitors: Visitors): Promise<void> {
   let total = -1;
   for (let i = 0; i < 60; i++) {
@@ -126,7 +126,7 @@ describe("clicks exactly once", () => {
     const clients = Array.from({ length: 16 }, () => visitors.browse());
     await sleep(8_000);
     visitors.stop();
-    // Nobody waits for the rude ones: the test's time-out would tell.
+    // Nobody waits for the rude ones: the test's time-out would show.
     await Promise.all([...rude, ...clients]);
     assert.deepEqual(Object.keys(visitors.statuses), ["202"], "everyone who stayed was answered");
     await expectExactlyOnce(visitors);

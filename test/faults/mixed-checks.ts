@@ -69,8 +69,8 @@ export function checkPurchases({ database, books }: Scene): void {
     ),
     "key",
   );
-  for (const { provider, partner, key, base_cents, told, refund } of books.purchases) {
-    const isSure = told.some(({ acknowledged }) => acknowledged);
+  for (const { provider, partner, key, base_cents, events, refund } of books.purchases) {
+    const isSure = events.some(({ acknowledged }) => acknowledged);
     const made = payments.get(key) ?? [];
     assert.ok(made.length <= 1 && (!isSure || made.length === 1), `payments of ${key}: ${made.length}`);
     if (made.length === 0) continue;
@@ -97,7 +97,8 @@ export function checkCreations({ database, books, world }: Scene): void {
     wanted[kind].add(mark);
     const found = made[kind].get(mark) ?? [];
     assert.ok(found.length <= 1 && (answer === null || found.length === 1), `${kind} ${mark}: ${found.length}`);
-    if (answer) assert.equal((JSON.parse(answer.body) as { id: string }).id, found[0]!["id"], "the one that was told");
+    if (answer)
+      assert.equal((JSON.parse(answer.body) as { id: string }).id, found[0]!["id"], "the one that was reported");
   }
   for (const kind of ["partner", "commission"] as const) {
     assert.deepEqual(
@@ -112,18 +113,21 @@ export function checkCreations({ database, books, world }: Scene): void {
     const value = rows(database, `select first_name as value from partners where id = '${id}'`)[0]!["value"];
     const last = own.findLastIndex(({ acknowledged }) => acknowledged);
     const at = own.findLastIndex((patch) => patch.value === value);
-    assert.ok(at >= last, `the last acknowledged change of ${id} stands, or one after it`);
-    const told = rows(
+    assert.ok(at >= last, `the last acknowledged change of ${id} is there, or one after it`);
+    const reported = rows(
       database,
       `select 1 from events where type = 'partner.updated' and payload ->> 'partner_id' = '${id}'`,
     ).length;
     // Two of the set-up: activated, and given an account.
     const sure = 2 + own.filter(({ acknowledged }) => acknowledged).length;
-    assert.ok(told >= sure && told <= 2 + own.length, `${told} changes of ${id} told, ${sure} acknowledged`);
+    assert.ok(
+      reported >= sure && reported <= 2 + own.length,
+      `${reported} changes of ${id} reported, ${sure} acknowledged`,
+    );
   }
 }
 
-/** Every row has its events, none twice; the states they tell are the row's way. */
+/** Every row has its events, none twice; the states they show are the row's way. */
 export function checkAuditLog({ database, books }: Scene): void {
   const events = rows(
     database,
@@ -141,41 +145,41 @@ export function checkAuditLog({ database, books }: Scene): void {
   const ids = rows(database, "select id from partners").map(({ id }) => String(id));
   assert.deepEqual([...partners.keys()].toSorted(), ids.toSorted(), "partner.created of every partner and no other");
   assert.ok(
-    [...partners.values()].every((told) => told.length === 1),
+    [...partners.values()].every((reported) => reported.length === 1),
     "once each",
   );
 
   const WAY = ["pending", "approved", "paid"];
   const commissions = of("commission.", "commission_id");
   for (const { id, status, kind, amount_cents } of rows(database, "select * from commissions")) {
-    const told = commissions.get(String(id)) ?? [];
+    const reported = commissions.get(String(id)) ?? [];
     commissions.delete(String(id));
-    assert.equal(told.filter(({ type }) => type === "commission.created").length, 1, `${id} is created once`);
+    assert.equal(reported.filter(({ type }) => type === "commission.created").length, 1, `${id} is created once`);
     const way = WAY.slice(kind === "clawback" ? 1 : 0, WAY.indexOf(String(status)) + 1);
-    assert.deepEqual(new Set(told.map((event) => event["status"])), new Set(way), `the states of ${id}`);
+    assert.deepEqual(new Set(reported.map((event) => event["status"])), new Set(way), `the states of ${id}`);
     if (status === "paid")
-      assert.equal(told.filter((event) => event["status"] === "paid").length, 1, `${id} is paid once`);
+      assert.equal(reported.filter((event) => event["status"] === "paid").length, 1, `${id} is paid once`);
     assert.ok(
-      told.some((event) => event["amount_cents"] === amount_cents),
-      `the amount of ${id} is told`,
+      reported.some((event) => event["amount_cents"] === amount_cents),
+      `the amount of ${id} is reported`,
     );
   }
   assert.deepEqual([...commissions.keys()], [], "no event of a commission that is not there");
 
   const payouts = of("payout.", "payout_id");
   for (const { id, status } of rows(database, "select * from payouts")) {
-    const told = (payouts.get(String(id)) ?? []).map((event) => `${event["type"]} ${event["status"]}`);
+    const reported = (payouts.get(String(id)) ?? []).map((event) => `${event["type"]} ${event["status"]}`);
     payouts.delete(String(id));
     const way = ["payout.generated pending", "payout.updated processing", "payout.paid paid"];
-    assert.deepEqual(told, way.slice(0, status === "paid" ? 3 : 1), `the states of ${id}`);
+    assert.deepEqual(reported, way.slice(0, status === "paid" ? 3 : 1), `the states of ${id}`);
   }
   assert.deepEqual([...payouts.keys()], [], "no event of a payout that is not there");
 
   const received = of("webhook.provider_", "event_id");
   const sent = new Map(books.events().map((event) => [event.id, event]));
   for (const event of sent.values()) {
-    const told = received.get(event.id)?.length ?? 0;
-    assert.ok(told <= 1 && (!event.acknowledged || told === 1), `${event.id} is told ${told} times`);
+    const reported = received.get(event.id)?.length ?? 0;
+    assert.ok(reported <= 1 && (!event.acknowledged || reported === 1), `${event.id} is reported ${reported} times`);
   }
   assert.deepEqual(
     [...received.keys()].filter((id) => !sent.has(id)),
@@ -212,7 +216,6 @@ export function checkCounters({ database }: Scene): void {
     (list) => `select program_id, '${list}' as list, ${list === "payments" ? "ifnull(outcome, '')" : "status"} as state,
       count(*) as count from ${list} group by 1, 2, 3`,
   );
-  lists.push("select program_id, 'flagged', status, count(*) from commissions where flagged = 1 group by 1, 2, 3");
   differs(
     "list_counts",
     "select program_id, list, state, count from list_counts where count <> 0",

@@ -7,15 +7,15 @@ import { uniqueId } from "../support/vendor.ts";
 import { SECRET_A, SECRET_B, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
 import type { Chance } from "./random.ts";
 
-/** One purchase of one customer, and what the provider told of it. */
+/** One purchase of one customer, and what the provider reported of it. */
 export interface Purchase {
   provider: "a" | "b";
   partner: MixedPartner;
   /** Provider A's customer e-mail, provider B's transaction: by which the service's rows are found. */
   key: string;
   base_cents: number;
-  /** Each of them tells the whole purchase. */
-  told: VendorEvent[];
+  /** Each of them describes the whole purchase. */
+  events: VendorEvent[];
   refund: { event: VendorEvent; cents: number } | null;
   refundEvent: (cents: number) => Omit<VendorEvent, "acknowledged" | "patient">;
 }
@@ -57,7 +57,7 @@ export class Books {
   readonly unexpected: string[] = [];
 
   events(): VendorEvent[] {
-    return this.purchases.flatMap(({ told, refund }) => [...told, ...(refund ? [refund.event] : [])]);
+    return this.purchases.flatMap(({ events, refund }) => [...events, ...(refund ? [refund.event] : [])]);
   }
 }
 
@@ -72,7 +72,7 @@ interface Reply {
 
 export class Load {
   readonly books = new Books();
-  /** Told of every 2xx, at the moment it is known. */
+  /** Reported of every 2xx, at the moment it is known. */
   onAcknowledged: () => void = () => {};
   readonly #world: MixedWorld;
   readonly #chance: Chance;
@@ -116,7 +116,7 @@ export class Load {
 
   /**
    * Sends a creation, or sends it again: under its key it must give the first answer. Within a minute of the death of
-   * the request that took the key, it may also be told that that one still runs.
+   * the request that took the key, it may also get that that one still runs.
    */
   async ask(creation: Creation): Promise<void> {
     const { path, key, body } = creation;
@@ -124,7 +124,7 @@ export class Load {
     const { answer } = creation;
     if (reply.status === 409 && answer === null) {
       if (!/"(?:idempotency_conflict|invalid_transition)"/.test(reply.body)) this.#unexpected("POST", path, reply);
-      // A refusal that stands: somebody else has moved it.
+      // A final refusal: somebody else has moved it.
       if (reply.body.includes('"invalid_transition"')) creation.answer = { status: 409, body: "" };
       return;
     }
@@ -149,10 +149,10 @@ export class Load {
     const { purchases } = this.books;
     const open = this.books.events().filter(({ acknowledged, patient }) => !acknowledged && patient);
     if (open.length > 0 && chance.happens(0.5)) return this.send(chance.of(open));
-    if (purchases.length > 0 && chance.happens(0.15)) return this.send(chance.of(chance.of(purchases).told));
+    if (purchases.length > 0 && chance.happens(0.15)) return this.send(chance.of(chance.of(purchases).events));
     const whole = purchases
       .slice(-40)
-      .filter(({ told, refund }) => refund === null && told.every((one) => one.acknowledged));
+      .filter(({ events, refund }) => refund === null && events.every((one) => one.acknowledged));
     if (whole.length > 0 && chance.happens(0.25)) {
       const purchase = chance.of(whole);
       const cents = chance.whole(1, Math.floor(purchase.base_cents / 3));
@@ -161,7 +161,7 @@ export class Load {
     }
     const purchase = this.#purchase();
     purchases.push(purchase);
-    await Promise.all(purchase.told.map((event) => this.send(event)));
+    await Promise.all(purchase.events.map((event) => this.send(event)));
   }
 
   #purchase(): Purchase {
@@ -181,7 +181,7 @@ export class Load {
         ...base,
         provider: "b",
         key: transaction,
-        told: [this.#event({ provider: "b", id: event.event_id, body: bodyOfB(event) })],
+        events: [this.#event({ provider: "b", id: event.event_id, body: bodyOfB(event) })],
         refundEvent: (cents) => {
           const refund = adjustmentUpdated({ transaction, amount: cents });
           return { provider: "b", id: refund.event_id, body: bodyOfB(refund) };
@@ -202,7 +202,7 @@ export class Load {
       ...base,
       provider: "a",
       key: email,
-      told: events.map((event) => this.#event({ provider: "a", id: event.id, body: bodyOfA(event) })),
+      events: events.map((event) => this.#event({ provider: "a", id: event.id, body: bodyOfA(event) })),
       refundEvent: (cents) => {
         const refund = chargeRefunded({ payment_intent, amount, refunded: cents });
         return { provider: "a", id: refund.id, body: bodyOfA(refund) };
@@ -245,7 +245,7 @@ export class Load {
     return creation;
   }
 
-  /** One after another for each partner, so that the last value tells which of them were done. */
+  /** One after another for each partner, so that the last value shows which of them were done. */
   async #patch(partner: MixedPartner): Promise<void> {
     const patch: Patch = { partner_id: partner.id, value: `Name ${this.#made++}`, acknowledged: false };
     this.books.patches.push(patch);

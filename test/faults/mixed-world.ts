@@ -21,7 +21,7 @@ export interface MixedPartner {
 export interface MixedWorld {
   program_id: string;
   api_key: string;
-  /** The partner whom the clicks name. */
+  /** The partner that the clicks name. */
   ref: string;
   partners: MixedPartner[];
   endpoints: { id: string; url: string; secret: string }[];
@@ -32,7 +32,7 @@ const DEFAULT_PCT = 20;
 const BIG = { above_cents: 50_000, pct: 12.5 };
 const FLAT = { slug: "flat", cents: 700 };
 
-/** Endpoints first, so that nothing happens that they are not told of. */
+/** Endpoints first, so that nothing happens that they do not get. */
 export async function makeMixedWorld(url: string, outside: World): Promise<MixedWorld> {
   const vendor = openVendor({ keys: [VENDOR_KEY] });
   outside.answer = (request) => answer(vendor, request);
@@ -99,7 +99,7 @@ async function answer(vendor: VendorApi, { method, url, headers, body }: Call): 
   return { status: reply.status, headers: reply.headers, body: await reply.text() };
 }
 
-/** What a payment must have earned in all, whatever became of it (LAW-2), written unlike the service. */
+/** What a payment must have earned in all, whatever happened to it (LAW-2), written unlike the service. */
 export function earned(partner: MixedPartner, provider: "a" | "b", base_cents: number, refunded_cents: number): number {
   const isBig = base_cents > BIG.above_cents;
   if (!isBig && provider === "b" && partner.slug === FLAT.slug) return FLAT.cents;

@@ -85,7 +85,7 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
       await start();
       load.moveTo(service);
     }
-    tell(test);
+    report(test);
   });
 
   it("comes to rest: nothing is stuck, the providers' redeliveries and the callers' retries are answered", async (test) => {
@@ -110,7 +110,7 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
       await sleep(1_000);
     }
     test.diagnostic(`at rest after ${((performance.now() - began) / 1_000).toFixed(0)} s`);
-    tell(test);
+    report(test);
   });
 
   it("has every acknowledged click once and no other (LAW-10)", () => checkClicks(scene));
@@ -122,7 +122,7 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
   it("delivered every event to the endpoint that answers, rightly signed", () => checkDeliveries(scene));
   it("conserved the money: commissions, payouts and transfers agree", () => checkMoney(scene));
 
-  it("tells the same through the API", async () => {
+  it("shows the same through the API", async () => {
     const get = <T>(path: string) => call<T>(service.url, "GET", `/api/v1${path}`, world.api_key);
     for (const list of ["partners", "payments", "commissions", "payouts", "events"]) {
       const [{ count }] = scene.database.prepare(`select count(*) as count from ${list}`).all() as [{ count: number }];
@@ -193,7 +193,7 @@ async function passTime(): Promise<void> {
   database.close();
 }
 
-function tell(test: TestContext): void {
+function report(test: TestContext): void {
   const { purchases, creations, patches } = load.books;
   const events = load.books.events();
   const share = (all: number, done: number, what: string) => `${done} of ${all} ${what}`;

@@ -23,7 +23,7 @@ export interface World {
   outbound: string;
   /** Every call but the look-ups. */
   calls: Call[];
-  /** Told of every look-up. */
+  /** Reported of every look-up. */
   onLookUp: () => void;
   /** Null leaves the call without an answer. */
   answer: (call: Call) => Answer | null | Promise<Answer | null>;

@@ -1,4 +1,4 @@
-/** Chance that can be had again: FAULT_SEED. What runs side by side still takes its own turns. */
+/** Chance that can be repeated: FAULT_SEED. What runs side by side still takes its own turns. */
 export class Chance {
   #state: number;
 

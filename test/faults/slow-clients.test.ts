@@ -28,7 +28,7 @@ after(async () => {
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
 });
 
-/** A request of each kind that stores something, made anew each time. */
+/** A request of each kind that stores something, made again each time. */
 interface Request {
   path: string;
   headers: Record<string, string>;
@@ -137,7 +137,7 @@ async function ordinary(): Promise<void> {
 
 for (const [name, make] of Object.entries(KINDS)) {
   describe(name, () => {
-    it("without a told length is taken", async () => {
+    it("without a declared length is taken", async () => {
       const request = await make();
       const connection = open();
       const middle = Math.floor(request.body.length / 2);
@@ -223,7 +223,7 @@ for (const [name, make] of Object.entries(KINDS)) {
         const connection = open();
         connection.socket.write(head(request, { "Content-Length": wrong }) + request.body);
         const status = await soon(connection, 1_000);
-        // The bare runtime answers 500 by itself where the platform in front of it would answer 400.
+        // The bare runtime answers 500 where the platform in front of it would answer 400.
         const isOurs = /^x-request-id:/im.test(connection.text());
         assert.ok(
           status === null || status === 400 || status === 413 || !isOurs,
@@ -233,12 +233,12 @@ for (const [name, make] of Object.entries(KINDS)) {
       }
     });
 
-    it("too long by its told length is 413 before any of it is sent; without a length, as soon as it is too long", async () => {
+    it("too long by its declared length is 413 before any of it is sent; without a length, as soon as it is too long", async () => {
       const request = await make();
-      const told = open();
-      told.socket.write(head(request, { "Content-Length": String(2 * 1024 * 1024) }));
-      assert.equal(await soon(told), 413);
-      told.socket.destroy();
+      const reported = open();
+      reported.socket.write(head(request, { "Content-Length": String(2 * 1024 * 1024) }));
+      assert.equal(await soon(reported), 413);
+      reported.socket.destroy();
       const endless = open();
       endless.socket.write(head(request, { "Transfer-Encoding": "chunked" }));
       const piece = chunk("x".repeat(16_000));

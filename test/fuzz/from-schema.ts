@@ -5,7 +5,7 @@ import { lookUp } from "../support/json-schema.ts";
 import { servedDocument } from "../support/openapi.ts";
 import { idIn, place } from "./places.ts";
 
-/** `name` is that of the field, which tells what the schema cannot: that a text is an id, a time, an address. */
+/** `name` is that of the field, which says what the schema cannot: that a text is an id, a time, an address. */
 export function valueOf(schema: JsonSchema, name = ""): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) return valueOf(lookUp(servedDocument(), schema.$ref) as JsonSchema, name);
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -36,7 +36,7 @@ const TYPES: Record<string, (schema: JsonSchema, name: string) => fc.Arbitrary<u
   },
 };
 
-/** What is required and a few of the others: where all are there, one of them is wrong for a reason that no schema tells. */
+/** What is required and a few of the others: where all are there, one of them is wrong for a reason that no schema states. */
 export function recordOf(
   properties: [string, JsonSchema][],
   required: string[],
@@ -48,7 +48,7 @@ export function recordOf(
     .map(([values, chosen]) => Object.fromEntries([...required, ...chosen].map((name) => [name, values[name]])));
 }
 
-/** Conditions that hold together: which operators and values go with a field, the schema does not tell. */
+/** Conditions that hold together: which operators and values go with a field, the schema does not say. */
 const CONDITIONS = fc.constantFrom(
   [],
   [{ field: "txn_amount_cents", op: "gt", value: 100 }],

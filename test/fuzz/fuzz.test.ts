@@ -1,6 +1,6 @@
 /**
  * Generated requests against every route: "never a 500, never another program's data, every reply as documented".
- * `FUZZ_RUNS` tells how many, `FUZZ_SEED` repeats a run.
+ * `FUZZ_RUNS` says how many, `FUZZ_SEED` repeats a run.
  */
 import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
@@ -57,7 +57,7 @@ it(`${RUNS} requests of every kind (FUZZ_SEED=${SEED})`, { timeout: 60_000 + RUN
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status > 0 && status < 400) untaken.delete(route);
       if (status === 201 && route === NEW_KEY) world = await renewed(world);
-      // What one request leaves behind the next one meets: nothing is made smaller, each kind of problem is told once.
+      // What one request leaves behind the next one meets: nothing is made smaller, each kind of problem is reported once.
       if (problem !== null && problems.size < MAX_PROBLEMS) problems.set(kindOf(problem), problem);
     }),
     { numRuns: RUNS, seed: SEED },
@@ -114,7 +114,7 @@ async function tried(draft: Draft | SignedDraft): Promise<Outcome> {
     return { status, route, problem: null };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { status, route, problem: `${told(sent)}\n=> ${status} ${message.slice(0, 2_000)}` };
+    return { status, route, problem: `${textOf(sent)}\n=> ${status} ${message.slice(0, 2_000)}` };
   }
 }
 
@@ -144,7 +144,7 @@ async function written(draft: Draft | SignedDraft): Promise<Sent> {
 }
 
 /** A request as it went out. */
-function told({ method, url, headers, body }: Sent): string {
+function textOf({ method, url, headers, body }: Sent): string {
   const text = JSON.stringify(new TextDecoder().decode(body ?? new Uint8Array()));
   const lines = headers.map(([name, value]) => `${name}: ${value.slice(0, 300)}`).join("\n");
   return `${method} ${url.slice(0, 2_000)}\n${lines}\n${text.slice(0, 2_000)} (${text.length})`;

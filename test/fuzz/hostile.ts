@@ -1,7 +1,7 @@
 /** What an attacker, a bug or a bad day sends: texts, numbers, JSON, bodies, queries, headers. */
 import fc from "fast-check";
 
-/** Where one of these stands in a page as it is, and not as text, a script would run. */
+/** Where one of these is in a page as it is, and not as text, a script would run. */
 export const MARKUP = [
   "<script>alert(1)</script>",
   '"><img src=x onerror=alert(1)>',

@@ -1,4 +1,4 @@
-/** JSON as text in the making, so that what no object can hold (a field twice, 1e400, half a number) can stand in it. */
+/** JSON as text in the making, so that what no object can hold (a field twice, 1e400, half a number) can be in it. */
 export type JsonText = string | { items: JsonText[] } | { fields: [string, JsonText][] };
 
 /** The text of any plain value, in pieces that can be changed. */

@@ -5,11 +5,11 @@ import { hostileHeader, hostileQuery, hostileSegment, hostileText, MARKUP } from
 import { namesOther, place } from "./places.ts";
 import { withHeader, type Draft } from "./requests.ts";
 
-/** A form as it stands in a page. */
+/** A form as it is in a page. */
 export interface Form {
   method: string;
   action: string;
-  /** Its fields with what stands in them, without the token. */
+  /** Its fields with what is in them, without the token. */
   fields: [string, string][];
 }
 

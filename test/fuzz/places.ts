@@ -1,6 +1,6 @@
 /**
  * Words that stand for what only a run knows: `{{own.partners}}` is the id of a partner of the program that calls,
- * `{{other.partners}}` that of one of another program. So a request is told by a seed alone.
+ * `{{other.partners}}` that of one of another program. So a seed alone describes a request.
  */
 import fc from "fast-check";
 import { hostileText } from "./hostile.ts";

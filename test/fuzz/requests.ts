@@ -28,7 +28,7 @@ export interface Draft {
   refused: boolean;
 }
 
-/** A file has no schema that tells more than that it is a text. */
+/** A file has no schema that says more than that it is a text. */
 const csvFile: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom("email,slug,name", "Email;Code;Status", "customer_id\tpartner_email\tcreated", "a,b,c"),

@@ -1,4 +1,4 @@
-/** Two programs: the one that the requests come from, made anew now and then, and the one they must never reach. */
+/** Two programs: the one that the requests come from, replaced now and then, and the one they must never reach. */
 import { env } from "cloudflare:workers";
 import { randomToken } from "../../src/lib/crypto.ts";
 import { SECRET_A, SECRET_B, setSecrets } from "../support/program.ts";
@@ -11,7 +11,7 @@ export interface World {
   places: Places;
   /** The forms on the pages of the calling program. */
   forms: Form[];
-  /** Texts that stand in the other program alone: in no request, so in no answer. */
+  /** Texts that are in the other program alone: in no request, so in no answer. */
   marks: string[];
   other: Stocked;
 }
@@ -54,7 +54,7 @@ async function makeOwn(): Promise<Own> {
   return { stocked, owner, partner, places };
 }
 
-/** So that transfers get as far as the vendor, and a delivery can be sent once more. */
+/** So that transfers get as far as the vendor, and a delivery can be sent again. */
 async function readyForProviders({ program, partner, ids }: Stocked): Promise<void> {
   await setSecrets(program.id, { provider_a_api_key: "sk_test_fuzz" });
   await env.DB.batch([
@@ -70,10 +70,10 @@ async function readyForProviders({ program, partner, ids }: Stocked): Promise<vo
 async function formsOf({ stocked, owner, partner, places }: Own): Promise<Form[]> {
   const found = new Map<string, Form>();
   const ids = Object.entries(places).filter(([, value]) => /^[a-z]{3,4}_\w{20,}$/.test(value));
-  const told = (text: string) => ids.reduce((all, [kind, id]) => all.replaceAll(id, place("own", kind)), text);
+  const shown = (text: string) => ids.reduce((all, [kind, id]) => all.replaceAll(id, place("own", kind)), text);
   const find = async (visitor: Visitor, address: string) => {
     const { body } = await visitor.get(address);
-    for (const form of formsIn(told(body), told(address))) found.set(JSON.stringify(form), form);
+    for (const form of formsIn(shown(body), shown(address))) found.set(JSON.stringify(form), form);
   };
   for (const { method, path } of pageRoutes("dashboard", "portal")) {
     if (method !== "GET" || path.endsWith(".csv")) continue;
@@ -117,12 +117,12 @@ export async function dumpOf(program_id: string): Promise<string> {
   const rows = await env.DB.batch(
     owned.map(([name, owner]) => env.DB.prepare(`select * from ${name} where ${owner} = ?`).bind(program_id)),
   );
-  const told = owned.map(([name], i) => [
+  const shown = owned.map(([name], i) => [
     name,
     ...((rows[i]?.results ?? []) as Record<string, unknown>[])
       .filter(({ type }) => type !== "webhook.refused")
       .map((row) => JSON.stringify({ ...row, provider_a_refusals: null, provider_b_refusals: null }))
       .toSorted(),
   ]);
-  return JSON.stringify(told, null, 1);
+  return JSON.stringify(shown, null, 1);
 }

@@ -82,7 +82,7 @@ describe("a commit that fails in the middle", () => {
       .bind(program.id)
       .all();
     expect(results).toEqual([]);
-    // What the caller is not told stands in the log.
+    // What the caller does not see is in the log.
     expect(logged.mock.calls.flat().join()).toContain("no_such_table");
     logged.mockRestore();
   });

@@ -17,7 +17,7 @@ import { transactionCompleted } from "../support/provider-b.ts";
 import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
-interface Told {
+interface Reported {
   id: string;
   type: AuditEventType;
   payload: Record<string, unknown>;
@@ -26,22 +26,22 @@ interface Told {
 }
 
 interface EventPage {
-  data: Told[];
+  data: Reported[];
   next_cursor: string | null;
 }
 
-async function eventsOf(program: Pick<TestProgram, "api">, query = ""): Promise<Told[]> {
-  const told: Told[] = [];
+async function eventsOf(program: Pick<TestProgram, "api">, query = ""): Promise<Reported[]> {
+  const reported: Reported[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const at: string = `/api/v1/events?per_page=100${query}${cursor === "" ? "" : `&cursor=${cursor}`}`;
     const { body }: { body: EventPage } = await program.api<EventPage>("GET", at);
-    told.push(...body.data);
+    reported.push(...body.data);
     cursor = body.next_cursor;
   }
-  return told.toReversed();
+  return reported.toReversed();
 }
 
-async function last(program: Pick<TestProgram, "api">, type: AuditEventType): Promise<Told> {
+async function last(program: Pick<TestProgram, "api">, type: AuditEventType): Promise<Reported> {
   const event = (await eventsOf(program, `&type=${type}`)).at(-1);
   if (!event) throw new Error(`no event ${type}`);
   return event;
@@ -127,7 +127,7 @@ async function liveThroughAll() {
 
 describe("the audit trail", () => {
   let world: Awaited<ReturnType<typeof liveThroughAll>>;
-  let events: Told[];
+  let events: Reported[];
   beforeAll(async () => {
     world = await liveThroughAll();
     events = await eventsOf(world.program);
@@ -146,7 +146,7 @@ describe("the audit trail", () => {
 
   it("names the API key, the member, the partner, the vendor's event, the operator and the job (EVT-2)", async () => {
     const { program, before, partner, sale, session } = world;
-    const of = (type: AuditEventType, which: (event: Told) => boolean = () => true) =>
+    const of = (type: AuditEventType, which: (event: Reported) => boolean = () => true) =>
       events.find((event) => event.type === type && which(event))?.actor;
     const key = { type: "api_key", id: `key_${before.api_key_hash.slice(0, 16)}`, name: before.api_key_last4 };
     expect(of("partner.created")).toEqual(key);
@@ -193,7 +193,7 @@ describe("the audit trail", () => {
     ]);
     expect(of("payout.paid")).toEqual([{ status: ["pending", "paid"], reference: [null, "bank 1"] }]);
     expect(of("payout.updated")).toEqual([{ status: ["pending", "canceled"] }]);
-    // Told by the database for many rows at once, and by the code for one.
+    // Reported by the database for many rows at once, and by the code for one.
     expect(of("commission.updated")).toEqual(
       expect.arrayContaining([{ status: ["pending", "approved"] }, { status: ["approved", "paid"] }]),
     );
@@ -204,10 +204,10 @@ describe("the audit trail", () => {
     expect(JSON.stringify(rows)).not.toMatch(/walter@|wanda@|zoe@|rk_test_1/);
   });
 
-  it("tells both in one event, in the list and on the page; what was written before actors has none", async () => {
+  it("shows both in one event, in the list and on the page; what was written before actors has none", async () => {
     const { program, owner } = world;
     const { id, actor, changes } = await last(program, "flow.updated");
-    const { body: one } = await program.api<Told>("GET", `/api/v1/events/${id}`);
+    const { body: one } = await program.api<Reported>("GET", `/api/v1/events/${id}`);
     expect([one.actor, one.changes]).toEqual([actor, changes]);
     await owner.get("/dashboard/events?type=flow.updated");
     const shown = textOf(owner.html);
@@ -216,7 +216,7 @@ describe("the audit trail", () => {
     await env.DB.prepare("update events set actor = null, changes = null where program_id = ? and id = ?")
       .bind(program.id, id)
       .run();
-    const { body: old } = await program.api<Told>("GET", `/api/v1/events/${id}`);
+    const { body: old } = await program.api<Reported>("GET", `/api/v1/events/${id}`);
     expect([old.actor, old.changes]).toEqual([null, null]);
     await owner.get("/dashboard/events?type=flow.updated");
     expect(textOf(owner.html)).toContain("not recorded");

@@ -104,7 +104,7 @@ describe.each(Object.entries(ROUTES))("a body for %s", (_, route) => {
     return (await call(route.path(), { method: "POST", headers, body: form(body) })).status;
   };
 
-  it("passes at exactly the limit and is 413 one byte over it, its length told or not (HTTP-13)", async () => {
+  it("passes at exactly the limit and is 413 one byte over it, its length declared or not (HTTP-13)", async () => {
     for (const form of [(text: string) => text, chunked]) {
       expect([await send(route.limit, form), await send(route.limit + 1, form)]).toEqual([route.atLimit, 413]);
     }

@@ -201,7 +201,7 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
     expect(answers).toEqual(["refused", "refused"]);
   });
 
-  it("goes on by itself when the leader's request is lost: who waits takes the lead after three seconds", async () => {
+  it("goes on when the leader's request is lost: who waits takes the lead after three seconds", async () => {
     const lost = played.click("a");
     // The call of a leader that is gone neither answers nor ends; its clicks are never called stored.
     const behind = played.click("b");
@@ -213,7 +213,7 @@ describe("group commit in the isolate (facts: exactly one commit in flight, it c
     expect(await lost).toBe("refused");
   });
 
-  it("does not send a click after its sender was told to try again", async () => {
+  it("does not send a click after its sender was asked to try again", async () => {
     const clicks = ["a", "b"].map((name) => played.click(name));
     await vi.advanceTimersByTimeAsync(40_000);
     expect(await Promise.all(clicks)).toEqual(["refused", "refused"]);

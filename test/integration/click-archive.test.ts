@@ -101,7 +101,7 @@ async function keptOf(program: TestProgram) {
   };
 }
 
-/** Any question to the list; cursors stand at ids that there are. */
+/** Any question to the list; cursors are at ids that there are. */
 function queries(ids: readonly string[]): fc.Arbitrary<Record<string, string>> {
   const instant = fc.oneof(
     fc.integer({ min: START - HOUR, max: START + 4 * DAY }),
@@ -126,7 +126,7 @@ function queries(ids: readonly string[]): fc.Arbitrary<Record<string, string>> {
 }
 
 describe("clicks beyond their retention (JOB-3)", () => {
-  it("are listed as before, page by page, wherever they stand", async () => {
+  it("are listed as before, page by page, wherever they are", async () => {
     const program = await makeProgram();
     const other = await makeProgram();
     const ids = await makeEvents(program, spread(5_000));
@@ -171,7 +171,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     expect(await archiveAll(), "nothing is left to do").toBe(0);
   });
 
-  it("stand in objects of their own program, gzipped NDJSON, of a bounded number of clicks", async () => {
+  it("are in objects of their own program, gzipped NDJSON, of a bounded number of clicks", async () => {
     const program = await makeProgram();
     const ids = await makeClicks(program, 4_500, (i) => START + i * SECOND);
     await archiveAll();
@@ -245,7 +245,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     expect(
       await all("select archived, count from event_counts where program_id = ? and type = 'click'", program.id),
     ).toEqual([{ archived: 304, count: 304 }]);
-    // A flush whose reply was lost comes again: its cursor has moved, whatever stands in the archive.
+    // A flush whose reply was lost comes again: its cursor has moved, whatever is in the archive.
     expect(await flushClicks(env, flush)).toBe(4);
     expect(await walk(program, { type: "click" })).toEqual(listed);
   });
@@ -397,20 +397,20 @@ describe("CLICK_RETENTION_DAYS", () => {
   });
 });
 
-/** The bucket, told of its calls; `tell` may throw in place of the call, or after it. */
+/** The bucket with a callback for its calls; `report` may throw in place of the call, or after it. */
 function watchBucket(
-  tell: Partial<Record<"put" | "get" | "head", () => void>>,
+  report: Partial<Record<"put" | "get" | "head", () => void>>,
   when: "before" | "after" = "before",
 ): R2Bucket {
   return new Proxy(ARCHIVE, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
-      const told = tell[name as "put"];
+      const reported = report[name as "put"];
       return async (...args: unknown[]): Promise<unknown> => {
-        if (when === "before") told?.();
+        if (when === "before") reported?.();
         const result: unknown = await Reflect.apply(member, target, args);
-        if (when === "after") told?.();
+        if (when === "after") reported?.();
         return result;
       };
     },

@@ -44,7 +44,7 @@ let program: TestProgram;
 let partner: { id: string };
 
 beforeEach(async () => {
-  // What fails here is told in the log; the tests ask for it.
+  // What fails here is reported in the log; the tests ask for it.
   vi.spyOn(console, "error").mockReturnValue();
   program = await makeProgram();
   partner = await makePartner(program, { slug: "jane" });
@@ -61,7 +61,7 @@ describe("a flush (issue 5: 'Exactly once … flush failing before and after its
     await store(object, program.id, 3);
     await connect(database.binding, object);
     database.fault = "down";
-    for (let i = 0; i < 8; i++) expect(await flush(object), "the alarm is armed anew each time").toBe(true);
+    for (let i = 0; i < 8; i++) expect(await flush(object), "the alarm is set again each time").toBe(true);
     await expectRecorded(0);
     expect(await backlog(object)).toBe(3);
     database.fault = null;
@@ -88,7 +88,7 @@ describe("a flush (issue 5: 'Exactly once … flush failing before and after its
     expect(await backlog(object)).toBe(0);
   });
 
-  it("whose reply is lost does not count drops twice, which leave no row to tell by", async () => {
+  it("whose reply is lost does not count drops twice, which leave no row to identify them by", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await connect(database.binding, object);
     await store(object, program.id, 1, "nobody");
@@ -291,7 +291,7 @@ describe("a click object", () => {
     expect(await alarm()).toBe(armed);
   });
 
-  it("flushes by itself within seconds (TRACK-16)", async () => {
+  it("flushes within seconds (TRACK-16)", async () => {
     const object = newObject();
     await store(object, program.id, 2);
     await expect.poll(async () => (await countsOf(program.id)).rows).toBe(2);

@@ -108,7 +108,7 @@ describe("U1: the reply to a click (TRACK-10)", () => {
     }
   });
 
-  it("does not say where the database fails, and the click is durable all the same", async () => {
+  it("does not say where the database fails, and the click is durable anyway", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "noah" });
     const failing = reading(() => Promise.reject(new Error("the database is away")));

@@ -49,7 +49,7 @@ async function count(
 const NONE = { bot: 0, duplicate: 0, unknown_ref: 0, partner_deactivated: 0 };
 
 describe("GET /api/v1/clicks/summary (issue: 'clicks per day, recorded and dropped by reason')", () => {
-  it("tells what became of the clicks of today (TRACK-17)", async () => {
+  it("shows what happened to the clicks of today (TRACK-17)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });
     await makePartner(program, { slug: "gone" }, "deactivated");

@@ -165,7 +165,7 @@ describe("what POST /click refuses (TRACK-9)", () => {
     expect(reply.headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it("413 over 4 KiB, whether the length is told or not; 4 KiB exactly pass", async () => {
+  it("413 over 4 KiB, whether the length is declared or not; 4 KiB exactly pass", async () => {
     const padded = (length: number) => valid + " ".repeat(length - valid.length);
     expect((await post(padded(4096), "text/plain")).status).toBe(202);
     expect((await post(padded(4097), "text/plain")).status).toBe(413);

@@ -70,7 +70,7 @@ describe("the typed client", () => {
     expect(await file.text()).toContain(payout.id);
   });
 
-  it("tells refusals from answers, each with its own type", async () => {
+  it("distinguishes refusals from answers, each with its own type", async () => {
     const v1 = clientOf(await makeProgram());
     const refused = await v1.flows[":id"].$get({ param: { id: "flw_none" } });
     if (refused.ok) throw new Error("found");

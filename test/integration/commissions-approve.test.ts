@@ -14,7 +14,7 @@ const DAY = 86_400_000;
 /** Gives how many chunks it took. */
 const approve = (goOn?: () => boolean) => serveAll(approveDueCommissions(testContext(NOW)), goOn);
 
-async function told(program_id: string) {
+async function reported(program_id: string) {
   const rows = await env.DB.prepare(
     `select e.id, e.payload, m.body from events e left join messages m on m.event_id = e.id
      where e.program_id = ? and e.type = 'commission.updated' order by e.id`,
@@ -53,9 +53,9 @@ describe("auto-approval", () => {
     for (const untouched of [justNot!, flagged!, approved!, rejected!]) {
       expect(byId.get(untouched.id)).toEqual(untouched);
     }
-    // What the database itself told is what would have been told of a row that was read.
+    // What the database itself wrote is what would have been written for a row that was read.
     const occurrence = commissionChanged(due!, after);
-    expect(await told(program.id)).toEqual([
+    expect(await reported(program.id)).toEqual([
       {
         payload: { ...occurrence.payload, payout_id: null },
         sent: { event: "commission.updated", timestamp: iso(NOW), data: occurrence.outbound!.data },
@@ -94,7 +94,7 @@ describe("auto-approval", () => {
     await Promise.all([approve(), approve()]);
     const rows = await commissionsOf(program);
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(["approved"]));
-    const events = await told(program.id);
+    const events = await reported(program.id);
     expect(new Set(events.map(({ payload }) => payload.commission_id)).size).toBe(count);
     expect(events).toHaveLength(count);
     const counted = await env.DB.prepare("select sum(count) as n from event_counts where program_id = ? and type = ?")
@@ -103,7 +103,7 @@ describe("auto-approval", () => {
     expect(counted?.n).toBe(count);
   });
 
-  it("stops where it is told to, and the next run goes on", async () => {
+  it("stops at its limit, and the next run goes on", async () => {
     const program = await makeProgram({ auto_approve_days: 1 });
     const jane = await makePartner(program);
     await makeCommissions(program, jane.id, [{ status: "pending", created_at: iso(NOW - 2 * DAY) }]);

@@ -80,7 +80,7 @@ describe("bulk", () => {
 });
 
 describe("manual commissions (COM-3)", () => {
-  it("wait as pending, in the program's currency unless told otherwise, positive or negative", async () => {
+  it("wait as pending, in the program's currency by default, positive or negative", async () => {
     const { program, jane } = await listening({ currency: "EUR" });
     const made = await program.api<CommissionRow & { program_id: string }>("POST", commissionPath(), {
       partner_id: jane.id,

@@ -168,7 +168,7 @@ describe("all that match a filter (COM-5)", () => {
     });
   });
 
-  it("tells the log and the endpoints of each as a single change does (COM-12)", async () => {
+  it("writes each to the log and the endpoints as a single change does (COM-12)", async () => {
     const { program, jane } = await listening();
     const [one, many] = await makeCommissions(program, jane.id, [{ status: "pending" }, { status: "pending" }]);
     await program.api("PATCH", commissionPath(one!.id), { status: "rejected", reason: "Returned" });
@@ -188,7 +188,7 @@ describe("all that match a filter (COM-5)", () => {
     for (const [body, path] of [
       [{ status: "approved" }, "ids"],
       [{ ids: ["com_x"], filter: {}, status: "approved" }, "ids"],
-      [{ filter: { colour: "red" }, status: "approved" }, "filter.colour"],
+      [{ filter: { color: "red" }, status: "approved" }, "filter.color"],
       [{ filter: { from: "yesterday" }, status: "approved" }, "filter.from"],
       [{ filter: { flagged: "yes" }, status: "approved" }, "filter.flagged"],
       [{ filter: { status: "new" }, status: "approved" }, "filter.status"],

@@ -206,7 +206,7 @@ describe("flags", () => {
     expect(await commissionById(row!.id)).toMatchObject({ flagged: false, amount_cents: 600 });
   });
 
-  it("setting what is set already changes nothing and tells nobody", async () => {
+  it("setting what is set already changes nothing and notifies nobody", async () => {
     const { program, jane } = await listening();
     const [row] = await makeCommissions(program, jane.id, [
       { status: "pending", flagged: true, review_reason: "self_referral" },

@@ -72,7 +72,7 @@ describe("the rows that a commit leaves for its event", () => {
 });
 
 describe("the wake-ups of a commit", () => {
-  /** Commits `count` events at once and tells, by endpoint, how many of their deliveries are woken. */
+  /** Commits `count` events at once and returns, by endpoint, how many of their deliveries are woken. */
   async function wakeUpsOf(program: TestProgram, count: number): Promise<Record<string, number>> {
     const woken: string[] = [];
     await commit(

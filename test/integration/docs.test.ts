@@ -4,7 +4,7 @@ import { servedDocument } from "../support/openapi.ts";
 import { call } from "../support/program.ts";
 
 describe("GET /docs is a page for people (HTTP-17)", () => {
-  it("tells of every route, error code and outbound event", async () => {
+  it("describes every route, error code and outbound event", async () => {
     const { status, headers, body } = await call<string>("/docs");
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=UTF-8"]);
     for (const [path, methods] of Object.entries(servedDocument().paths)) {

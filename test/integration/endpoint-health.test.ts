@@ -107,7 +107,7 @@ describe("the health of an endpoint", () => {
 });
 
 describe("the daily look at the endpoints (HOOK-9)", () => {
-  it("disables what had no success for 5 days and at least 20 failures, tells the owner and the audit log, once", async () => {
+  it("disables what had no success for 5 days and at least 20 failures, notifies the owner and the audit log, once", async () => {
     const program = await makeProgram();
     const endpoint = await makeEndpoint(program, "https://hooks.example/<in>?a=1&b=2");
     const now = Date.now();
@@ -187,7 +187,7 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     expect(logged).toHaveBeenCalledTimes(2);
   });
 
-  it("is undone by PATCH active: true, which starts its health anew", async () => {
+  it("is undone by PATCH active: true, which resets its health", async () => {
     const program = await makeProgram();
     const endpoint = await makeEndpoint(program, "https://hooks.example/");
     const now = Date.now();

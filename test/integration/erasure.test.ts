@@ -70,7 +70,7 @@ async function opened(table: string, column: string, row: Record<string, unknown
   return testContext().sealer.open(String(row[column]) as Sealed, place);
 }
 
-/** Where an address stands, decoded, and where something else that was said of its customer does. */
+/** Where an address is, decoded, and where something else that was said of its customer does. */
 async function placesOf(program: TestProgram, address: string, ...marks: string[]): Promise<string[]> {
   const kept = await everything(program);
   const holds = ({ text }: Kept) =>
@@ -229,7 +229,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect(await sumsOf(program)).toEqual(sums);
   });
 
-  it("S10: goes by the customer's id at provider B, whose payments tell no address", async () => {
+  it("S10: goes by the customer's id at provider B, whose payments have no address", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const customer = "ctm_e";

@@ -81,7 +81,7 @@ const VALID: Record<string, () => Record<string, unknown>> = {
   "POST /admin/sign-in-links": () => ({ email: "v@example.com" }),
 };
 
-/** A body as text, so that keys and numbers which no object holds can stand in it. */
+/** A body as text, so that keys and numbers which no object holds can be in it. */
 const hostileBody = fc.oneof(
   {
     weight: 8,
@@ -139,10 +139,10 @@ function addressOf(path: string): string {
   return path.replace(/:[a-z_]+/g, () => ids[path.split("/")[3] ?? ""] ?? "none_00000000000000000000000000");
 }
 
-function expectAnswer(reply: Reply<unknown>, told: unknown): void {
+function expectAnswer(reply: Reply<unknown>, sent: unknown): void {
   // A body that happens to be valid goes on to the vendor, who cannot be reached from here: the documented answer.
   const isVendorAway = reply.status === 503 && JSON.stringify(reply.body).includes('"provider_unavailable"');
-  if (reply.status >= 500 && !isVendorAway) throw new Error(`${reply.status} for ${JSON.stringify(told)}`);
+  if (reply.status >= 500 && !isVendorAway) throw new Error(`${reply.status} for ${JSON.stringify(sent)}`);
   expect(reply.headers.get("X-Request-Id")).toMatch(/^req_/);
   if (reply.status < 400) return;
   const { error } = reply.body as { error: { code: string; message: string; request_id: string } };

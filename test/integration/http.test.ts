@@ -54,7 +54,7 @@ describe("HTTP conventions", () => {
     }
   });
 
-  it("tell broken JSON from a body that is not one, and name what is wrong in it (HTTP-6, HTTP-22)", async () => {
+  it("distinguish broken JSON from a body that is not one, and name what is wrong in it (HTTP-6, HTTP-22)", async () => {
     const program = await makeProgram();
     const post = (body: string, type = "application/json") =>
       program.api("POST", "/api/v1/flows", body, { "content-type": type });
@@ -83,7 +83,7 @@ describe("HTTP conventions", () => {
     expect(details.every(({ message }) => message.length > 5)).toBe(true);
   });
 
-  it("take bodies up to 64 KiB, also where the length is not told", async () => {
+  it("take bodies up to 64 KiB, also where the length is not declared", async () => {
     const program = await makeProgram();
     const frame = JSON.stringify({ ...FLOW, name: "" }).length;
     const sized = (bytes: number) => JSON.stringify({ ...FLOW, name: "x".repeat(bytes - frame) });

@@ -87,7 +87,7 @@ describe("Idempotency-Key (HTTP-10)", () => {
     expect(await flowsOf(program)).toBe(1);
   });
 
-  it("replays a refusal that stands, and lets a request that could be put right be sent again", async () => {
+  it("replays a final refusal, and lets a request that can be corrected be sent again", async () => {
     const program = await makeProgram();
     const partner = { email: "taken@example.com", slug: "taken" };
     await program.api("POST", "/api/v1/partners", partner);
@@ -117,10 +117,10 @@ describe("Idempotency-Key (HTTP-10)", () => {
     await age(program, "old", DAY - MINUTE);
     expect((await post(program, "old")).body.id).toBe(first.body.id);
     await age(program, "old", DAY + MINUTE);
-    const anew = await post(program, "old", { ...FLOW, name: "Another" });
-    expect([anew.status, anew.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
-    expect(anew.body.id).not.toBe(first.body.id);
-    expect((await post(program, "old", { ...FLOW, name: "Another" })).body).toEqual(anew.body);
+    const again = await post(program, "old", { ...FLOW, name: "Another" });
+    expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+    expect(again.body.id).not.toBe(first.body.id);
+    expect((await post(program, "old", { ...FLOW, name: "Another" })).body).toEqual(again.body);
     expect(await flowsOf(program)).toBe(2);
   });
 

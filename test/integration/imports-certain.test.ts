@@ -1,4 +1,4 @@
-/** An import binds and fills in only what is certain, and tells what it really did (reviews/reliability.md, D13–D16). */
+/** An import binds and fills in only what is certain, and reports what it really did (reviews/reliability.md, D13–D16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countsOf, sendImport, type ImportReply } from "../support/imports.ts";
@@ -16,7 +16,7 @@ async function programWith(...slugs: string[]): Promise<TestProgram> {
   return program;
 }
 
-/** Who is bound to whom: `cus_1 ann`. */
+/** Customers and the partners they are bound to: `cus_1 ann`. */
 async function bindingsOf(program: TestProgram): Promise<string[]> {
   const { results } = await env.DB.prepare(
     `select s.subject || ' ' || f.ref_key as bound from facts f
@@ -40,7 +40,7 @@ async function partnersOf(program: TestProgram) {
   return results;
 }
 
-const told = ({ problems }: ImportReply) =>
+const reported = ({ problems }: ImportReply) =>
   problems.map(({ line, column, message }) => `${line} ${column}: ${message}`);
 
 describe("D13: a customer is bound (IMP-4)", () => {
@@ -63,7 +63,7 @@ describe("D13: a customer is bound (IMP-4)", () => {
     for (const dry_run of ["true", "false"]) {
       const { body } = await sendImport(program, { ...CUSTOMERS, dry_run }, file);
       expect(countsOf(body)).toEqual([1, 0, 0, 0, 10]);
-      expect(told(body)).toEqual([
+      expect(reported(body)).toEqual([
         "2 partner_code: There is no partner gone. Import the partners first.",
         "3 partner_code: There is no partner gone. Import the partners first.",
         "4 partner_email: There is no partner gone@partners.example. Import the partners first.",
@@ -79,7 +79,7 @@ describe("D13: a customer is bound (IMP-4)", () => {
     expect(await bindingsOf(program)).toEqual(["cus_10 bob"]);
   });
 
-  it("never to herself, whatever tells that she is the partner", async () => {
+  it("never to the partner's own address, whatever says that she is the partner", async () => {
     const program = await programWith("ann", "bob");
     const { id } = await makePartner(program, { slug: "cid", email: "cid@partners.example" });
     await program.api("PATCH", `/api/v1/partners/${id}`, { payout_method: "wallet", payout_email: "cid@pay.example" });
@@ -96,7 +96,7 @@ describe("D13: a customer is bound (IMP-4)", () => {
       "ctm_6,,bob",
     ].join("\n");
     const { body } = await sendImport(program, CUSTOMERS, file);
-    expect(told(body)).toEqual([
+    expect(reported(body)).toEqual([
       "2 customer_id: This customer is the partner.",
       "3 customer_id: This customer is the partner.",
       "4 customer_id: This customer is the partner.",
@@ -111,11 +111,11 @@ describe("D13: a customer is bound (IMP-4)", () => {
     const program = await programWith("bob");
     const file = "stripe_customer_id,email,token\ncus_1,bob@partners.example,gone\ncus_2,bob@partners.example,\n";
     const { body } = await sendImport(program, { ...CUSTOMERS, product: "rewardful" }, file);
-    expect(told(body)).toEqual(["2 token: There is no partner gone. Import the partners first."]);
+    expect(reported(body)).toEqual(["2 token: There is no partner gone. Import the partners first."]);
     expect(await bindingsOf(program)).toEqual(["cus_2 bob"]);
   });
 
-  it("not where another line says something else of her, in whatever order they stand", async () => {
+  it("not where another line says something else of her, in any order", async () => {
     const lines = [
       "cus_1,ann",
       "cus_1,bob",
@@ -138,7 +138,7 @@ describe("D13: a customer is bound (IMP-4)", () => {
     const program = await programWith("ann");
     const file = "customer_id,partner_code\ncus_1,ann\nctm_2,ann\nours-3,ann\n";
     const { body } = await sendImport(program, { ...CUSTOMERS, provider: "provider_b" }, file);
-    expect(told(body)).toEqual(["2 customer_id: This is an id of the other provider."]);
+    expect(reported(body)).toEqual(["2 customer_id: This is an id of the other provider."]);
     expect(await bindingsOf(program)).toEqual(["ctm_2 ann", "ours-3 ann"]);
   });
 });
@@ -182,15 +182,15 @@ describe("D14: of two addresses to be paid at", () => {
     },
   );
 
-  it("one that cannot be an address is told by its own column", async () => {
+  it("one that cannot be an address is reported under its own column", async () => {
     const program = await makeProgram();
     const file = "email,paypal_email,wise_email,token\nann@old.example,,nonsense,ann\n";
     const { body } = await sendImport(program, { ...PARTNERS, product: "rewardful" }, file);
-    expect(told(body)).toEqual(["2 wise_email: This must be an e-mail address."]);
+    expect(reported(body)).toEqual(["2 wise_email: This must be an e-mail address."]);
   });
 });
 
-describe("D15: imports at once tell what each of them did", () => {
+describe("D15: imports at once report what each of them did", () => {
   const sums = (replies: { body: ImportReply }[]) =>
     replies.map(({ body }) => countsOf(body)).reduce((sum, counts) => sum.map((n, i) => n + (counts[i] ?? 0)));
 
@@ -210,7 +210,7 @@ describe("D15: imports at once tell what each of them did", () => {
     const replies = await Promise.all(["a", "b", "c"].map((who) => sendImport(program, PARTNERS, file(who))));
     expect(await partnersOf(program)).toHaveLength(100);
     expect(sums(replies)).toEqual([100, 0, 0, 0, 200]);
-    expect(replies.flatMap(({ body }) => told(body))).toHaveLength(200);
+    expect(replies.flatMap(({ body }) => reported(body))).toHaveLength(200);
   });
 
   it("of customers", async () => {
@@ -272,7 +272,7 @@ describe("D16: a file of partners", () => {
     expect(results[0]).toMatchObject({ added: 3, refused: 7 });
   });
 
-  it("whose lines differ about one partner tells which", async () => {
+  it("whose lines differ about one partner shows which", async () => {
     const program = await makeProgram();
     const file = [
       "email,code,commission rate,status,paypal_email",
@@ -285,7 +285,7 @@ describe("D16: a file of partners", () => {
       "gus@old.example,gus-3,,,b@pay.example",
     ].join("\n");
     const { body } = await sendImport(program, PARTNERS, file);
-    expect(told(body)).toEqual([
+    expect(reported(body)).toEqual([
       "2 commission rate: Lines 2 and 3 differ in this for the same partner.",
       "3 commission rate: Lines 2 and 3 differ in this for the same partner.",
       "4 status: Lines 4 and 5 differ in this for the same partner.",

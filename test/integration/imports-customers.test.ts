@@ -31,8 +31,8 @@ async function earners(program: TestProgram): Promise<Record<string, string | nu
   return Object.fromEntries(
     payments.map(({ id, provider_transaction_id, ref, outcome, decision }) => {
       const earned = commissions.some((row) => row.payment_id === id && row.status !== "rejected");
-      const told = outcome === "commission" && earned ? `${ref} by ${decision?.ref_source}` : null;
-      return [provider_transaction_id, told];
+      const reported = outcome === "commission" && earned ? `${ref} by ${decision?.ref_source}` : null;
+      return [provider_transaction_id, reported];
     }),
   );
 }
@@ -71,7 +71,7 @@ describe("an imported customer", () => {
     });
   });
 
-  it("earns nothing for what was paid before, even where that is told later or worked out again (IMP-4)", async () => {
+  it("earns nothing for what was paid before, even where that is known later or recalculated (IMP-4)", async () => {
     const program = await programWith("ann");
     await sendA(program, sessionCompleted({ id: "cs_old", customer: "cus_1", created: past() }));
     await sendImport(program, CUSTOMERS, "customer_id,partner_code\ncus_1,ann\n");
@@ -116,7 +116,7 @@ describe("an imported customer", () => {
     },
   );
 
-  it("is bound once: again it changes nothing, to another partner it is told (IMP-4)", async () => {
+  it("is bound once: again it changes nothing, to another partner it is refused in the report (IMP-4)", async () => {
     const program = await programWith("ann", "bob");
     const file =
       "customer_id,customer_email,partner_email\ncus_1,,ann@partners.example\n,b@x.example,ANN@partners.example\n";
@@ -133,7 +133,7 @@ describe("an imported customer", () => {
     expect(JSON.stringify(events.body)).not.toContain("b@x.example");
   });
 
-  it("of two imports at once is bound by one, and the other tells it", async () => {
+  it("of two imports at once is bound by one, and the other reports it", async () => {
     const program = await programWith("ann", "bob");
     const lines = Array.from({ length: 30 }, (_, i) => `cus_r${i}`);
     const file = (slug: string) => ["customer_id,partner_code", ...lines.map((id) => `${id},${slug}`)].join("\n");
@@ -166,12 +166,12 @@ describe("an imported customer", () => {
     );
     await program.api("POST", "/api/v1/customers/erase", { email: "JO@x.example" });
     const rows = await env.DB.prepare(
-      "select json_group_array(data) || (select json_group_array(subject || fact_id) from fact_subjects where program_id = ?1) as told from facts where program_id = ?1",
+      "select json_group_array(data) || (select json_group_array(subject || fact_id) from fact_subjects where program_id = ?1) as reported from facts where program_id = ?1",
     )
       .bind(program.id)
-      .first<{ told: string }>();
-    expect(rows?.told.toLowerCase()).not.toContain("jo@x.example");
-    expect(rows?.told).toContain("other@x.example");
+      .first<{ reported: string }>();
+    expect(rows?.reported.toLowerCase()).not.toContain("jo@x.example");
+    expect(rows?.reported).toContain("other@x.example");
     await sendA(program, chargeRefunded({ charge: "ch_1", payment_intent: "pi_1", amount: 10_000, refunded: 1_000 }));
     const { commissions } = await ledgerOf(program);
     expect(commissions.map(({ amount_cents, status }) => [amount_cents, status])).toEqual([[1_800, "pending"]]);
@@ -190,7 +190,7 @@ describe("an imported customer", () => {
 });
 
 describe("a file of customers", () => {
-  it("tells each line that is nothing to import, or a mistake", async () => {
+  it("reports each line that is nothing to import, or a mistake", async () => {
     const program = await programWith("ann", "bob");
     const file = [
       "Customer ID,Customer Email,Affiliate Email,Token,State",
@@ -219,7 +219,7 @@ describe("a file of customers", () => {
       "7 Token refused There is no such partner. Import the partners first.",
       "8 Customer ID refused This is not a provider's customer id, which begins with cus_ (A) or ctm_ (B).",
       "9 Customer Email refused This must be an e-mail address.",
-      "11 Customer ID refused This customer stands on line 10.",
+      "11 Customer ID refused This customer is on line 10.",
       "12 Token refused “b.ob” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
     ]);
   });
@@ -233,7 +233,7 @@ describe("a file of customers", () => {
       "uid,email,promoter_email\nours-1,,ann@partners.example\n,x@x.example,ann@partners.example\n",
     );
     expect(countsOf(body)).toEqual([1, 0, 0, 0, 1]);
-    expect(body.problems[0]?.message).toBe("Provider B tells no e-mail addresses: give its customer id.");
+    expect(body.problems[0]?.message).toBe("Provider B has no e-mail addresses: give its customer id.");
     await sendB(
       program,
       transactionCompleted({

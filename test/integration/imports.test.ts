@@ -63,7 +63,7 @@ describe("a file of partners (IMP-1)", () => {
     expect([await eventsOf(program, "partner.created"), await eventsOf(program, "partner.updated")]).toEqual([3, 0]);
   });
 
-  it("tells the states in the product's words, and both codes of Post Affiliate Pro", async () => {
+  it("reads the states in the product's words, and both codes of Post Affiliate Pro", async () => {
     for (const product of ["firstpromoter", "post_affiliate_pro", "dub"]) {
       const program = await makeProgram();
       await sendImport(program, { kind: "partners", product }, PARTNER_FILES[product] ?? "");
@@ -143,7 +143,7 @@ describe("a file of partners (IMP-1)", () => {
     expect(updates.body.data[0]?.payload).toMatchObject({ partner_id: ann.id, slug: "anna" });
   });
 
-  it("tells each bad line with its column and reason, and takes the good ones (IMP-2)", async () => {
+  it("reports each bad line with its column and reason, and takes the good ones (IMP-2)", async () => {
     const program = await makeProgram();
     await makePartner(program, { email: "taken@old.example", slug: "taken" });
     const file = [
@@ -170,13 +170,13 @@ describe("a file of partners (IMP-1)", () => {
       "3 Email refused This must be an e-mail address.",
       "4 Link refused “two.dots” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
       "5 Link refused Another partner has or had TAKEN.",
-      "6 Link refused both stands on line 12 for another partner.",
+      "6 Link refused both is on line 12 for another partner.",
       "7 Commission rate refused This must be at most 100.",
       "8 State refused “suspicious” is no state that is known: write active, invited or deactivated.",
       "9 Link refused “https://shop.example/?other=seven” is a link without ?ref=, ?via=.",
       "10 Link refused A new partner needs the code in its links.",
       "11 PayPal refused This must be an e-mail address.",
-      "12 Link refused Both stands on line 6 for another partner.",
+      "12 Link refused Both is on line 6 for another partner.",
       "13 null refused A quote inside a quoted cell is not doubled.",
       "14 null refused This line has more cells than there are columns.",
     ]);

@@ -22,7 +22,7 @@ import { callWith, SILENT_QUEUE, watchDatabase, type Faults } from "../support/w
 const LIMIT = limitOf("RATE_LIMIT_FAILED_AUTH");
 let failures: PlayedLimiter;
 let now: number;
-/** Lines of the log that tell of refused deliveries. */
+/** Lines of the log about refused deliveries. */
 let lines: Record<string, unknown>[];
 
 beforeEach(() => {
@@ -84,7 +84,7 @@ interface AuditEvent {
   actor: object;
 }
 
-async function told(program: TestProgram) {
+async function reported(program: TestProgram) {
   const { data } = (await program.api<{ data: AuditEvent[] }>("GET", "/api/v1/events?type=webhook.refused")).body;
   return data;
 }
@@ -109,7 +109,7 @@ const CASES: Record<RefusalReason, { status: number; secret?: null; sent: (provi
   };
 
 describe("a refused delivery of a program", () => {
-  it.each(Object.keys(CASES) as RefusalReason[])("is told with its reason: %s", async (reason) => {
+  it.each(Object.keys(CASES) as RefusalReason[])("is reported with its reason: %s", async (reason) => {
     const { status, secret, sent } = CASES[reason];
     const secrets = secret === null ? { provider_a_webhook_secret: null, provider_b_webhook_secret: null } : {};
     const program = await makeProgram(secrets);
@@ -120,17 +120,17 @@ describe("a refused delivery of a program", () => {
       expect((await statusOf(program))[`provider_${provider}`]).toMatchObject({
         ...{ refused: 1, last_refusal: { at: iso(now), reason } },
       });
-      const events = await told(program);
+      const events = await reported(program);
       expect(events.find(({ payload }) => payload.provider === `provider_${provider}`)).toMatchObject({
         type: "webhook.refused",
         payload: { provider: `provider_${provider}`, reason, count: 1 },
         actor: { type: "provider", id: null, name: `provider_${provider}` },
       });
     }
-    expect(await told(program)).toHaveLength(2);
+    expect(await reported(program)).toHaveLength(2);
   });
 
-  it("that is signed and not of the documented shape is told as well (PROG-10)", async () => {
+  it("that is signed and not of the documented shape is reported as well (PROG-10)", async () => {
     const program = await makeProgram();
     const body = '{"id": 1}';
     expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(422);
@@ -166,21 +166,21 @@ describe("a refused delivery of a program", () => {
     pass(MINUTE + 1);
     expect((await send(program.id)).writes).toBe(1);
     expect(await statusOf(program)).toMatchObject({ provider_a: { refused: 61, last_refusal: { at: iso(now) } } });
-    expect((await told(program)).map(({ payload }) => payload.count)).toEqual([1]);
+    expect((await reported(program)).map(({ payload }) => payload.count)).toEqual([1]);
     await send(program.id, { provider: "b" });
     await send(program.id, { header: null });
-    expect(await told(program)).toHaveLength(3);
+    expect(await reported(program)).toHaveLength(3);
     pass(HOUR);
     await send(program.id);
-    expect((await told(program)).map(({ payload }) => payload.count)).toEqual([62, 1, 1, 1]);
+    expect((await reported(program)).map(({ payload }) => payload.count)).toEqual([62, 1, 1, 1]);
   });
 
-  it("of several isolates at once is counted by each, and one of them tells it", async () => {
+  it("of several isolates at once is counted by each, and one of them reports it", async () => {
     const program = await makeProgram();
     const ctx = programContext(program, now);
     await Promise.all(Array.from({ length: 10 }, () => noteRefusals(ctx, "provider_a", "time", 3)));
     expect(await statusOf(program)).toMatchObject({ provider_a: { refused: 30 } });
-    expect(await told(program)).toHaveLength(1);
+    expect(await reported(program)).toHaveLength(1);
   });
 
   it("is answered before it is noted, and the same where it cannot be", async () => {
@@ -198,10 +198,10 @@ describe("a refused delivery of a program", () => {
       ...{ method: "POST", headers: { "Provider-A-Signature": forged() }, body: "{}" },
     });
     const { status } = await app.fetch(request, bindings, context);
-    expect([status, (await told(program)).length]).toEqual([401, 0]);
+    expect([status, (await reported(program)).length]).toEqual([401, 0]);
     noting.resolve();
     await waitOnExecutionContext(context);
-    expect(await told(program)).toHaveLength(1);
+    expect(await reported(program)).toHaveLength(1);
     const failing: Faults = {
       before: (statements) => {
         if (isNote(statements)) throw new Error("D1 is down.");
@@ -209,7 +209,7 @@ describe("a refused delivery of a program", () => {
     };
     expect((await send(program.id, { header: null, faults: failing })).status).toBe(401);
     expect(lines).toMatchObject([{ level: "error", what: "a refused delivery could not be noted" }]);
-    expect(await told(program)).toHaveLength(1);
+    expect(await reported(program)).toHaveLength(1);
   });
 });
 

@@ -39,7 +39,7 @@ interface Options {
   from?: string;
   header?: string | null;
   body?: string;
-  /** Told, or not. */
+  /** Reported, or not. */
   length?: number | null;
   pieces?: Pieces;
 }
@@ -138,8 +138,8 @@ describe("S7: what a stranger can make the service spend (IN-5, IN-10)", () => {
       expect(await send(id, { provider, body: large })).toEqual({ status: 404, code: "not_found", trips: 0, read: 0 });
     }
     const program = await makeProgram();
-    const told = await send(program.id, { body: large, length: MIB + 1 });
-    expect(told).toEqual({ status: 413, code: "payload_too_large", trips: 0, read: 0 });
+    const declared = await send(program.id, { body: large, length: MIB + 1 });
+    expect(declared).toEqual({ status: 413, code: "payload_too_large", trips: 0, read: 0 });
   });
 
   it("is one read for a wrong signature, and nothing of its body is parsed", async () => {
@@ -176,7 +176,7 @@ describe("S7: what a stranger can make the service spend (IN-5, IN-10)", () => {
     // Another program is not shut out by what this one's secret refuses, nor this one's events from elsewhere.
     expect((await send(other.id, right)).status).toBe(200);
     expect((await send(program.id, { ...right, from: "192.0.2.2" })).status).toBe(200);
-    // Nothing is lost: the vendor sends it once more, and after the minute it is taken.
+    // Nothing is lost: the vendor sends it again, and after the minute it is taken.
     const later = await signed(bodyOfA(sessionCompleted({})));
     expect(await send(program.id, later)).toMatchObject({ status: 429, retry_after: "60" });
     failures.used.clear();
@@ -247,28 +247,28 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
   };
 
   const SIZES = [1 * KIB, 8 * KIB, 8 * KIB + 1, 64 * KIB, 64 * KIB + 1, 300 * KIB, MIB];
-  const LENGTHS = { told: 0, "not told": null, "told too short": -500, "told too long": 500 } as const;
+  const LENGTHS = { declared: 0, "not declared": null, "declared too short": -500, "declared too long": 500 } as const;
   const combinations = SIZES.flatMap((size) =>
-    Object.entries(LENGTHS).flatMap(([told, by]) =>
-      [700, 5_000, MIB].map((piece) => ({ size, told, by, piece: Math.max(piece, size / 200) })),
+    Object.entries(LENGTHS).flatMap(([declared, by]) =>
+      [700, 5_000, MIB].map((piece) => ({ size, declared, by, piece: Math.max(piece, size / 200) })),
     ),
   );
 
-  it("are taken when genuine, up to the limit, whatever length is told and in whatever pieces they come", async () => {
+  it("are taken when genuine, up to the limit, whatever length is declared and in whatever pieces they come", async () => {
     const program = await makeProgram();
     const answers: Record<string, number> = {};
-    for (const { size, told, by, piece } of combinations) {
+    for (const { size, declared, by, piece } of combinations) {
       const length = by === null ? null : Math.min(size + by, MIB);
       const right = { ...(await signed(event(size))), length, pieces: { piece } };
-      answers[`${size} ${told} ${piece}`] = (await send(program.id, right)).status;
+      answers[`${size} ${declared} ${piece}`] = (await send(program.id, right)).status;
     }
     expect(Object.entries(answers).filter(([, status]) => status !== 200)).toEqual([]);
   });
 
   it.each([
-    ["told", MIB + 1],
-    ["not told", null],
-    ["told too short", 100],
+    ["declared", MIB + 1],
+    ["not declared", null],
+    ["declared too short", 100],
   ])("are 413 above the limit, %s", async (_, length) => {
     const program = await makeProgram();
     const sent = await send(program.id, { ...(await signed("x".repeat(MIB + PIECE))), length });
@@ -276,12 +276,12 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
     expect(sent.read).toBeLessThanOrEqual(MIB + PIECE);
   });
 
-  it("are judged without waiting, small ones without a told length as well, while large ones wait", async () => {
+  it("are judged without waiting, small ones without a declared length as well, while large ones wait", async () => {
     const program = await makeProgram();
     const hung = await hang(program, 4);
     const looks = vi.spyOn(globalThis, "setTimeout");
     for (const length of [undefined, null]) {
-      expect((await send(program.id, { ...(await signed(event(20 * KIB))), ...told(length) })).status).toBe(200);
+      expect((await send(program.id, { ...(await signed(event(20 * KIB))), ...declared(length) })).status).toBe(200);
     }
     const waits = looks.mock.calls.filter(([, ms]) => ms === 250);
     looks.mockRestore();
@@ -289,7 +289,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
     await hung.end();
   });
 
-  const told = (length: number | null | undefined) => (length === undefined ? {} : { length });
+  const declared = (length: number | null | undefined) => (length === undefined ? {} : { length });
 
   /** In played time: four places are free again a moment after bodies in them were refused. */
   async function cooled(program: TestProgram): Promise<void> {
@@ -311,7 +311,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
       };
       return send(program.id, {
         ...{ body: "x".repeat(200 * KIB), from: `198.18.${n}.1`, pieces: { onRead } },
-        ...told(n % 2 ? null : undefined),
+        ...declared(n % 2 ? null : undefined),
       });
     });
     await Promise.all(started.map(({ promise }) => promise));
@@ -323,7 +323,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
     };
   }
 
-  it("are refused unread at once, and a second late where they are told to be large", async () => {
+  it("are refused unread at once, and a second late where they are declared to be large", async () => {
     const program = await makeProgram();
     const lateness: number[] = [];
     for (const length of [2 * KIB, null, 64 * KIB, 64 * KIB + 1, MIB]) {
@@ -335,7 +335,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
     expect(lateness).toEqual([0, 0, 0, 1, 1]);
   });
 
-  it("are held four at a time where they are large, however many come, told or not; small ones go on", async () => {
+  it("are held four at a time where they are large, however many come, declared or not; small ones go on", async () => {
     const program = await makeProgram();
     let inside = 0;
     let most = 0;
@@ -350,7 +350,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
     const reading = Array.from({ length: 12 }, async (_, n) => {
       const from = `198.18.${n}.1`;
       return (
-        await send(program.id, { body: event(256 * KIB), from, pieces: pieces(), ...told(n % 2 ? null : 262_144) })
+        await send(program.id, { body: event(256 * KIB), from, pieces: pieces(), ...declared(n % 2 ? null : 262_144) })
       ).status;
     });
     expect((await send(program.id, await signed(event(2 * KIB)))).status).toBe(200);
@@ -417,7 +417,7 @@ describe("S7: bodies that nobody has vouched for (IN-12)", () => {
         [200 * KIB, null],
       ] as const) {
         failures.used.clear();
-        const right = { ...(await signed(event(size))), ...told(length) };
+        const right = { ...(await signed(event(size))), ...declared(length) };
         await inPlayedTime(async () => {
           const broken = Array.from({ length: 4 }, (_, n) =>
             send(program.id, { ...right, from: `198.18.${n}.1`, pieces: { stop: { at: size / 2, by } } }),

@@ -1,6 +1,6 @@
 /**
  * Every periodic job with 500 programs, of which one always fails and one has the most rows, on 1 database and on 32:
- * everybody is served within a bounded number of runs, who fails is passed over and told, and what is behind shows.
+ * everybody is served within a bounded number of runs, who fails is passed over and reported, and what is behind shows.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { keyMark } from "../../src/core/payout-attempt.ts";
@@ -91,8 +91,8 @@ async function openTrial(trial: Trial, shards: D1Database[]): Promise<void> {
 }
 
 /** Who has something left, by number. */
-async function leftIn(trial: Trial, shards: D1Database[], told: Set<number>): Promise<number[]> {
-  if (trial.left === "") return Array.from({ length: PROGRAMS }, (_, g) => g).filter((g) => !told.has(g));
+async function leftIn(trial: Trial, shards: D1Database[], served: Set<number>): Promise<number[]> {
+  if (trial.left === "") return Array.from({ length: PROGRAMS }, (_, g) => g).filter((g) => !served.has(g));
   const results = await Promise.all(
     shards.map((database) => database.prepare(trial.left).all<{ program_id: string }>()),
   );
@@ -104,14 +104,14 @@ describe.each([1, 32] as const)("on %i", (count) => {
     const trial = TRIALS[name]!;
     const shards = databases.slice(0, count);
     await openTrial(trial, shards);
-    const told = new Set<number>();
+    const served = new Set<number>();
     const change: Parameters<typeof runJob>[3] = (context) =>
-      trial.change?.(context, (g) => void told.add(g)) ?? context;
+      trial.change?.(context, (g) => void served.add(g)) ?? context;
     let now = START;
     const run = async () => {
       await runJob(name, now, count, change);
       now += MINUTE;
-      return leftIn(trial, shards, told);
+      return leftIn(trial, shards, served);
     };
     const fails = "at" in trial.fails ? [FAILING] : [];
     let left = await run();

@@ -142,7 +142,7 @@ describe("a run of a job (JOB-2)", () => {
     expect(await lateJobs(databases()[0]!.db, now)).toEqual([{ job: "a", since: iso(START), left: 1, failed: 1 }]);
   });
 
-  it("does not begin again with whom it died", async () => {
+  it("does not begin again with the one it died of", async () => {
     const played = play("a", { owners: [30], serve: (one) => (one === key(4) ? new Promise(() => {}) : undefined) });
     // Each process is gone; the next one knows what is written down.
     for (const served of [5, 6, 32]) {
@@ -246,7 +246,7 @@ describe("a round (JOB-4)", () => {
     expect(await runOf("a")).toMatchObject({ next_at: "2027-04-01T00:10:00.000Z" });
   });
 
-  it("that is over an hour old is told by /healthz, and so is one that does not begin (HTTP-18)", async () => {
+  it("that is over an hour old is reported by /healthz, and so is one that does not begin (HTTP-18)", async () => {
     const played = play("a", { every: "day", owners: [1_000], cost: 100 });
     const [{ db }] = databases() as [ReturnType<typeof databases>[0]];
     await run([played], 1, "day");

@@ -73,7 +73,7 @@ async function makePayout(of: TestProgram, partner_id: string): Promise<string> 
   return id;
 }
 
-/** A row as any writer may write it; `journaled` 0 is one of before the journal. */
+/** A row as any writer may write it; `journaled` 0 is one older than the journal. */
 async function insert(of: TestProgram, row: Row, journaled: 0 | 1): Promise<void> {
   await run(
     `insert into commissions (id, program_id, partner_id, kind, status, payout_id, amount_cents, txn_amount_cents,
@@ -321,7 +321,7 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
   });
 });
 
-describe("the upgrade of a database of before the journal", () => {
+describe("the upgrade of a database older than the journal", () => {
   const stateOf = [
     ["pending", null],
     ["approved", null],
@@ -417,7 +417,7 @@ describe("the upgrade of a database of before the journal", () => {
     }
     expect(logged.join("\n")).toContain(rows[4]![1].partner_id);
     expect(logged.join("\n")).toContain("NOT NULL constraint failed: entries.id");
-    // Until it is mended, it counts as it stands.
+    // Until it is mended, it counts as it is.
     const { body } = await rows[4]![0].api<{ stats: object }>("GET", `/api/v1/partners/${rows[4]![1].partner_id}`);
     expect(body.stats).toMatchObject({ total_earned_cents: 104 });
     await run("update commissions set created_at = ? where id = ?", NOW, rows[4]![1].id);

@@ -80,7 +80,7 @@ async function seen(program: TestProgram) {
 }
 type Seen = Awaited<ReturnType<typeof seen>>;
 
-/** Sums by the texts of their keys, without those that come to nothing. */
+/** Sums by the texts of their keys, without those that are zero. */
 function summed(parts: readonly (readonly [string, number])[]): Record<string, number> {
   const sums = new Map<string, number>();
   for (const [key, amount] of parts) sums.set(key, (sums.get(key) ?? 0) + amount);

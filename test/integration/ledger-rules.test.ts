@@ -153,7 +153,7 @@ describe("a payment that arrives late is decided by the rules of its own time (P
 });
 
 describe("upgrade and rollback", () => {
-  it("a payment that the version before stores counts as heard of then; one of before the upgrade as before all changes", async () => {
+  it("a payment that the version before stores counts as heard of then; one from before the upgrade as before all changes", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program);
     await sendA(

@@ -81,8 +81,8 @@ describe("from payment to commission", () => {
     const occurred_at = "2026-04-02T11:12:13.456Z";
     await sendB(program, transactionCompleted({ ref: "jane", program: program.id, currency: "EUR", occurred_at }));
     const { commissions } = await ledgerOf(program);
-    const told = commissions.map(({ currency, amount_cents, created_at }) => [currency, amount_cents, created_at]);
-    expect(told.toSorted()).toEqual([
+    const reported = commissions.map(({ currency, amount_cents, created_at }) => [currency, amount_cents, created_at]);
+    expect(reported.toSorted()).toEqual([
       ["EUR", 2_000, occurred_at],
       ["JPY", 247, "2026-03-01T10:00:00.000Z"],
     ]);

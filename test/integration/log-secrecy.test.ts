@@ -33,7 +33,7 @@ function production(overrides: Partial<Bindings> = {}): Partial<Bindings> {
   return { ENVIRONMENT: "production", DNS_RESOLVER_URL: RESOLVER_URL, ...overrides };
 }
 
-/** Refuses statements that write, telling what they wrote, as a database's message may. */
+/** Refuses statements that write, showing what they wrote, as a database's message may. */
 function complaining(only = /insert|update/i): Partial<Bindings> {
   const { binding, roundTrips } = watchDatabase(env.DB, {
     before: (statements) => {
@@ -63,7 +63,7 @@ describe("the log", () => {
 
   it("was written to in the journey, by all that failed in it", () => {
     const what = new Set(lines.map(({ text }) => (JSON.parse(text) as { what: string }).what));
-    for (const told of [
+    for (const reported of [
       "request failed",
       "no e-mail is set up",
       "e-mail not sent",
@@ -71,7 +71,7 @@ describe("the log", () => {
       "attempt failed",
       "job failed",
     ]) {
-      expect([...what]).toContain(told);
+      expect([...what]).toContain(reported);
     }
     expect(lines.length).toBeGreaterThan(8);
   });
@@ -95,7 +95,7 @@ describe("the log", () => {
     }
   });
 
-  it("tells no secret, no address and nothing that opens a door (DEP-5)", () => {
+  it("has no secret, no address and nothing that opens a door (DEP-5)", () => {
     const all = lines.map(({ text }) => text).join("\n");
     for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false]);
     expect(all).not.toMatch(/@people\.example/);

@@ -100,14 +100,14 @@ describe("onboarding of a connected account (OUT-15)", () => {
       start(program, partner.id),
       start(program, partner.id),
     ]);
-    // The vendor answers 409 while the first one is under way; whoever gets that is told to come again.
+    // The vendor answers 409 while the first one is under way; whoever gets that is asked to come again.
     expect(replies.every(({ status }) => [200, 201, 503].includes(status))).toBe(true);
     expect(replies.some(({ status }) => status === 201)).toBe(true);
     expect(vendor.accounts.size).toBe(2);
     expect((await start(program, partner.id)).status).toBe(200);
   });
 
-  it("tells what is missing or refused, without the key and without storing anything", async () => {
+  it("says what is missing or refused, without the key and without storing anything", async () => {
     const { program, vendor, partner } = await world();
     const keyless = await makeProgram();
     const theirs = await makePartner(keyless);

@@ -12,7 +12,7 @@ import { lookUp, schemaProblems } from "../support/json-schema.ts";
 import { documentedAnswer, operationAt, servedDocument } from "../support/openapi.ts";
 import { BASE_URL, call } from "../support/program.ts";
 
-/** Of replies, the fields that stand only where there is something to say. */
+/** Of replies, the fields that are there only where there is something to say. */
 const OPTIONAL = new Set(["dropped", "reason"]);
 
 /** Pages for people are not part of the API. */
@@ -24,7 +24,7 @@ const SERVED = new Set(
     .map(({ method, path }) => `${method} ${path}`),
 );
 
-describe("the document tells of every route", () => {
+describe("the document describes every route", () => {
   it("and of none that does not exist", () => {
     const documented = ROUTES.map(({ method, path }) => `${method} ${path}`);
     expect(documented.toSorted()).toEqual([...SERVED].toSorted());
@@ -45,10 +45,10 @@ describe("the document tells of every route", () => {
         ]);
       }
     }
-    const told = Object.keys(components.responses).flatMap((name) => name.split("-or-"));
+    const reported = Object.keys(components.responses).flatMap((name) => name.split("-or-"));
     // `forbidden` is a page's, and 405 is no route's.
     const expected = ERROR_CODES.filter((code) => code !== "forbidden" && code !== "method_not_allowed");
-    expect([...new Set(told)].toSorted()).toEqual(expected.toSorted());
+    expect([...new Set(reported)].toSorted()).toEqual(expected.toSorted());
   });
 });
 

@@ -8,7 +8,7 @@ import { URL_CASE_REDIRECTS, URL_CASE_ZONE, URL_CASES } from "../support/url-cas
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-/** By its text alone an address is refused at create and at PATCH; the rest only the resolver or the receiver can tell. */
+/** By its text alone an address is refused at create and at PATCH; the rest only the resolver or the receiver can decide. */
 const REFUSED_BY_TEXT = URL_CASES.filter(({ stage }) => !["dns", "redirect", "ok", "range"].includes(stage));
 const TAKEN = URL_CASES.filter(({ stage }) => ["dns", "redirect", "ok", "range"].includes(stage));
 
@@ -17,7 +17,7 @@ describe("addresses at create and at PATCH (HOOK-7)", () => {
     expect([REFUSED_BY_TEXT.length > 80, TAKEN.length > 10]).toEqual([true, true]);
   });
 
-  it("are refused by their text where it tells, with the field's name, and nothing changes", async () => {
+  it("are refused by their text where it suffices, with the field's name, and nothing changes", async () => {
     const program = await makeProgram();
     const { id, url } = await makeEndpoint(program, "https://hooks.example/");
     type Failure = { error?: { code: string; details: { path: string }[] } };
@@ -34,7 +34,7 @@ describe("addresses at create and at PATCH (HOOK-7)", () => {
     expect(body.data.map((endpoint) => endpoint.url)).toEqual([url]);
   });
 
-  it("are taken where only the look-up can tell", async () => {
+  it("are taken where only the look-up can decide", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");
     for (const { input } of TAKEN) {
@@ -44,7 +44,7 @@ describe("addresses at create and at PATCH (HOOK-7)", () => {
   });
 });
 
-/** Refused besides: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). */
+/** Refused as targets too: the service's own hosts, `PUBLIC_URL` and the workers.dev name (HOOK-7). */
 const OWN_URLS = [
   "https://service.example/api/v1/partners",
   "https://SERVICE.example:8443/",
@@ -188,7 +188,7 @@ describe("addresses at delivery, whatever is stored (HOOK-7)", () => {
     expect(world.requests).toHaveLength(error === null ? 1 : 0);
   });
 
-  it("are resolved anew at every attempt: a second answer that differs is judged by itself", async () => {
+  it("are resolved again at every attempt: a second answer that differs is judged alone", async () => {
     const program = await makeProgram();
     await makeEndpoint(program, "https://moving.example/");
     await makePartner(program, {}, "invited");

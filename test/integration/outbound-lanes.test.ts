@@ -150,7 +150,7 @@ describe("lanes", () => {
     const { fetch, counter } = countPending(world);
     const outbound = openOutbound({ fetch }, { now: Date.now() });
     const rows = await deliveriesOf(program);
-    // Three of the first endpoint, then one each of three others: five attempts, no endpoint left out, the sixth woken anew.
+    // Three of the first endpoint, then one each of three others: five attempts, no endpoint left out, the sixth woken again.
     const [lane, ...others] = hosts.map((_, i) => rows.filter((row) => row.endpoint_id === rows[i]!.endpoint_id));
     const named = [...lane!, others[0]![0]!, others[1]![0]!];
     const { ended } = await outbound.begin(...named.map(({ id }) => id), others[2]![0]!.id);

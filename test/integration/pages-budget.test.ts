@@ -75,7 +75,7 @@ describe("every page", () => {
 });
 
 describe("style and script", () => {
-  it("may be kept for ever under their name, and only there", async () => {
+  it("may be kept forever under their name, and only there", async () => {
     const { body } = await open("/dashboard");
     const files = [...body.matchAll(/"(\/assets\/([0-9a-f]{16})\.(css|js))"/g)];
     expect(files).toHaveLength(2);

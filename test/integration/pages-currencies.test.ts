@@ -146,7 +146,7 @@ describe("U2: a program with four currencies (PAGE-5)", () => {
     expect(textOf(body)).toContain("Mark as paid: 60.00 USD, 120.00 EUR, 3,000 JPY and 7.407 KWD");
   });
 
-  it("the preview of a flow sums each by itself", async () => {
+  it("the preview of a flow sums each separately", async () => {
     await owner.get("/dashboard/flows/new");
     const { body } = await owner.post("/dashboard/flows/new", {
       name: "Half",

@@ -80,7 +80,7 @@ describe("the trace of a payment", () => {
     expect(textOf((await owner.get(`/dashboard/commissions/${dinar.id}`)).body)).toContain("2.469 KWD is 20 %");
   });
 
-  it("says why there is none, and works a payment out again after the slug was put right", async () => {
+  it("says why there is none, and recalculates a payment after the slug was corrected", async () => {
     const lost = await makeProgram();
     const visitor = await signInOwner(lost);
     await sendA(lost, sessionCompleted({ ref: "typo", amount: 5_000 }));
@@ -110,7 +110,7 @@ describe("commissions", () => {
     expect(await commissionOf(id)).toMatchObject({ status: "approved" });
   });
 
-  it("tell an illegal move on their own page", async () => {
+  it("show an illegal move on their own page", async () => {
     const { id } = await sale();
     const path = `/dashboard/commissions/${id}`;
     await owner.get(path);

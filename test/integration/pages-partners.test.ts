@@ -16,7 +16,7 @@ async function partnersOf(of: TestProgram) {
 }
 
 describe("adding a partner", () => {
-  it("tells every mistake beside its field, keeps what was typed, and adds nothing", async () => {
+  it("shows every mistake beside its field, keeps what was typed, and adds nothing", async () => {
     await owner.get("/dashboard/partners/new");
     const before = (await partnersOf(program)).total;
     const typed = {
@@ -143,8 +143,8 @@ describe("the import of partners (PAGE-7)", () => {
     expect(shown).toContain("4 error email: This must be an e-mail address.");
     expect(shown).toContain("5 error commission_pct: This must be at most 100.");
     expect(shown).toContain("6 adds to a partner ONE@import.example five");
-    expect(shown).toContain("7 error slug: Same stands on line 8 for another partner.");
-    expect(shown).toContain("8 error slug: same stands on line 7 for another partner.");
+    expect(shown).toContain("7 error slug: Same is on line 8 for another partner.");
+    expect(shown).toContain("8 error slug: same is on line 7 for another partner.");
     expect(shown).toContain("4 columns taken, 0 left");
     expect((await partnersOf(imported)).total).toBe(0);
   });
@@ -210,7 +210,7 @@ describe("the import of partners (PAGE-7)", () => {
     ["email,slug,E-mail\na@b.co,x,1", "The column email is there twice."],
     ["email,slug", "There is no line below the column names."],
     ['email,slug\n"a@b.co,x', "A quoted cell is not closed."],
-  ])("refuses %j and tells why", async (csv, message) => {
+  ])("refuses %j and shows why", async (csv, message) => {
     const { visitor } = await freshProgram();
     const reply = await visitor.post("/dashboard/partners/import", { csv });
     expect(reply.status).toBe(422);
@@ -261,7 +261,7 @@ describe("the import of partners (PAGE-7)", () => {
     expect(events.body.total).toBe(1);
   });
 
-  it("reads a file as spreadsheets save it, and tells one that is none", async () => {
+  it("reads a file as spreadsheets save it, and shows one that is none", async () => {
     const { imported, visitor } = await freshProgram();
     const latin = Uint8Array.from("email;code;first_name\r\nzoe@import.example;zoe;Zoë\r\n", (char) =>
       char.charCodeAt(0),
@@ -288,7 +288,7 @@ describe("the partner's payout details", () => {
     expect((await visitor.post("/portal/details", { payout_method: "" })).status).toBe(303);
   });
 
-  it("offer an account at provider A only where the program has its key, and tell what goes wrong", async () => {
+  it("offer an account at provider A only where the program has its key, and show what goes wrong", async () => {
     const partner = await makePartner(program);
     const visitor = await signInPartner(partner.email);
     const { body } = await visitor.get("/portal/details");

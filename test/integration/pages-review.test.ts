@@ -64,7 +64,7 @@ describe("U7: flagged commissions", () => {
     expect(link).toBe(`${AT}?status=pending&amp;flagged=true`);
   });
 
-  it("that are ticked are left out, and go along where the next page is told so", async () => {
+  it("that are ticked are left out, and go along where the next page asks for it", async () => {
     const { month, boss, partner_id } = await newMonth();
     const rows = await makeCommissions(month, partner_id, [
       { status: "pending" },
@@ -186,7 +186,7 @@ describe("U9: a partner who was deactivated", () => {
       list.body,
     )?.[1];
     const shown = await owner.get(payment ?? "");
-    expect(textOf(shown.body)).toContain("Work out again");
+    expect(textOf(shown.body)).toContain("Recalculate");
     await owner.post(formOf(shown.body, /reprocess$/).action);
     const [commission] = (await commissionsOf(program)).filter(({ partner_id }) => partner_id === id);
     expect(commission).toMatchObject({ status: "pending", amount_cents: 1_000 });
@@ -227,10 +227,10 @@ describe("U9: a commission by hand", () => {
     expect(body).toContain(`href="${AT}/new?partner_id=${ada.id}"`);
   });
 
-  it("for an id that is nobody's asks for whom it is", async () => {
+  it("for an id that is nobody's asks for the partner", async () => {
     const { body, status } = await owner.get(`${AT}/new?partner_id=par_00000000000000000000000000`);
     expect(status).toBe(200);
-    expect(textOf(body)).toContain("For whom?");
+    expect(textOf(body)).toContain("Partner: name, e-mail or slug");
     const { id } = await makePartner(program, {}, "invited");
     await owner.get(`${AT}/new?partner_id=${id}`);
     const refused = await owner.post(`${AT}/new`, { partner_id: id, amount: "1", note: "x" });

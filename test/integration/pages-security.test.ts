@@ -147,8 +147,8 @@ describe("another program's objects (HTTP-5)", () => {
 
 describe("the portal (PAGE-8)", () => {
   it("shows a partner the partner's own and nobody else's", async () => {
-    const neighbour = await makePartner(stocked.program);
-    const visitor = await signInPartner(neighbour.email);
+    const neighbor = await makePartner(stocked.program);
+    const visitor = await signInPartner(neighbor.email);
     const { payouts, commissions } = stocked.ids;
     for (const path of [
       "/portal",

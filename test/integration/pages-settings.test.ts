@@ -49,7 +49,7 @@ describe("settings (PAGE-7)", () => {
     expect(body).toContain('value="25.50"');
   });
 
-  it("tell every mistake beside its field and change nothing", async () => {
+  it("show every mistake beside its field and change nothing", async () => {
     const before = await me();
     await owner.get("/dashboard/settings");
     const wrong = {
@@ -74,7 +74,7 @@ describe("settings (PAGE-7)", () => {
     expect(await me()).toEqual(before);
   });
 
-  it("tell that the currency is locked once a commission exists", async () => {
+  it("show that the currency is locked once a commission exists", async () => {
     const locked = await makeProgram();
     const boss = await signInOwner(locked);
     const partner = await makePartner(locked);
@@ -106,7 +106,7 @@ describe("secrets", () => {
     expect((await me(fresh))["provider_b_webhook_secret_set"]).toBe(false);
   });
 
-  it("are told to be missing beside the right field, and no other column can be written that way", async () => {
+  it("are reported as missing beside the right field, and no other column can be written that way", async () => {
     await owner.get("/dashboard/settings");
     const empty = await owner.post("/dashboard/settings/secrets", { name: "provider_b_webhook_secret", secret: " " });
     expect(empty.status).toBe(422);
@@ -129,7 +129,7 @@ describe("secrets", () => {
 });
 
 describe("the API key", () => {
-  it("is made anew only after a page that says what breaks, shown once, and ends every session (PAGE-13)", async () => {
+  it("is replaced only after a page that says what breaks, shown once, and ends every session (PAGE-13)", async () => {
     const keyed = await makeProgram();
     const boss = await signInOwner(keyed);
     expect(textOf((await boss.get("/dashboard/settings/api-key")).body)).toContain("stops working at once");
@@ -214,7 +214,7 @@ describe("flows", () => {
     expect(await flowsOf(ruled)).toEqual([]);
   });
 
-  it("tell what does not fit together beside the row", async () => {
+  it("report what does not fit together beside the row", async () => {
     await owner.get("/dashboard/flows/new");
     const reply = await owner.post("/dashboard/flows/new", {
       ...FLOW,

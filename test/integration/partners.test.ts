@@ -52,7 +52,7 @@ describe("partners", () => {
     expect((await program.api("PATCH", `/api/v1/partners/${jane.id}`, { slug: "jane" })).status).toBe(200);
   });
 
-  it("tells an unknown key 401 before anything else that is wrong with the request", async () => {
+  it("answers an unknown key 401 before anything else that is wrong with the request", async () => {
     const program = await makeProgram();
     for (const [method, path, body] of [
       ["GET", "/api/v1/partners?page=x", undefined],

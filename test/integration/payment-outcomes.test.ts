@@ -133,7 +133,7 @@ describe("partners that turn active", () => {
     expect(ledger.eventCounts["commission.created"]).toBe(1);
   });
 
-  it("reprocess finds the partner after a slug was put right, and never makes a second commission (PAY-15)", async () => {
+  it("reprocess finds the partner after a slug was corrected, and never makes a second commission (PAY-15)", async () => {
     const program = await makeProgram();
     await sendA(program, sessionCompleted({ ref: "jane" }));
     const { id } = await onlyPayment(program);

@@ -157,7 +157,7 @@ async function contextOf(world: World): Promise<ProgramCtx> {
   return forProgram(testContext(world.now), program!);
 }
 
-async function tell(world: World, ctx: ProgramCtx, fact: PaymentFact | AdjustmentFact): Promise<void> {
+async function report(world: World, ctx: ProgramCtx, fact: PaymentFact | AdjustmentFact): Promise<void> {
   world.events += 1;
   const event_id = `evt_${world.program.id}_${world.events}`;
   await receiveEvent(
@@ -188,7 +188,7 @@ async function perform(world: World, step: Step): Promise<void> {
     case "purchase": {
       const key = `in_${world.program.id}_${world.purchases.length}`;
       world.purchases.push({ key, net: step.net, refunded: 0, lost: 0, open: 0 });
-      await tell(world, ctx, {
+      await report(world, ctx, {
         kind: "payment",
         key,
         source: "invoice",
@@ -209,7 +209,7 @@ async function perform(world: World, step: Step): Promise<void> {
       const purchase = chosen(world.purchases, step.pick);
       if (!purchase) return;
       purchase.refunded = Math.max(purchase.refunded, Math.ceil((purchase.net * step.share) / 100));
-      await tell(world, ctx, {
+      await report(world, ctx, {
         kind: "adjustment",
         adjustment_id: `ch_${purchase.key}`,
         aliases: [purchase.key],
@@ -229,7 +229,7 @@ async function perform(world: World, step: Step): Promise<void> {
       const amount_cents = Math.ceil((purchase.net * step.share) / 100);
       purchase.lost = step.stage === "lost" ? amount_cents : 0;
       purchase.open = step.stage === "open" ? amount_cents : 0;
-      await tell(world, ctx, {
+      await report(world, ctx, {
         kind: "adjustment",
         adjustment_id: `du_${purchase.key}`,
         aliases: [purchase.key],
@@ -394,10 +394,13 @@ async function checkPurchase({ program }: World, purchase: Purchase, all: readon
   const denied = sumOf(judged.filter((row) => row.amount_cents > 0));
   const given = sumOf(rows.filter((row) => row.payout_id !== null));
   const most = Math.max(rule, Math.min(rule + forgiven, given));
-  const told = [purchase, rows.map((row) => `${row.kind} ${row.status} ${row.amount_cents} ${row.payout_id ?? ""}`)];
+  const reported = [
+    purchase,
+    rows.map((row) => `${row.kind} ${row.status} ${row.amount_cents} ${row.payout_id ?? ""}`),
+  ];
   // What the owner denied of a reversal may have been no more than was due by then.
   const isRight = denied === 0 ? counted === most : counted <= most && counted >= Math.max(rule - denied, 0);
-  expect([...told, counted, isRight]).toEqual([...told, counted, true]);
+  expect([...reported, counted, isRight]).toEqual([...reported, counted, true]);
 }
 
 it(`earned = paid + held + carried forward, at every step (seed ${SEED})`, { timeout: 300_000 }, async () => {

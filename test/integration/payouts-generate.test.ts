@@ -154,7 +154,7 @@ describe("payout generation", () => {
     expect((await generate(program, "[")).status).toBe(400);
   });
 
-  it("a dry run tells what a run would do and writes nothing (OUT-12)", async () => {
+  it("a dry run shows what a run would do and writes nothing (OUT-12)", async () => {
     const program = await makeProgram({ min_payout_cents: 100 });
     const [jane, bob] = [await makePartner(program), await makePartner(program)];
     await makeCommissions(program, jane.id, [{ amount_cents: 100 }, { amount_cents: 200 }]);
@@ -208,7 +208,7 @@ describe("payout generation", () => {
     expect(await payoutsOf(program)).toHaveLength(1);
   });
 
-  it("tells each payout to the audit log and to the endpoints, as the API returns it (EVT-3, HOOK-2)", async () => {
+  it("reports each payout to the audit log and to the endpoints, as the API returns it (EVT-3, HOOK-2)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { payout_method: "bank_transfer" });
     const endpoint = await program.api<{ id: string }>("POST", "/api/v1/webhooks", {

@@ -222,7 +222,7 @@ describe("an open transfer", () => {
     expect(waiting.reconcile_at).not.toBeNull();
   });
 
-  it("the frozen request is sent again unchanged, whatever became of the partner since", async () => {
+  it("the frozen request is sent again unchanged, whatever happened to the partner since", async () => {
     const world = await makePayingProgram();
     const { vendor, program } = world;
     const payout = await makePayout(world);

@@ -89,8 +89,8 @@ describe("paying a payout", () => {
       .first<{ body: string }>();
     expect(JSON.parse(sent!.body)).toMatchObject({ event: "payout.paid", data: asReturned });
     expect((await eventsOf(program, "payout.updated")).map(({ payload }) => payload.status)).toEqual(["processing"]);
-    const told = await eventsOf(program, "commission.updated");
-    expect(told.map(({ payload }) => [payload.commission_id, payload.status, payload.flagged]).toSorted()).toEqual(
+    const reported = await eventsOf(program, "commission.updated");
+    expect(reported.map(({ payload }) => [payload.commission_id, payload.status, payload.flagged]).toSorted()).toEqual(
       rows.map((row) => [row.id, "paid", false]).toSorted(),
     );
     // "commission.updated: a commission is approved, rejected or recalculated": not paid.

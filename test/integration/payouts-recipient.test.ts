@@ -122,7 +122,7 @@ describe("the file for a payout service (OUT-8)", () => {
     expect(readCsv(pieces.join(""))).toHaveLength(1 + 1_000);
   });
 
-  it("S2: each export is an event with its format, status and count, by whom it was made", async () => {
+  it("S2: each export is an event with its format, status and count, and who made it", async () => {
     const program = await makeProgram();
     await earner(program, WALLET);
     await earner(program, { payout_method: "bank_transfer" });
@@ -203,10 +203,10 @@ describe("the recipient of a payout (OUT-5)", () => {
       expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining("w****@wallet.example")]);
       expect(owner.html).not.toContain("evil.example");
     }
-    // "canceling and generating anew does."
+    // "canceling and generating again does."
     await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
-    const [anew] = await generate(program);
-    expect(anew).toMatchObject({ method: "wallet", recipient: "t****@evil.example" });
+    const [again] = await generate(program);
+    expect(again).toMatchObject({ method: "wallet", recipient: "t****@evil.example" });
     expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "thief@evil.example" }]);
   });
 
@@ -319,7 +319,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(data).toHaveLength(4);
   });
 
-  it("S3: stands sealed in the database and masked everywhere else", async () => {
+  it("S3: it is sealed in the database and masked everywhere else", async () => {
     const program = await makeProgram();
     await program.api("POST", "/api/v1/webhooks", {
       url: "https://receiver.example.com/hook",
@@ -329,7 +329,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     const [payout] = await generate(program);
     const [row] = await payoutsOf(program);
     expect(row!.recipient_sealed).toMatch(/^v2\./);
-    const told = await env.DB.prepare(
+    const reported = await env.DB.prepare(
       "select payload, changes, actor from events where program_id = ? and type like 'payout.%'",
     )
       .bind(program.id)
@@ -337,6 +337,6 @@ describe("the recipient of a payout (OUT-5)", () => {
     const sent = await env.DB.prepare("select body from messages where program_id = ?").bind(program.id).raw();
     expect(sent).toHaveLength(1);
     expect(JSON.stringify(sent)).toContain("w****@wallet.example");
-    expect(JSON.stringify([row, told, sent, payout])).not.toMatch(/wanda@|Wanda/);
+    expect(JSON.stringify([row, reported, sent, payout])).not.toMatch(/wanda@|Wanda/);
   });
 });

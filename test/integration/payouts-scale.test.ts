@@ -78,11 +78,11 @@ describe("a month end of 10,000 partners and 100,000 commissions", () => {
     expect(wrong).toEqual([]);
     const total = generation.totals.reduce((sum, row) => sum + row.payouts, 0);
     const [counted] = await rows(`select count(*) as n, 0 as sum from payouts where program_id = ?1`, program);
-    const [told] = await rows(
+    const [reported] = await rows(
       `select count(*) as n, 0 as sum from events where program_id = ?1 and type = 'payout.generated'`,
       program,
     );
-    expect([counted!.n, told!.n]).toEqual([total, total]);
+    expect([counted!.n, reported!.n]).toEqual([total, total]);
     expect(total).toBeGreaterThan(PARTNERS * 0.98);
     expect(generation.payouts).toHaveLength(500);
     expect(generation.skipped.every((row) => row.reason === "not_positive")).toBe(true);

@@ -76,24 +76,24 @@ describe("transitions of a payout (OUT-4)", () => {
         action,
         action === "mark-paid" ? { reference: "wire 77" } : undefined,
       );
-      const told = (await eventsOf(program)).slice(eventsBefore.length);
+      const reported = (await eventsOf(program)).slice(eventsBefore.length);
       if (!LEGAL[action]!.includes(from)) {
         expect([reply.status, reply.body.error?.code]).toEqual([409, "invalid_transition"]);
         expect(await payoutById(payout.id)).toEqual(before);
         expect(await commissionsOf(program)).toEqual(heldBefore);
-        expect(told).toEqual([]);
+        expect(reported).toEqual([]);
         return;
       }
       expect(reply.status).toBe(200);
       const held = await commissionsOf(program);
-      const paid = told.filter(({ type }) => type === "payout.paid");
+      const paid = reported.filter(({ type }) => type === "payout.paid");
       if (action === "cancel") {
         expect(reply.body).toMatchObject({ status: "canceled", paid_at: null });
         expect(held.map((row) => [row.status, row.payout_id])).toEqual([
           ["approved", null],
           ["approved", null],
         ]);
-        expect(told.map(({ type, payload, sent }) => [type, payload.status, sent])).toEqual([
+        expect(reported.map(({ type, payload, sent }) => [type, payload.status, sent])).toEqual([
           ["payout.updated", "canceled", null],
         ]);
       } else {
@@ -106,11 +106,11 @@ describe("transitions of a payout (OUT-4)", () => {
         expect(paid).toHaveLength(1);
         expect(paid[0]!.sent).toMatchObject({ event: "payout.paid", data: reply.body });
         expect(paid[0]!.payload).toMatchObject({ payout_id: payout.id, amount_cents: 3_000, reference: "wire 77" });
-        const updated = told.filter(({ type }) => type === "commission.updated");
+        const updated = reported.filter(({ type }) => type === "commission.updated");
         expect(updated.map(({ payload, sent }) => [payload.commission_id, payload.status, sent]).toSorted()).toEqual(
           held.map((row) => [row.id, "paid", null]).toSorted(),
         );
-        expect(updated).toHaveLength(told.length - 1);
+        expect(updated).toHaveLength(reported.length - 1);
       }
     },
   );

@@ -140,7 +140,7 @@ describe("program settings", () => {
     expect(await updates(program)).toEqual([]);
   });
 
-  it("tell the log which fields changed and never what a secret is", async () => {
+  it("write to the log which fields changed and never what a secret is", async () => {
     const program = await makeProgram();
     const patch = { name: "New", currency: "USD", cookie_days: 30, provider_a_api_key: "rk_very_secret" };
     expect((await program.api("PATCH", ME, patch)).status).toBe(200);

@@ -57,7 +57,7 @@ const offByOne = (partner_id: string) =>
 
 const quiet = () => vi.spyOn(console, "error").mockImplementation(() => {});
 
-async function told(program: TestProgram): Promise<number> {
+async function reported(program: TestProgram): Promise<number> {
   return (await program.api<{ total: number }>("GET", "/api/v1/events?type=reconciliation.failed")).body.total;
 }
 
@@ -82,7 +82,7 @@ describe("a round", () => {
     await expect(reconcileStep(mortal, reconcileTools())).rejects.toThrow();
     const steps = await reconcileRound(ctx);
     expect(steps.reduce((sum, { checked }) => sum + checked.commissions, 0)).toBe(150);
-    expect(await told(program)).toBe(0);
+    expect(await reported(program)).toBe(0);
   });
 
   it("takes no more statements than it promised, and a day's few hundred rows", async () => {
@@ -107,13 +107,13 @@ describe("a round", () => {
     expect(rows.taken().rows).toBeLessThan(800);
   });
 
-  it("is told once where two go on at the same time (LAW-11)", async () => {
+  it("is reported once where two go on at the same time (LAW-11)", async () => {
     const { program, partner } = await selling(3);
     await offByOne(partner.id);
     quiet();
     await Promise.all([1, 2, 3].map(() => reconcileRound(programContext(program, NOW))));
     // The partner's balance and the program's.
-    expect(await told(program)).toBe(2);
+    expect(await reported(program)).toBe(2);
   });
 
   it("runs daily: one program that fails keeps neither the others nor the rest of itself from it (LAW-11)", async () => {
@@ -127,7 +127,7 @@ describe("a round", () => {
     await fireCron(DAILY, NOW);
     const said = lines.mock.calls.flat().map(String);
     expect(said.filter((line) => line.includes('"job failed"') && line.includes(broken.program.id))).not.toEqual([]);
-    expect(await told(broken.program)).toBe(2);
+    expect(await reported(broken.program)).toBe(2);
     const status = async ({ program }: typeof healthy) =>
       (await program.api<{ reconciled_at: string | null }>("GET", "/api/v1/integrations/status")).body.reconciled_at;
     expect(await status(healthy)).toBe(new Date(NOW).toISOString());
@@ -157,12 +157,12 @@ describe("a partner with too many entries for one statement", () => {
     const ctx = programContext(program, NOW);
     for (let step = 0, more = true; more; step++) {
       ({ more } = await reconcileStep(ctx, reconcileTools(), step === 0));
-      // Behind the place, as commissions of before the journal are posted, and before it.
+      // Behind the place, as commissions older than the journal are posted, and before it.
       if (step < 12) {
         await makeCommissions(program, partner.id, [{ amount_cents: 11 }, { updated_at: "2026-01-01T00:00:00.000Z" }]);
       }
     }
-    expect(await told(program)).toBe(0);
+    expect(await reported(program)).toBe(0);
     await offByOne(partner.id);
     quiet();
     expect((await differencesOf(ctx)).map(({ kind, subject }) => [kind, subject])).toEqual(
@@ -178,7 +178,8 @@ describe("a partner with too many entries for one statement", () => {
     await offByOne(partner.id);
     quiet();
     let day = 1;
-    for (; day < 9 && (await told(program)) < 2; day++) await reconcileRound(programContext(program, NOW + day * DAY));
+    for (; day < 9 && (await reported(program)) < 2; day++)
+      await reconcileRound(programContext(program, NOW + day * DAY));
     const [rows] = await programContext(program).read(openDifferences(programContext(program), 10));
     expect(rows.map(({ subject }) => subject)).toContain(partner.id);
   });
@@ -230,7 +231,7 @@ describe("no difference is", () => {
       await setSecrets(world.program.id, { provider_a_api_key });
       expect(await asked()).toBe(0);
     }
-    expect(await told(world.program)).toBe(0);
+    expect(await reported(world.program)).toBe(0);
   });
 });
 

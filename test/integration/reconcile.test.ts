@@ -1,4 +1,4 @@
-/** The reconciler (ledger design, "Reconciler"): every kind of difference is planted, found, told once, shown, and gone. */
+/** The reconciler (ledger design, "Reconciler"): every kind of difference is planted, found, reported once, shown, and gone. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { reconcileStep, type ReconcileTools } from "../../src/core/reconcile.ts";
@@ -125,8 +125,8 @@ async function liveThroughEverything(): Promise<{ paid: string; canceled: string
 }
 
 /** A whole round at an instant. */
-async function round(now = NOW, anew = false): Promise<void> {
-  for (let more = true, first = anew; more; first = false) {
+async function round(now = NOW, fromStart = false): Promise<void> {
+  for (let more = true, first = fromStart; more; first = false) {
     more = (await reconcileStep(programContext(program, now), tools, first)).more;
   }
 }
@@ -312,7 +312,7 @@ describe("a difference", () => {
   });
 
   it.each(Object.entries(PLANTED))(
-    "%s: is found, told once, shown, and gone when it is gone (LAW-11)",
+    "%s: is found, reported once, shown, and gone when it is gone (LAW-11)",
     async (_, planted) => {
       const before = (await failures()).length;
       const agreed = await status();
@@ -321,13 +321,15 @@ describe("a difference", () => {
       await planted.plant(made);
       await round((now += 2 * DAY), true);
       const found = (await failures()).slice(0, -before || undefined);
-      const told = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
+      const reported = found.find(({ check, subject }) => check === planted.check && subject === planted.subject(made));
       expect(found).toContainEqual(expect.objectContaining({ check: planted.check, subject: planted.subject(made) }));
-      expect(told!.expected).not.toEqual(told!.found);
+      expect(reported!.expected).not.toEqual(reported!.found);
       const logged = lines.mock.calls.flat().filter((line) => String(line).includes('"reconciliation failed"'));
       expect(logged).toHaveLength(found.length);
       expect(await status()).toEqual({ reconciled_at: agreed.reconciled_at, differences: found.length });
-      expect(mails).toMatchObject([{ to: program.program.owner_email, text: expect.stringContaining(told!.subject) }]);
+      expect(mails).toMatchObject([
+        { to: program.program.owner_email, text: expect.stringContaining(reported!.subject) },
+      ]);
       await round((now += 2 * DAY));
       await round((now += 2 * DAY), true);
       expect(await failures()).toHaveLength(before + found.length);

@@ -34,14 +34,14 @@ async function programOf(...slugs: string[]): Promise<TestProgram> {
   return program;
 }
 
-/** What became of each payment, the oldest first. */
+/** What happened to each payment, the oldest first. */
 async function traced(program: TestProgram): Promise<Traced[]> {
   const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
   const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
   return (await Promise.all(all)).map((reply) => reply.body);
 }
 
-async function told(program: TestProgram) {
+async function reported(program: TestProgram) {
   return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
 }
 
@@ -77,7 +77,7 @@ describe("V3: candidates of a payment (REF-1, REF-2)", () => {
     );
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
     // What counted is what is remembered.
-    expect(await told(program)).toEqual(["commission joe payment", "commission joe customer"]);
+    expect(await reported(program)).toEqual(["commission joe payment", "commission joe customer"]);
     expect((await traced(program))[0]?.trace.candidates.map(({ ref }) => ref)).toEqual(["joe", "jane"]);
   });
 
@@ -116,7 +116,7 @@ describe("V3: candidates of a payment (REF-1, REF-2)", () => {
         const program = await programOf("jane");
         await program.api("PATCH", "/api/v1/programs/me", { attribution });
         for (const event of events) await sendA(program, event);
-        expect(await told(program)).toEqual(["commission jane customer", "commission jane customer"]);
+        expect(await reported(program)).toEqual(["commission jane customer", "commission jane customer"]);
         expect((await traced(program))[0]?.trace.candidates).toMatchObject([
           { ref: "cart-77", source: "client_reference_id", partner_id: null },
           { ref: "jane", source: "remembered_customer" },
@@ -149,13 +149,13 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
     const ids = { subscription: "sub_1", customer: "cus_1" };
     await sendA(program, sessionCompleted({ ref: "noah", ...ids, invoice: "in_1", created: at(0) }));
     await sendA(program, invoicePaid({ ...ids, created: at(1) }));
-    expect(await told(program)).toEqual(["unknown_ref null payment", "no_ref null null"]);
+    expect(await reported(program)).toEqual(["unknown_ref null payment", "no_ref null null"]);
     // The shop's number, or its customer's name: the partner who is called so has nothing to do with it.
     await makePartner(program, { slug: "noah" });
     await sendA(program, invoicePaid({ ...ids, created: at(2) }));
     const payments = await traced(program);
     await reprocess(program, payments[1]);
-    expect((await told(program)).slice(1)).toEqual(["no_ref null null", "no_ref null null"]);
+    expect((await reported(program)).slice(1)).toEqual(["no_ref null null", "no_ref null null"]);
   });
 
   it("nor when the vendor sends it again after that", async () => {
@@ -165,7 +165,7 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
     await makePartner(program, { slug: "noah" });
     await sendA(program, setup);
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
-    expect(await told(program)).toEqual(["no_ref null null"]);
+    expect(await reported(program)).toEqual(["no_ref null null"]);
   });
 
   it.each([
@@ -186,7 +186,7 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
     const [first] = await traced(program);
     for (let i = 0; i < 2; i++) expect((await reprocess(program, first)).outcome).toBe("commission");
     await sendA(program, invoicePaid({ ...ids, created: at(2) }));
-    expect(await told(program)).toEqual([
+    expect(await reported(program)).toEqual([
       "commission jane payment",
       "commission jane subscription",
       "commission jane subscription",
@@ -213,12 +213,12 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
         values (${key}, 'customer', 'cus_1', ${`evt_${i}#0`})`);
     }
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));
-    expect(await told(program)).toEqual(["commission jane customer"]);
+    expect(await reported(program)).toEqual(["commission jane customer"]);
   });
 });
 
 describe("a partner who was deactivated by mistake", () => {
-  it("earns again: what was refused meanwhile is decided anew where the owner asks (PART-4)", async () => {
+  it("earns again: what was refused meanwhile is decided again where the owner asks (PART-4)", async () => {
     const program = await makeProgram();
     const gone = await makePartner(program, { slug: "gone" });
     expect((await program.api("DELETE", `/api/v1/partners/${gone.id}`)).body).toMatchObject({ status: "deactivated" });
@@ -226,8 +226,8 @@ describe("a partner who was deactivated by mistake", () => {
     const [payment] = await traced(program);
     expect((await reprocess(program, payment)).outcome).toBe("partner_deactivated");
     await program.api("PATCH", `/api/v1/partners/${gone.id}`, { status: "active" });
-    // Nothing happens by itself (PART-4).
-    expect(await told(program)).toEqual(["partner_deactivated gone payment"]);
+    // Nothing happens automatically (PART-4).
+    expect(await reported(program)).toEqual(["partner_deactivated gone payment"]);
     expect((await reprocess(program, payment)).outcome).toBe("commission");
     expect((await reprocess(program, payment)).outcome).toBe("commission");
     expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: gone.id, amount_cents: 2_000 }]);

@@ -175,7 +175,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     expect(await replay({ ENCRYPTION_KEY: OLD, ENCRYPTION_KEY_PREVIOUS: NEW })).toBe(secret);
   });
 
-  it("goes on in bounded steps that tell what is left", async () => {
+  it("goes on in bounded steps that show what is left", async () => {
     await stock();
     await stock();
     const ctx = baseContext({ ...(env as unknown as Bindings), ...rotated(OLD) }, Date.now(), () => {});
@@ -287,7 +287,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     });
     expect(await change(program, racing, endpoint)).toBe(200);
     expect(resealed).toMatchObject({ left: 0 });
-    // Else the copy of what the old key sealed would stand in `_previous`, and nobody would look again.
+    // Else the copy of what the old key sealed would be in `_previous`, and nobody would look again.
     expect(await sealedBy(MARKS.old)).toEqual([]);
     const plain = await plainTexts(await sealedBy(MARKS.new), NEW);
     expect(plain).toEqual(expect.arrayContaining(kept));

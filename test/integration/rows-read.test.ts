@@ -1,7 +1,7 @@
 /**
  * What an operation costs does not grow with its program, nor with the others of the deployment: D1 bills the rows that
  * are read, and its planner knows nothing of the sizes of tables. Every operation is measured in a small deployment and
- * in the same one grown; what it is about is made for it anew and is as large both times.
+ * in the same one grown; what it is about is made for each and is as large both times.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -72,8 +72,8 @@ async function measure(world: World, history: number): Promise<Measured> {
 
 async function grow(world: World): Promise<void> {
   await repeatStory(world.story, SMALL, GROWN);
-  const neighbour = await openWorld();
-  await repeatStory(neighbour.story, 0, GROWN);
+  const neighbor = await openWorld();
+  await repeatStory(neighbor.story, 0, GROWN);
   for (let i = 1; i < OTHERS; i++) {
     const { id } = await makeProgram();
     await run(

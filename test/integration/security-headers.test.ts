@@ -20,31 +20,31 @@ const CACHEABLE = /^\/(service\.js|docs\/|assets\/|pages?\/|dashboard\.css|favic
 
 function expectHardened({ headers, status }: Reply<unknown>, what: string): void {
   const of = (name: string) => headers.get(name);
-  const told = `${what} ${status}`;
-  expect([told, of("x-request-id")]).toEqual([told, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
+  const label = `${what} ${status}`;
+  expect([label, of("x-request-id")]).toEqual([label, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
   // The answer to a click that was taken has no content, and is to cost as little as can be.
   if (status === 202) return;
-  expect([told, of("x-request-id")]).toEqual([told, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
+  expect([label, of("x-request-id")]).toEqual([label, expect.stringMatching(/^req_[0-9a-z]{26}$/)]);
   // The empty answer to a click has nothing to guard, and is given more often than all others together.
   if (status === 202) return;
-  expect([told, of("x-content-type-options")]).toEqual([told, "nosniff"]);
-  expect([told, of("strict-transport-security")]).toEqual([told, "max-age=31536000; includeSubDomains"]);
+  expect([label, of("x-content-type-options")]).toEqual([label, "nosniff"]);
+  expect([label, of("strict-transport-security")]).toEqual([label, "max-age=31536000; includeSubDomains"]);
   if (status === 204 || (what.includes("/service.js") && status < 400)) return;
   // Nobody else's page may hold it, and it may load nothing that it does not need.
-  expect([told, of("content-security-policy")]).toEqual([told, expect.stringContaining("default-src 'none'")]);
-  expect([told, of("content-security-policy")]).toEqual([told, expect.stringContaining("frame-ancestors 'none'")]);
-  expect([told, of("x-frame-options")]).toEqual([told, "DENY"]);
+  expect([label, of("content-security-policy")]).toEqual([label, expect.stringContaining("default-src 'none'")]);
+  expect([label, of("content-security-policy")]).toEqual([label, expect.stringContaining("frame-ancestors 'none'")]);
+  expect([label, of("x-frame-options")]).toEqual([label, "DENY"]);
   const policy = what.includes("/r/") && status === 302 ? "strict-origin-when-cross-origin" : "no-referrer";
-  expect([told, of("referrer-policy")]).toEqual([told, policy]);
+  expect([label, of("referrer-policy")]).toEqual([label, policy]);
   const cached = of("cache-control") ?? "";
   if (cached !== "no-store") {
     const path = what.split(" ")[1] ?? "";
-    expect([told, cached, CACHEABLE.test(path) || /\.(css|js|svg|png|ico|txt)$/.test(path)]).toEqual([
-      told,
+    expect([label, cached, CACHEABLE.test(path) || /\.(css|js|svg|png|ico|txt)$/.test(path)]).toEqual([
+      label,
       cached,
       true,
     ]);
-    expect([told, status < 400]).toEqual([told, true]);
+    expect([label, status < 400]).toEqual([label, true]);
   }
 }
 
@@ -58,7 +58,7 @@ describe("security headers (HTTP-29)", () => {
   });
   afterEach(() => vi.restoreAllMocks());
 
-  it("stand on the answer of every route to a stranger", async () => {
+  it("are on the answer of every route to a stranger", async () => {
     expect(ROUTES.length).toBeGreaterThan(80);
     for (const { method, path } of ROUTES) {
       const at = path.replaceAll(/:\w+(\{[^}]*\})?/g, "x");
@@ -66,7 +66,7 @@ describe("security headers (HTTP-29)", () => {
     }
   });
 
-  it("stand on what the routes give to who may read them (HTTP-14)", async () => {
+  it("are on what the routes give to who may read them (HTTP-14)", async () => {
     const owner = await signInOwner(program);
     let good = 0;
     for (const { path } of ROUTES.filter(({ method }) => method === "GET")) {
@@ -82,7 +82,7 @@ describe("security headers (HTTP-29)", () => {
     expect(good).toBeGreaterThan(40);
   });
 
-  it("stand on the answers to visitors", async () => {
+  it("are on the answers to visitors", async () => {
     const click = (body: string, type = "text/plain") =>
       call("/click", { method: "POST", body, headers: { "content-type": type } });
     const good = JSON.stringify({ program_id: program.id, ref: "x", landing: "/", referrer: "" });
@@ -109,7 +109,7 @@ describe("security headers (HTTP-29)", () => {
     }
   });
 
-  it("stand on errors, ours among them", async () => {
+  it("are on errors, ours among them", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const authorization = `Bearer ${program.api_key}`;
     const broken = watchDatabase(env.DB, {

@@ -23,14 +23,14 @@ const SESSION = "__Host-session";
 const OWNERS = "/dashboard/settings/sessions";
 const PARTNERS = "/portal/details/sessions";
 
-interface Told {
+interface Reported {
   type: string;
   payload: Record<string, unknown>;
   actor: ShownActor;
 }
 
-async function eventsOf(program: TestProgram, type: string): Promise<Told[]> {
-  return (await program.api<{ data: Told[] }>("GET", `/api/v1/events?type=${type}`)).body.data;
+async function eventsOf(program: TestProgram, type: string): Promise<Reported[]> {
+  return (await program.api<{ data: Reported[] }>("GET", `/api/v1/events?type=${type}`)).body.data;
 }
 
 async function isSignedIn(visitor: Visitor): Promise<boolean> {

@@ -57,7 +57,7 @@ describe("with READ_REPLICATION off", () => {
 });
 
 describe("with READ_REPLICATION on", () => {
-  it("a list is read at a copy while the key is looked up on the primary, and tells its bookmark", async () => {
+  it("a list is read at a copy while the key is looked up on the primary, and gives its bookmark", async () => {
     const program = await behind();
     // Neither answers before both are asked: they do not wait for each other.
     const both = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ describe("with READ_REPLICATION on", () => {
       const world = replicate();
       const at = path.replace(/:\w+/, "none_00000000000000000000000000");
       const { status, headers } = await callAt(world, program.api_key, "GET", at);
-      // It tells the program's own row, which the look-up of the key has read.
+      // It is that of the program's own row, which the look-up of the key has read.
       const isOwnRow = path === "/api/v1/programs/me";
       // S2: a file for a payout service shows what is not paid yet as the primary knows it, and is an event.
       const isExport = path === "/api/v1/payouts/export.csv";
@@ -120,7 +120,7 @@ describe("with READ_REPLICATION on", () => {
     expect(read.headers.get(BOOKMARK_HEADER)! > bookmark!).toBe(true);
   });
 
-  it("writes stay on the primary, each of their transactions, and tell the bookmark of the last", async () => {
+  it("writes stay on the primary, each of their transactions, and give the bookmark of the last", async () => {
     const program = await behind();
     const world = replicate();
     const partner = (await program.api<List & { data: { id: string }[] }>("GET", PARTNERS)).body.data[0]!;
@@ -320,10 +320,14 @@ describe("with READ_REPLICATION on", () => {
     expect((await program.api<List>("GET", PARTNERS)).body.total).toBe(2);
   });
 
-  it("the document tells of the header on each route of the API and nowhere else", () => {
+  it("the document has the header on each route of the API and nowhere else", () => {
     for (const { path, operation } of operations()) {
-      const told = operation.parameters?.some(({ name }) => name === BOOKMARK_HEADER) ?? false;
-      expect([path, told, "422" in operation.responses || !told]).toEqual([path, path.startsWith("/api/v1/"), true]);
+      const reported = operation.parameters?.some(({ name }) => name === BOOKMARK_HEADER) ?? false;
+      expect([path, reported, "422" in operation.responses || !reported]).toEqual([
+        path,
+        path.startsWith("/api/v1/"),
+        true,
+      ]);
     }
   });
 

@@ -44,7 +44,7 @@ function asked(program: TestProgram, bindings: Partial<Bindings>) {
 }
 
 describe.each(CASES)("while the database of shard $broken is away", ({ broken, whole, bindings }) => {
-  it("the other's programs take payments, calls and sign-ins; its own are told 503 (DEP-3)", async () => {
+  it("the other's programs take payments, calls and sign-ins; its own get 503 (DEP-3)", async () => {
     const [mine, theirs] = [await makeProgramOn(whole), await makeProgramOn(broken)];
     const partner = await makePartner(mine, { slug: "jane" });
     const call = asked(mine, bindings());

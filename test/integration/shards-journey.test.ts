@@ -95,7 +95,7 @@ describe("a program on shard 1", () => {
     expect((await owner.post("/sign-out")).status).toBe(303);
     expect((await owner.get("/dashboard")).headers.get("location")).toBe("/sign-in");
 
-    // The first database counts who asked for a link: for whom is not known then.
+    // The first database counts who asked for a link: the account is not known then.
     const after = await dump(0);
     expect(after["sign_in_links"]).toHaveLength((before["sign_in_links"]?.length ?? 0) + 1);
     expect({ ...after, sign_in_links: [] }).toEqual({ ...before, sign_in_links: [] });
@@ -243,7 +243,7 @@ describe("the operator", () => {
       cursor = page.next_cursor;
     }
     expect(walked.slice(0, 6)).toEqual(made);
-    const told = await Promise.all(
+    const reported = await Promise.all(
       [databaseOn(0), databaseOn(1)].map((database, shard) =>
         database
           .prepare("select count(*) as n from programs where substr(id, 6, 1) = ?")
@@ -252,7 +252,7 @@ describe("the operator", () => {
       ),
     );
     // Where another test plays a copy, the second database also holds programs of the first.
-    const reachable = Number(told[0]) + Number(told[1]);
+    const reachable = Number(reported[0]) + Number(reported[1]);
     expect(new Set(walked).size).toBe(reachable);
   });
 
@@ -273,7 +273,7 @@ describe("the operator", () => {
     ["-1", "not a number"],
     ["one", "not a number"],
     ["1.5", "not a number"],
-  ])("is told when NEW_PROGRAM_SHARD is %s, where programs are made and by /healthz", async (value, said) => {
+  ])("is reported when NEW_PROGRAM_SHARD is %s, where programs are made and by /healthz", async (value, said) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const bindings = { NEW_PROGRAM_SHARD: value };
     const body = JSON.stringify({ name: "Nowhere", owner_email: "o@example.com" });
@@ -318,7 +318,7 @@ describe("someone with accounts in both databases", () => {
     const visitor = makeVisitor();
     const choice = await followLink(visitor, token);
     expect(textOf(choice.body)).toMatch(/Choose an account.*Second.*First/);
-    // The link stands in the one database, the session goes to the other.
+    // The link is in the one database, the session goes to the other.
     const chosen = await visitor.post("/sign-in/confirm", { token, as: first.id });
     expect(chosen.headers.get("location")).toBe("/dashboard");
     expect(textOf((await visitor.get("/dashboard")).body)).toContain("First");

@@ -177,8 +177,8 @@ describe("programs of two databases", () => {
     await here.get(at);
     expect((await here.post(`${at}/end-all`)).headers.get("location")).toBe("/sign-in");
     expect([await isIn(here), await isIn(also), await isIn(there)]).toEqual([false, false, false]);
-    const told = programs.map(({ api }) => api<{ total: number }>("GET", "/api/v1/events?type=session.all_ended"));
-    expect((await Promise.all(told)).map(({ body }) => body.total)).toEqual([2, 1]);
+    const reported = programs.map(({ api }) => api<{ total: number }>("GET", "/api/v1/events?type=session.all_ended"));
+    expect((await Promise.all(reported)).map(({ body }) => body.total)).toEqual([2, 1]);
   });
 
   it("end an owner's sessions with the key in their own database", async () => {

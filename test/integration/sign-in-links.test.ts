@@ -1,4 +1,4 @@
-/** S11: what a link ends, what its page says, and that asking for one tells nothing. */
+/** S11: what a link ends, what its page says, and that asking for one reveals nothing. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

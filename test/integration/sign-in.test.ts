@@ -257,7 +257,7 @@ describe("using a link", () => {
     expect((await old.get("/switch")).headers.get("location")).toBe("/sign-in");
   });
 
-  it("switching proves nothing anew: an owner's session never outlives 12 hours from the link", async () => {
+  it("switching is no new proof: an owner's session never outlives 12 hours from the link", async () => {
     const email = `late-${Date.now()}@example.com`;
     const one = await makeProgram({ owner_email: email });
     const two = await makeProgram();

@@ -79,10 +79,10 @@ describe("flow simulation (FLOW-6)", () => {
             row.decision?.amount_cents ?? 0,
           ]),
         );
-        const told = Object.fromEntries(
+        const reported = Object.fromEntries(
           simulated.body.payments.map((row) => [keys.get(row.payment_id), row.new_amount_cents]),
         );
-        expect(told).toEqual(real);
+        expect(reported).toEqual(real);
       }),
       { numRuns: RUNS },
     );

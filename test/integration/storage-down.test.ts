@@ -344,7 +344,7 @@ describe("click objects that are away", () => {
       "5",
     ]);
     expect((await callWith(away(commit), `/r/${program.id}/jane`)).status).toBe(302);
-    // The cron finds the object again: an alarm that is lost meanwhile is not lost for ever.
+    // The cron finds the object again: an alarm that is lost meanwhile is not lost forever.
     await serveAll(wakeClickObjects(testContext(), away(commit) as Bindings));
     expect((await click({})).status, "it is back").toBe(202);
   });

@@ -221,7 +221,7 @@ describe("V4: test events touch nothing that is live (PAY-19)", () => {
     }
   });
 
-  it("and among themselves they tell as much as live ones do", async () => {
+  it("and among themselves they say as much as live ones do", async () => {
     const program = await programOfJane();
     await sendA(program, sessionSetup({ ref: "jane", customer: "cus_1", livemode: false }));
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", livemode: false }));

@@ -1,4 +1,4 @@
-/** What the vendors really send, told as a customer's story: only money that moved earns (LAW-2). */
+/** What the vendors really send, customer by customer: only money that moved earns (LAW-2). */
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -33,8 +33,8 @@ async function earned(program: TestProgram) {
 }
 
 describe("V1: a downgrade at provider B, and renewals paid from its credit", () => {
-  const told = { customer: "ctm_1", subscription: "sub_1" };
-  const paid = (id: string, fields: TransactionOverrides) => transactionCompleted({ id, ...told, ...fields });
+  const ids = { customer: "ctm_1", subscription: "sub_1" };
+  const paid = (id: string, fields: TransactionOverrides) => transactionCompleted({ id, ...ids, ...fields });
 
   it.each(["new", "repeated", "old"] as const)(
     "earn on the money that moved and no more (totals of the %s shape)",

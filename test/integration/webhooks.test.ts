@@ -292,7 +292,7 @@ describe("the delivery history", () => {
     );
   });
 
-  it("stands with its 100 newest on the endpoint, and page by page with a filter (HOOK-14)", async () => {
+  it("is on the endpoint with its 100 newest, on the endpoint, and page by page with a filter (HOOK-14)", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program);
     const statuses = ["succeeded", "failed", "blocked"];

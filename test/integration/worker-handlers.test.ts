@@ -61,7 +61,7 @@ describe("the queue handler", () => {
 
   const DEAD = ["deliveries-dead", "staging-deliveries-dead"];
 
-  it.each(DEAD)("of dead letters (%s) says where the rows stand, changes nothing, and sends nothing", async (queue) => {
+  it.each(DEAD)("of dead letters (%s) says where the rows are, changes nothing, and sends nothing", async (queue) => {
     const program = await makeProgram();
     await makeEndpoint(program, "https://hooks.example/");
     await makePartner(program, {}, "invited");

@@ -21,7 +21,7 @@ const {
 if (api_key === undefined) {
   console.log("PROVIDER_A_TEST_KEY is not set: the sandbox was not asked.");
 } else {
-  void test("the sandbox tells the same story as the played vendor", async () => {
+  void test("the sandbox gives the same results as the simulated vendor", async () => {
     assert.match(api_key, /^[rs]k_test_/, "Only a test-mode key: this makes transfers.");
     assert.ok(account_id, "Set PROVIDER_A_TEST_ACCOUNT to a connected account with active transfers.");
     const client = providerAConnect({ fetch: (url, init) => fetch(url, init), baseUrl, now: Date.now });

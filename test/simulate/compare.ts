@@ -86,8 +86,8 @@ export function differences(state: State, shown: Shown): string[] {
   ];
   const seen = [
     ...shown.payouts.map((one) => {
-      const told = { ...one, amount: one.amount_cents, count: one.commission_count };
-      return [payoutText(one.id, shown.slugs.get(one.partner_id)!, told), one.id] as const;
+      const reported = { ...one, amount: one.amount_cents, count: one.commission_count };
+      return [payoutText(one.id, shown.slugs.get(one.partner_id)!, reported), one.id] as const;
     }),
     ...shown.commissions.map((one) => [commissionText(one, shown.slugs), one.id] as const),
     ...shown.payments.map((one) => {
@@ -158,8 +158,9 @@ export async function sumDifferences(state: State, ask: Ask, ids: Record<string,
       };
       const balance = data.find((row) => String(row["currency"]) === currency);
       for (const [name, amount] of Object.entries(expected)) {
-        const told = balance?.[name] ?? 0;
-        if (told !== amount + 0) found.push(`balance of ${slug}: ${name} is ${told} ${currency}, not ${amount}`);
+        const reported = balance?.[name] ?? 0;
+        if (reported !== amount + 0)
+          found.push(`balance of ${slug}: ${name} is ${reported} ${currency}, not ${amount}`);
       }
       if (currency !== "USD") continue;
       const earned = sum(({ status }) => status !== "rejected");
@@ -223,7 +224,7 @@ export function lawsOf({ database, vendors, neighbor }: World): string[] {
       recently,
     ),
     ...broken(
-      "every event that is to be told is told",
+      "every event that is to be reported is reported",
       `select e.id, e.type from events e left join messages m on m.event_id = e.id
         where m.event_id is null and e.type in ('commission.created', 'partner.updated', 'payout.generated',
           'payout.paid') and e.created_at > ? and e.created_at > (select min(created_at) from webhook_endpoints)`,

@@ -66,7 +66,7 @@ export class PlayedDatabase {
   readonly sqlite = new DatabaseSync(":memory:");
   readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean }>();
   readonly #gate: Gate;
-  /** Is told of every call that is carried out. */
+  /** Is called for every call that is carried out. */
   onCall: ((call: Call) => void) | null = null;
 
   constructor(migrations: readonly string[], gate: Gate) {
@@ -106,17 +106,17 @@ export class PlayedDatabase {
     try {
       const answers = statements.map((statement) => this.#rowsOf(statement));
       this.sqlite.exec("commit");
-      this.#tell(statements, answers, null);
+      this.#report(statements, answers, null);
       return answers;
     } catch (error) {
       if (this.sqlite.isTransaction) this.sqlite.exec("rollback");
-      const told = asD1(error);
-      this.#tell(statements, null, told.message);
-      throw told;
+      const failure = asD1(error);
+      this.#report(statements, null, failure.message);
+      throw failure;
     }
   }
 
-  #tell(bound: readonly Bound[], answers: Answer[] | null, error: string | null): void {
+  #report(bound: readonly Bound[], answers: Answer[] | null, error: string | null): void {
     const statements = bound.map(({ sql, values }) => ({ sql, values }));
     this.onCall?.({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
   }

@@ -21,7 +21,7 @@ export interface Adjustment {
   /** Of two of one moment, the one further on counts. */
   stage: number;
   amount: number;
-  /** Tax included, as provider A tells it. */
+  /** Tax included, as provider A reports it. */
   gross: boolean;
   counts: boolean;
   /** A reversal: it gives back what others took, as far as they can be reversed. */

@@ -91,7 +91,7 @@ export function movePayout(state: State, index: number, to: "canceled" | "paid" 
   return true;
 }
 
-/** What has become of a payout, with its commissions: paid with it, or free again. */
+/** The result of a payout, with its commissions: paid with it, or free again. */
 export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
   const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
   Object.assign(state.payouts[index]!, { status: to, changed: now });

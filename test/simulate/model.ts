@@ -1,5 +1,5 @@
 /**
- * What the rules make of everything that happens to a program, written from the specification (its laws, partners, flows,
+ * What the rules about everything that happens to a program, written from the specification (its laws, partners, flows,
  * payments, references, commissions and payouts), and from nothing else in src. A state is plain data; `apply` changes it by one event.
  */
 import {
@@ -159,7 +159,7 @@ export function keyOf(state: State): string {
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
 /** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
-export function settle(state: State, key: string, now: number, anew = false): void {
+export function settle(state: State, key: string, now: number, isRequested = false): void {
   const purchase = state.purchases[key];
   if (!purchase || purchase.said.length === 0) return;
   const before = state.sales[key] ?? { outcome: null, partner: null, adjusted: 0, heard: state.changes.length };
@@ -177,7 +177,7 @@ export function settle(state: State, key: string, now: number, anew = false): vo
     const { status } = then.partners[slug!]!;
     if (status === "active") return "commission";
     const isRefused = before.outcome === "partner_deactivated" && before.partner === slug;
-    if (!anew && (isRefused || status === "deactivated")) return "partner_deactivated";
+    if (!isRequested && (isRefused || status === "deactivated")) return "partner_deactivated";
     if (partner.status === "active") return "commission";
     return partner.status === "invited" ? "partner_not_active" : "partner_deactivated";
   })();

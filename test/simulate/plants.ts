@@ -44,7 +44,7 @@ export const PLANTS: readonly Plant[] = [
     "return firstSince(time, past)?.rules ?? current;",
     "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
   ]),
-  plant("D7: a judgement goes with the payment, not with whom it judged", "core/ledger-rows.ts", [
+  plant("D7: a judgement goes with the payment, not with its partner", "core/ledger-rows.ts", [
     "state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id)",
     "state.decisions",
   ]),

@@ -48,7 +48,7 @@ interface Candidate {
 }
 
 /**
- * Runs steps, each of which is a seed of its own. Null where all was as the model and the laws say. `onCall` is told of
+ * Runs steps, each of which is a seed of its own. Null where all was as the model and the laws say. `onCall` is called for
  * every call of the database.
  */
 export async function runSteps(
@@ -195,7 +195,7 @@ class Run {
     return { text: "crons", run: async () => ({ status: 200, body: {} }), effects, sales: [], generates: true };
   }
 
-  /** The same request under the same key: done once, whatever became of the first. */
+  /** The same request under the same key: done once, whatever happened to the first. */
   async #again(operation: Operation, before: number, candidates: Candidate[]): Promise<Candidate[]> {
     this.story.push(`     ${operation.text}: asked again`);
     const [reply] = await this.#world.turns.drive([operation.again!], QUIET);
@@ -230,7 +230,7 @@ class Run {
     if (broken.length > 0) throw new Wrong(broken);
   }
 
-  /** What no list shows tells states apart that look alike: which events were stored, months done and settings made. */
+  /** What no list shows distinguishes states that look alike: which events were stored, months done and settings made. */
   #hidden(): (state: State) => string[] {
     const { database, program } = this.#world;
     const all = <Row>(sql: string) => database.look<Row>(sql);
@@ -247,7 +247,7 @@ class Run {
         const id = flows.find(({ name }) => name === flow.name)?.id;
         if (id !== undefined) flow.id = id;
       }
-      const told = JSON.stringify([
+      const reported = JSON.stringify([
         state.learned.toSorted(),
         state.months.length,
         state.flows.map(({ id, name, priority, active }) => ({ id, name, priority, active: Number(active) })),
@@ -256,7 +256,7 @@ class Run {
           .toSorted((one, other) => (one.slug < other.slug ? -1 : 1)),
         { pct: state.pct, auto_approve_days: state.auto_approve_days, min_payout_cents: state.min_payout_cents },
       ]);
-      return told === real ? [] : [`stored: ${real}`, `not stored: ${told}`];
+      return reported === real ? [] : [`stored: ${real}`, `not stored: ${reported}`];
     };
   }
 
@@ -270,15 +270,15 @@ class Run {
       await this.#do(() => world.cron("* * * * *"));
       await this.#do(() => world.consume(null));
     }
-    const told = new Map(world.received.map(({ id, body }) => [id, body]));
+    const reported = new Map(world.received.map(({ id, body }) => [id, body]));
     const problems = world.database
       .look<{ id: string; event_id: string; status: string; body: string | null }>(
         "select d.id, d.event_id, d.status, m.body from deliveries d join messages m on m.event_id = d.event_id",
       )
-      .filter(({ event_id, status }) => (status === "succeeded") !== told.has(event_id))
+      .filter(({ event_id, status }) => (status === "succeeded") !== reported.has(event_id))
       .map(
         (row) =>
-          `a delivery is ${row.status}, and the receiver ${told.has(row.event_id) ? "has" : "lacks"} it: ${row.id}`,
+          `a delivery is ${row.status}, and the receiver ${reported.has(row.event_id) ? "has" : "lacks"} it: ${row.id}`,
       );
     problems.push(...open().map((row) => `a delivery is left over: ${JSON.stringify(row)}`));
     if (problems.length > 0) throw new Wrong(problems);
@@ -354,14 +354,14 @@ function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: 
     status < 300 || status >= 500 || (!arrived && (status === 409 || status === 404 || status === 422));
   if (!isExpected) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
   const isBeside = generates && (at.others.length > 0 || candidate.applied.length > 0);
-  const besides = isBeside
+  const others = isBeside
     ? [
         ALONE,
         ...withoutSome(at.others).map((without) => ({ without, before: null })),
         { without: [], before: at.before },
       ]
     : [ALONE];
-  const done = effects.flatMap((effect) => besides.map((beside) => changed(candidate.state, effect, at.now, beside)));
+  const done = effects.flatMap((effect) => others.map((beside) => changed(candidate.state, effect, at.now, beside)));
   const applied = done.flatMap((state) => (state ? [{ state, applied: [...candidate.applied, operation] }] : []));
   const isCron = operation.text.startsWith("cron ");
   if (status < 300) return isCron && at.hasFailed ? [...applied, candidate] : applied;

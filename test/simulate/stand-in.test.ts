@@ -60,12 +60,12 @@ async function replay(database: Database, calls: Call[]): Promise<Replayed> {
   const minted = new Map<string, string>();
   const MINTED = /(?:dlv|ent)_[0-9a-z]{26}/g;
   const here = (value: unknown) => JSON.stringify(value).replaceAll(MINTED, (id) => minted.get(id) ?? id);
-  // What the service tells errors apart by.
+  // What the service distinguishes errors by.
   const kindOf = (message: string) => /(UNIQUE|CHECK) constraint failed: [^:]*/.exec(message)?.[0] ?? message;
   const differences: string[] = [];
   let refused = 0;
   for (const { statements, rows, error } of calls) {
-    // Drawn by chance, and told by no id.
+    // Drawn by chance, and part of no id.
     if (statements.some(({ sql }) => sql.includes("order by random()"))) continue;
     const what = statements.map(({ sql }) => sql).join("; ");
     const bound = statements.map(({ sql, values }) =>

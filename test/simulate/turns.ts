@@ -58,7 +58,7 @@ export class Turns {
     let left = faults;
     let idle = 0;
     for (let turn = 0; ; turn++) {
-      if (turn > MAX_TURNS) throw new Error("the service goes on for ever");
+      if (turn > MAX_TURNS) throw new Error("the service goes on forever");
       await breathe();
       if (this.#waiting.length > 0) {
         const [next] = this.#waiting.splice(chance.whole(0, this.#waiting.length - 1), 1);

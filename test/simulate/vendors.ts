@@ -1,4 +1,4 @@
-/** What customers do, as both vendors tell it: events that wait here until a step sends them, late, doubled or in any order. */
+/** What customers do, as both vendors report it: events that wait here until a step sends them, late, doubled or in any order. */
 import type { Chance } from "../faults/random.ts";
 import {
   bodyOfA,
@@ -212,14 +212,20 @@ export class Vendors {
   }
 
   #tellA(sold: Sold, event: EventA, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
-    this.#tell(sold, event.id, `${event.type} of ${sold.key}`, bodyOfA(event), said);
+    this.#report(sold, event.id, `${event.type} of ${sold.key}`, bodyOfA(event), said);
   }
 
   #tellB(sold: Sold, event: EventB, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
-    this.#tell(sold, event.event_id, `${event.event_type} of ${sold.key}`, bodyOfB(event), said);
+    this.#report(sold, event.event_id, `${event.event_type} of ${sold.key}`, bodyOfB(event), said);
   }
 
-  #tell(sold: Sold, id: string, text: string, body: string, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(
+    sold: Sold,
+    id: string,
+    text: string,
+    body: string,
+    said: Pick<Said, "source" | "paid" | "ref" | "at">,
+  ): void {
     const { provider, customer, subscription, email, gross, tax } = sold;
     const whole = { ...said, id, currency: sold.currency.toUpperCase(), base: gross - tax, gross, email };
     const learn = (state: State, now: number) => {

@@ -1,4 +1,4 @@
-/** Commissions through the API, and what was told of them. */
+/** Commissions through the API, and what was reported of them. */
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { commissions } from "../../src/db/schema.ts";

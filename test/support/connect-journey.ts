@@ -1,6 +1,6 @@
 /**
- * What the service does with provider A's connected accounts, step by step, told as plain outcomes: the played vendor
- * and the vendor's own sandbox must tell the same story. Runs under Node and workerd alike.
+ * What the service does with provider A's connected accounts, step by step, as plain outcomes: the simulated vendor
+ * and the vendor's own sandbox must give the same results. Runs under Node and workerd alike.
  */
 import { cents } from "../../src/domain/money.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -48,11 +48,11 @@ export async function connectJourney(
     country,
   };
   const created = await client.createAccount(api_key, account);
-  story.push(["an account is created", told(created)]);
+  story.push(["an account is created", shown(created)]);
   if (created.outcome !== "done") return story;
   const again = await client.createAccount(api_key, account);
   const isSame = again.outcome === "done" && again.value.account_id === created.value.account_id;
-  story.push(["asked again it is the same account", isSame ? "same" : told(again)]);
+  story.push(["asked again it is the same account", isSame ? "same" : shown(again)]);
   const link = await client.createLink(api_key, {
     account_id: created.value.account_id,
     return_url: "https://service.example.com/portal",
@@ -60,7 +60,7 @@ export async function connectJourney(
   });
   const isLink =
     link.outcome === "done" && link.value.url.startsWith("https://") && Date.parse(link.value.expires_at) > now;
-  story.push(["a link to its hosted onboarding", isLink ? "https link, not yet expired" : told(link)]);
+  story.push(["a link to its hosted onboarding", isLink ? "https link, not yet expired" : shown(link)]);
 
   const order = (to: string, amount_cents = 100) => ({
     payout_id: newId("payout", now),
@@ -72,27 +72,27 @@ export async function connectJourney(
   });
   const early = order(created.value.account_id);
   const send = (what: typeof early, key = api_key) => client.send(key, client.freeze(what), `${what.payout_id}:1`);
-  story.push(["a transfer to it before it is onboarded", told(await send(early))]);
-  story.push(["the same under the same key", told(await send(early))]);
-  story.push(["looked for", told(await client.find(api_key, early.payout_id))]);
-  story.push(["a transfer to an unknown account", told(await send(order("acct_1000000000000000")))]);
+  story.push(["a transfer to it before it is onboarded", shown(await send(early))]);
+  story.push(["the same under the same key", shown(await send(early))]);
+  story.push(["looked for", shown(await client.find(api_key, early.payout_id))]);
+  story.push(["a transfer to an unknown account", shown(await send(order("acct_1000000000000000")))]);
 
   const good = order(account_id);
   const made = await send(good);
-  story.push(["a transfer to an account that can take it", told(made)]);
+  story.push(["a transfer to an account that can take it", shown(made)]);
   story.push(["the same under the same key", compared(made, await send(good))]);
-  story.push(["another amount under the same key", told(await send({ ...good, amount_cents: cents(101) }))]);
+  story.push(["another amount under the same key", shown(await send({ ...good, amount_cents: cents(101) }))]);
   story.push(["looked for", compared(made, await client.find(api_key, good.payout_id))]);
-  story.push(["with a key that is none", told(await send(order(account_id), "sk_test_none"))]);
-  story.push(["looked for with a key that is none", told(await client.find("sk_test_none", good.payout_id))]);
+  story.push(["with a key that is none", shown(await send(order(account_id), "sk_test_none"))]);
+  story.push(["looked for with a key that is none", shown(await client.find("sk_test_none", good.payout_id))]);
   return story;
 }
 
-function told(answer: { outcome: string; code?: string }): string {
+function shown(answer: { outcome: string; code?: string }): string {
   return answer.code === undefined ? answer.outcome : `${answer.outcome}: ${answer.code}`;
 }
 
 function compared(made: SendAnswer, answer: { outcome: string; transfer_id?: string; code?: string }): string {
   const isSame = made.outcome === "made" && answer.transfer_id === made.transfer_id;
-  return isSame ? "made, the same one" : told(answer);
+  return isSame ? "made, the same one" : shown(answer);
 }

@@ -61,7 +61,7 @@ export async function deliverInDisorder(
   for (const { each, crash } of deliveries) if (crash) await deliver(program, each);
 }
 
-/** The same told by another event. */
+/** The same reported by another event. */
 function again({ provider, event }: WorldEvent): WorldEvent {
   return { provider, event: { ...event, event_id: `${event.event_id}_again` } };
 }

@@ -4,13 +4,13 @@
 export interface ZoneEntry {
   A?: readonly string[];
   AAAA?: readonly string[];
-  /** Aliases in order; the addresses stand under the last one. */
+  /** Aliases in order; the addresses are under the last one. */
   CNAME?: readonly string[];
   /** Response code for both look-ups, or for one of them. */
   status?: number | { A?: number; AAAA?: number };
 }
 
-/** One look-up, seen by a name that answers by itself. `nth` counts look-ups of this name and type from 1. */
+/** One look-up, seen by a name that answers directly. `nth` counts look-ups of this name and type from 1. */
 export interface Question {
   name: string;
   type: "A" | "AAAA";
@@ -135,24 +135,24 @@ export function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** A body that sends one piece at once and one more every `everyMs`, until it is cancelled. */
+/** A body that sends one piece at once and one more every `everyMs`, until it is canceled. */
 export function dripping(
   piece: string,
   everyMs: number,
-): { body: ReadableStream<Uint8Array>; cancelled: () => boolean } {
+): { body: ReadableStream<Uint8Array>; canceled: () => boolean } {
   const bytes = new TextEncoder().encode(piece);
-  let cancelled = false;
+  let canceled = false;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(bytes),
     pull: async (controller) => {
       await new Promise((resolve) => setTimeout(resolve, everyMs));
-      if (!cancelled) controller.enqueue(bytes);
+      if (!canceled) controller.enqueue(bytes);
     },
     cancel: () => {
-      cancelled = true;
+      canceled = true;
     },
   });
-  return { body, cancelled: () => cancelled };
+  return { body, canceled: () => canceled };
 }
 
 /** A body of `total` bytes in pieces of `piece`, that counts what was taken from it. */
@@ -162,10 +162,10 @@ export function counted(
 ): {
   body: ReadableStream<Uint8Array>;
   taken: () => number;
-  cancelled: () => boolean;
+  canceled: () => boolean;
 } {
   let taken = 0;
-  let cancelled = false;
+  let canceled = false;
   const body = new ReadableStream<Uint8Array>(
     {
       pull: (controller) => {
@@ -175,10 +175,10 @@ export function counted(
         controller.enqueue(new Uint8Array(size).fill(0x61));
       },
       cancel: () => {
-        cancelled = true;
+        canceled = true;
       },
     },
     { highWaterMark: 0 },
   );
-  return { body, taken: () => taken, cancelled: () => cancelled };
+  return { body, taken: () => taken, canceled: () => canceled };
 }

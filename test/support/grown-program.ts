@@ -19,7 +19,7 @@ const TABLES = [
   ...["events", "messages", "deliveries", "click_counts"],
 ];
 
-/** What stands in the texts of a story wherever a copy has its own. */
+/** What is in the texts of a story wherever a copy has its own. */
 const NAME = "grownstory";
 
 /** Ids of the service that are the story's own, ids of the vendors, and what people are called. */

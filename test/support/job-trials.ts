@@ -25,8 +25,8 @@ export interface Trial {
   isOver?: true;
   /** The programs have an API key of provider A. */
   hasKeys?: true;
-  /** The context in which it runs; what it tells of the programs that it served is no row. */
-  change?: (context: RunContext, told: (g: number) => void) => RunContext;
+  /** The context in which it runs; what it reports of the programs that it served is no row. */
+  change?: (context: RunContext, served: (g: number) => void) => RunContext;
 }
 
 const AT = iso(START);
@@ -90,13 +90,13 @@ const withRetention = (context: RunContext): RunContext => ({
 });
 
 /** Each answers at once, that of the program that always fails with an error. */
-const objects = (told: (g: number) => void): Bindings["CLICKS"] =>
+const objects = (served: (g: number) => void): Bindings["CLICKS"] =>
   ({
     getByName: (name: string) => ({
       async ensureAlarm() {
         const g = numberOf(name);
         if (g === FAILING) throw new Error(`object ${name} always fails`);
-        told(g);
+        served(g);
         return { waiting: 0 };
       },
     }),
@@ -111,12 +111,12 @@ export const TRIALS: Record<string, Trial> = {
     left: "",
     fails: { never: "a wake-up is a message to the queue, which takes or refuses anybody's" },
     runs: { 1: 1, 32: 1 },
-    change: (context, told) => ({
+    change: (context, served) => ({
       ...context,
       outbound: {
         ...context.outbound,
         wake: async (wakeUps) => {
-          for (const { delivery_id } of wakeUps) told(Number(delivery_id.slice(-16, -10)));
+          for (const { delivery_id } of wakeUps) served(Number(delivery_id.slice(-16, -10)));
         },
       },
     }),
@@ -143,7 +143,7 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "", row: "new" },
     isOver: true,
     runs: { 1: 4, 32: 4 },
-    change: (context, told) => ({ ...context, env: { ...context.env, CLICKS: objects(told) } }),
+    change: (context, served) => ({ ...context, env: { ...context.env, CLICKS: objects(served) } }),
   },
   "finish vendor events": {
     most: 100,

@@ -38,7 +38,7 @@ export async function runJob(
 }
 
 /**
- * The work of a job without the budget, the place and the log of the crons: for what it does to whom. Serves everybody for whom there is something, until nothing is left, for as long as it may `goOn`. Gives how often it
+ * The work of a job without the budget, the place and the log of the crons: for what it does to whose rows. Serves everybody that there is something for, until nothing is left, for as long as it may `goOn`. Gives how often it
  * served. @throws what the first one failed with.
  */
 export async function serveAll<One extends Owner>(work: Work<One> | null, goOn = () => true): Promise<number> {

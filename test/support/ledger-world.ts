@@ -1,5 +1,5 @@
 /**
- * Random worlds for the laws of the ledger: what a program's customers bought, as the vendors tell it, and programs that
+ * Random worlds for the laws of the ledger: what a program's customers bought, as the vendors report it, and programs that
  * differ in nothing but their ids.
  */
 import * as fc from "fast-check";

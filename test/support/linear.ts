@@ -41,7 +41,7 @@ export async function growth<T>(work: (input: T) => unknown, { small, large }: I
   return ratio;
 }
 
-/** As `growth` tells it. */
+/** As `growth` returns it. */
 export function isLinear(ratio: number): boolean {
   return ratio <= MOST;
 }

@@ -7,7 +7,7 @@ export interface Mailbox {
   bindings: { EMAIL: SendEmail; EMAIL_FROM: string };
 }
 
-/** `before` runs before each e-mail is taken; what it throws the sender is told. */
+/** `before` runs before each e-mail is taken; what it throws goes to the sender. */
 export function openMailbox(before: (mail: Mail) => unknown = () => {}): Mailbox {
   const mails: Mailbox["mails"] = [];
   const send = async (mail: Mail & { from: string }) => {

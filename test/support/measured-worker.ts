@@ -38,7 +38,7 @@ crypto.getRandomValues = <T extends ArrayBufferView | null>(array: T): T => {
   return array;
 };
 
-/** Alarms do not fire by themselves: `flush` runs what the alarm runs. */
+/** Alarms do not fire here: `flush` runs what the alarm runs. */
 class MeasuredCounter extends ClickCounter {
   constructor(state: DurableObjectState, env: Bindings) {
     meterStorage(state.storage);
@@ -176,7 +176,7 @@ function settleCursors(): void {
 
 let isMetered = false;
 
-/** The storage of all objects at once: their methods stand on shared prototypes. An alarm that is set is a row written. */
+/** The storage of all objects at once: their methods are in shared prototypes. An alarm that is set is a row written. */
 function meterStorage(storage: DurableObjectStorage): void {
   if (isMetered) return;
   isMetered = true;

@@ -11,7 +11,7 @@ export interface Carried {
   place: (typeof PLACES)[number];
 }
 
-/** Money that left the customer once, and what became of it. */
+/** Money that left the customer once, and what happened to it. */
 export interface Truth {
   provider: "provider_a" | "provider_b";
   /** Its identity at the vendor. */
@@ -23,7 +23,7 @@ export interface Truth {
   /** What the customer was charged of it: the rest was paid from credit. */
   charged: number;
   paid: boolean;
-  /** Gone back, tax included: refunds that stand and disputes that were lost. */
+  /** Gone back, tax included: refunds that hold and disputes that were lost. */
   back: number;
   /** The same net of tax, where the vendor says the tax of each; null where it does not. */
   net_back: number | null;
@@ -37,7 +37,7 @@ export interface Truth {
   chapter: number;
 }
 
-/** A reference that the vendor told of a customer or a subscription. */
+/** A reference that the vendor reported of a customer or a subscription. */
 export interface Said {
   provider: Truth["provider"];
   chapter: number;

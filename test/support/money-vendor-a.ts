@@ -6,7 +6,7 @@ import * as a from "./provider-a.ts";
 interface Refund {
   id: string;
   amount: number;
-  state: "stands" | "will fail" | "failed";
+  state: "holds" | "will fail" | "failed";
 }
 
 interface SaleA extends Sale {
@@ -28,7 +28,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const customer = this.life.guest ? null : this.customer;
     const carried = carriedAt(["client_reference_id", ref], ["metadata", other]);
     const sale = this.#sell(this.truth({ key, total, charged: total, customer, carried, paid: how !== "never" }));
-    const told = {
+    const fields = {
       ...{ id: key, ref, metadata: other === null ? {} : { service_ref: other }, customer },
       ...{ amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase(), email: this.life.email },
       payment_intent: sale.payment_intent,
@@ -36,11 +36,11 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const isPaid = how === "paid" || how === "free";
     const payment_status = how === "free" ? "no_payment_required" : isPaid ? "paid" : "unpaid";
     const created = this.at(1);
-    this.events.push(a.sessionCompleted({ ...told, payment_status, created }));
+    this.events.push(a.sessionCompleted({ ...fields, payment_status, created }));
     this.remember(created, [ref, other], customer, null);
     if (isPaid) return;
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
-    this.events.push(make({ ...told, created: this.at() }));
+    this.events.push(make({ ...fields, created: this.at() }));
   }
 
   protected subscribe(what: Bought, subscription: string): void {
@@ -49,7 +49,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const key = this.id("in_");
     const isPaid = how !== "never";
     const charged = isPaid ? this.charge(total) : 0;
-    // What the invoice of an unpaid subscription carries is told nowhere.
+    // What the invoice of an unpaid subscription carries is reported nowhere.
     const carried = carriedAt(["client_reference_id", ref], [place, isPaid ? other : null]);
     const truth = this.truth({ key, total, charged, customer: this.customer, subscription, carried, paid: isPaid });
     const sale = this.#sell(truth);
@@ -97,12 +97,12 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   }
 
   protected refund({ share, ends }: Of<"refund">, sale: SaleA): void {
-    // Refunds of before come to nothing, in the same second as the new one where the events can still tell.
+    // Earlier refunds fail, in the same second as the new one where the events can still report it.
     const failing = sale.refunds.filter(({ state }) => state === "will fail");
     for (const refund of failing) this.#fail(sale, refund, this.at(this.life.refunds === "both" ? 0 : 1));
     const failed = sale.refunds.filter(({ state }) => state === "failed");
     const amount = Math.floor((sale.left * share) / 100);
-    const state = ends === "fails later" ? "will fail" : "stands";
+    const state = ends === "fails later" ? "will fail" : "holds";
     const refund: Refund = { id: this.id("re_"), amount, state };
     sale.refunds.push(refund);
     sale.left -= amount;
@@ -121,26 +121,26 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     if (ends === "fails") this.#fail(sale, refund, this.at(1));
     // Somebody writes a note to a refund that failed long ago.
     for (const old of failed) {
-      const told = { ...this.#refunded(sale, old), status: "failed", created: this.at(1) };
-      this.events.push(a.refundEvent("refund.updated", told));
+      const fields = { ...this.#refunded(sale, old), status: "failed", created: this.at(1) };
+      this.events.push(a.refundEvent("refund.updated", fields));
     }
   }
 
   protected dispute({ ends }: Of<"dispute">, sale: SaleA, amount: number): void {
     const ids = { id: this.id("du_"), amount, payment_intent: sale.payment_intent, charge: sale.charge };
-    const tell = (change: string, status: string) =>
+    const report = (change: string, status: string) =>
       this.events.push(a.disputeEvent(`charge.dispute.${change}`, { ...ids, status, created: this.at() }));
-    tell("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");
-    if (ends === "inquiry") return void tell("closed", "warning_closed");
-    tell("funds_withdrawn", "needs_response");
-    tell("updated", "under_review");
+    report("created", ends === "inquiry" ? "warning_needs_response" : "needs_response");
+    if (ends === "inquiry") return void report("closed", "warning_closed");
+    report("funds_withdrawn", "needs_response");
+    report("updated", "under_review");
     if (ends === "open") {
       sale.truth.open = true;
       return;
     }
     const isWon = ends === "won";
-    tell("closed", isWon ? "won" : "lost");
-    if (isWon || ends === "reinstated") return void tell("funds_reinstated", isWon ? "won" : "lost");
+    report("closed", isWon ? "won" : "lost");
+    if (isWon || ends === "reinstated") return void report("funds_reinstated", isWon ? "won" : "lost");
     sale.left -= amount;
     sale.truth.back += amount;
   }
@@ -205,10 +205,10 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const isOld = shape === "old";
     const money = { amount: total, tax, amount_paid: charged, currency: this.life.currency.toLowerCase() };
     const paidBy = isOld && charged > 0 ? { payment_intent, charge } : {};
-    const told = { id: key, ref: other, ref_in: place, subscription, ...this.#whose(), ...money, ...paidBy };
+    const fields = { id: key, ref: other, ref_in: place, subscription, ...this.#whose(), ...money, ...paidBy };
     const created = this.at(1);
     const make = how === "late" ? a.invoicePaymentSucceeded : a.invoicePaid;
-    this.events.push(make({ ...told, shape: isOld ? "old" : "new", created }));
+    this.events.push(make({ ...fields, shape: isOld ? "old" : "new", created }));
     this.remember(created, [other], this.customer, subscription);
     if (isOld || charged === 0) return;
     const link = { payment_intent, charge, created: this.at() };
@@ -231,7 +231,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     refund.state = "failed";
     sale.left += refund.amount;
     sale.truth.back -= refund.amount;
-    const told = { ...this.#refunded(sale, refund), status: "failed", created };
-    this.events.push(a.refundFailed(told), a.refundEvent("charge.refund.updated", told));
+    const fields = { ...this.#refunded(sale, refund), status: "failed", created };
+    this.events.push(a.refundFailed(fields), a.refundEvent("charge.refund.updated", fields));
   }
 }

@@ -4,14 +4,14 @@ import type { Bought, Chapter, Life } from "./money-world.ts";
 import * as b from "./provider-b.ts";
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
-type Told = Omit<b.AdjustmentOverrides, "transaction">;
+type AdjustmentFields = Omit<b.AdjustmentOverrides, "transaction">;
 
 export class VendorB extends PlayedVendor<b.EventB> {
   constructor(life: Life, n: string) {
     super(life, n, "ctm_");
     if (life.email === null) return;
-    const told = { id: this.customer, email: life.email, occurred_at: this.#now() };
-    this.events.push(b.customerEventB(told));
+    const fields = { id: this.customer, email: life.email, occurred_at: this.#now() };
+    this.events.push(b.customerEventB(fields));
   }
 
   protected buy(what: Bought): void {
@@ -24,8 +24,8 @@ export class VendorB extends PlayedVendor<b.EventB> {
     this.#transaction(what, ref, this.customer, subscription);
     const occurred_at = this.#now(1);
     // Custom data is copied to the subscription.
-    const told = { id: subscription, ref, customer: this.customer, occurred_at };
-    this.events.push(b.subscriptionEventB("subscription.created", told));
+    const fields = { id: subscription, ref, customer: this.customer, occurred_at };
+    this.events.push(b.subscriptionEventB("subscription.created", fields));
     this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
   }
 
@@ -40,8 +40,8 @@ export class VendorB extends PlayedVendor<b.EventB> {
     this.#sell(this.truth({ key, total: -amount, charged: 0, customer: this.customer, subscription, carried }));
     const occurred_at = this.#now(1);
     const money = { amount: -amount, tax: -this.taxIn(amount), currency: this.life.currency };
-    const told = { id: key, ref, customer: this.customer, subscription, ...money, occurred_at };
-    this.events.push(b.transactionCompleted({ ...told, origin: "subscription_update" }));
+    const fields = { id: key, ref, customer: this.customer, subscription, ...money, occurred_at };
+    this.events.push(b.transactionCompleted({ ...fields, origin: "subscription_update" }));
     this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
   }
 
@@ -58,14 +58,14 @@ export class VendorB extends PlayedVendor<b.EventB> {
 
   protected refund({ share, ends }: Of<"refund">, sale: Sale): void {
     const part = this.#part(sale, Math.floor((sale.left * share) / 100));
-    const told = { id: this.id("adj_"), action: "refund" as const, ...part };
+    const fields = { id: this.id("adj_"), action: "refund" as const, ...part };
     // Most refunds wait for the vendor; some are approved at once.
-    if (part.amount % 2 === 0 || ends === "waits") this.#adjust(sale, { ...told, status: "pending_approval" });
-    else this.#adjust(sale, { ...told, status: "approved" });
+    if (part.amount % 2 === 0 || ends === "waits") this.#adjust(sale, { ...fields, status: "pending_approval" });
+    else this.#adjust(sale, { ...fields, status: "approved" });
     if (ends === "waits") return;
-    if (ends === "fails") return this.#adjust(sale, { ...told, status: "rejected" }, true);
-    this.#adjust(sale, { ...told, status: "approved" }, true);
-    if (ends === "fails later") return this.#adjust(sale, { ...told, status: "reversed" }, true);
+    if (ends === "fails") return this.#adjust(sale, { ...fields, status: "rejected" }, true);
+    this.#adjust(sale, { ...fields, status: "approved" }, true);
+    if (ends === "fails later") return this.#adjust(sale, { ...fields, status: "reversed" }, true);
     this.#giveBack(sale, part, 1);
   }
 
@@ -73,17 +73,17 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const part = this.#part(sale, amount);
     const isWarning = ends === "inquiry" || amount % 2 === 1;
     const action = isWarning ? "chargeback_warning" : "chargeback";
-    const told = { id: this.id("adj_"), action, ...part } as const;
+    const fields = { id: this.id("adj_"), action, ...part } as const;
     if (ends === "open") {
-      this.#adjust(sale, { ...told, status: "pending_approval" });
+      this.#adjust(sale, { ...fields, status: "pending_approval" });
       sale.truth.open = true;
       return;
     }
     if (ends === "reinstated") {
-      this.#adjust(sale, { ...told, status: "pending_approval" });
-      return this.#adjust(sale, { ...told, status: "rejected" }, true);
+      this.#adjust(sale, { ...fields, status: "pending_approval" });
+      return this.#adjust(sale, { ...fields, status: "rejected" }, true);
     }
-    this.#adjust(sale, { ...told, status: "approved" });
+    this.#adjust(sale, { ...fields, status: "approved" });
     this.#giveBack(sale, part, 1);
     if (ends === "lost") return;
     const returned =
@@ -91,25 +91,25 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const reverse = isWarning ? "chargeback_warning_reverse" : "chargeback_reverse";
     this.#adjust(sale, { action: reverse, status: "approved", ...returned });
     // All of it came back: the vendor may say so of the chargeback as well.
-    if (ends !== "partly back" && amount % 3 !== 0) this.#adjust(sale, { ...told, status: "reversed" }, true);
+    if (ends !== "partly back" && amount % 3 !== 0) this.#adjust(sale, { ...fields, status: "reversed" }, true);
     this.#giveBack(sale, returned, -1);
   }
 
   protected say(ref: string, subscription: string | null): void {
     const occurred_at = this.#now(1);
-    const told = { ref, occurred_at };
+    const fields = { ref, occurred_at };
     this.events.push(
       subscription === null
-        ? b.customerEventB({ id: this.customer, email: this.life.email, ...told }, "customer.updated")
-        : b.subscriptionEventB("subscription.updated", { id: subscription, customer: this.customer, ...told }),
+        ? b.customerEventB({ id: this.customer, email: this.life.email, ...fields }, "customer.updated")
+        : b.subscriptionEventB("subscription.updated", { id: subscription, customer: this.customer, ...fields }),
     );
     this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
   }
 
   protected override cancel(subscription: string): void {
     super.cancel(subscription);
-    const told = { id: subscription, customer: this.customer, occurred_at: this.#now() };
-    this.events.push(b.subscriptionCanceled(told));
+    const fields = { id: subscription, customer: this.customer, occurred_at: this.#now() };
+    this.events.push(b.subscriptionCanceled(fields));
   }
 
   /** The vendor's simulator and its sandbox, with the ids of a live payment where there is one. */
@@ -137,16 +137,16 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const before = this.credit;
     const charged = customer === null ? total : how === "never" ? 0 : this.charge(total);
     const money = { amount: total, tax: this.taxIn(total), credit: before - this.credit, currency: this.life.currency };
-    const told = { id: key, ref, customer, subscription, ...money, shape };
+    const fields = { id: key, ref, customer, subscription, ...money, shape };
     if (how === "never") {
-      this.events.push(b.transactionEvent("transaction.payment_failed", { ...told, occurred_at }));
+      this.events.push(b.transactionEvent("transaction.payment_failed", { ...fields, occurred_at }));
       return;
     }
     const carried = carriedAt(["metadata", ref]);
     const email = customer === null ? null : this.life.email;
     this.#sell(this.truth({ key, total, charged, customer, subscription, carried, email, net_back: 0 }));
-    if (how === "late") this.events.push(b.transactionEvent("transaction.paid", { ...told, occurred_at }));
-    this.events.push(b.transactionCompleted({ ...told, occurred_at }));
+    if (how === "late") this.events.push(b.transactionEvent("transaction.paid", { ...fields, occurred_at }));
+    this.events.push(b.transactionCompleted({ ...fields, occurred_at }));
     this.remember(Date.parse(occurred_at) / 1_000, [ref], customer, subscription);
   }
 
@@ -169,10 +169,10 @@ export class VendorB extends PlayedVendor<b.EventB> {
     sale.truth.net_back = (sale.truth.net_back ?? 0) + sign * (amount - tax);
   }
 
-  #adjust({ truth }: Sale, told: Told, isUpdate = false): void {
+  #adjust({ truth }: Sale, fields: AdjustmentFields, isUpdate = false): void {
     const make = isUpdate ? b.adjustmentUpdated : b.adjustmentCreated;
     const ids = { id: this.id("adj_"), transaction: truth.key, currency: truth.currency };
-    this.events.push(make({ ...ids, ...told, occurred_at: this.#now() }));
+    this.events.push(make({ ...ids, ...fields, occurred_at: this.#now() }));
   }
 
   #now(least = 0): string {

@@ -7,7 +7,7 @@ const TWO_DAYS = 172_800;
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
 
-/** A payment with what the vendor knows of it besides. */
+/** A payment with what the vendor knows of it too. */
 export interface Sale {
   truth: Truth;
   /** Charged and not yet given back, nor held by a dispute. */

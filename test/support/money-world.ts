@@ -1,6 +1,6 @@
 /**
  * Random lives of customers: what they buy, are credited, get back and dispute at either provider. A played vendor lives
- * them: it tells each in its own events, and keeps what really happened beside it.
+ * them: it reports each in its own events, and keeps what really happened beside it.
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
@@ -34,7 +34,7 @@ const chapter = fc.oneof(
       pick: fc.nat(9),
       /** Percent of what is left. */
       share: fc.constantFrom(0, 10, 33, 50, 51, 100),
-      ends: fc.constantFrom("stands", "stands", "fails", "fails later", "waits"),
+      ends: fc.constantFrom("holds", "holds", "fails", "fails later", "waits"),
     }),
   },
   {
@@ -105,12 +105,12 @@ export const moneyWorld = fc.record({
 export type MoneyWorld = typeof moneyWorld extends fc.Arbitrary<infer W> ? W : never;
 
 /** An event as the vendor writes it, and as it is understood. */
-export type Told =
+export type Reported =
   | { provider: "provider_a"; raw: EventA; event: ProviderEvent }
   | { provider: "provider_b"; raw: EventB; event: ProviderEvent };
 
 export interface Lived {
-  events: Told[];
+  events: Reported[];
   truths: Truth[];
   said: Said[];
   /** Keys of payments that are only tests. */
@@ -118,7 +118,7 @@ export interface Lived {
 }
 
 /**
- * Lives all lives of a world; events are in the order in which they happened. `mark` stands in every id of a vendor:
+ * Lives all lives of a world; events are in the order in which they happened. `mark` is in every id of a vendor:
  * programs of one secret must have none in common.
  */
 export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
@@ -127,13 +127,13 @@ export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
     for (const [at, next] of one.chapters.entries()) vendor.live(next, at);
     return vendor;
   });
-  const told = vendors.flatMap((vendor): Told[] =>
+  const events = vendors.flatMap((vendor): Reported[] =>
     vendor instanceof VendorA
       ? vendor.events.map((raw) => ({ provider: "provider_a", raw, event: understood(providerA.parse(onWire(raw))) }))
       : vendor.events.map((raw) => ({ provider: "provider_b", raw, event: understood(providerB.parse(onWire(raw))) })),
   );
   return {
-    events: told,
+    events: events,
     truths: vendors.flatMap(({ truths }) => truths),
     said: vendors.flatMap(({ said }) => said),
     tests: vendors.flatMap(({ tests }) => tests),

@@ -46,15 +46,15 @@ export function documentedAnswer(method: string, path: string, status: number): 
 }
 
 /**
- * Throws unless the document tells of this answer of this route: its status, its body field by field, none missing and
+ * Throws unless the document describes this answer of this route: its status, its body field by field, none missing and
  * none more, and where they are given, its headers. `path` is an address with or without a query. An address that is
  * none of the document's may only be refused as such.
  */
 export function assertDocumented(method: string, path: string, status: number, body: unknown, headers?: Headers): void {
-  const told = method === "HEAD" ? "GET" : method.toUpperCase();
+  const documented = method === "HEAD" ? "GET" : method.toUpperCase();
   const problems = [
-    ...documentationProblems(told, path, status, method === "HEAD" ? null : body, headers),
-    ...(headers ? headerProblems(told, path, status, headers) : []),
+    ...documentationProblems(documented, path, status, method === "HEAD" ? null : body, headers),
+    ...(headers ? headerProblems(documented, path, status, headers) : []),
   ];
   if (problems.length === 0) return;
   throw new Error(`${method} ${path} ${status} is not as documented:\n${problems.join("\n")}`);

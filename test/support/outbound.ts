@@ -115,7 +115,7 @@ export async function attemptsOf(delivery_id: string): Promise<AttemptRow[]> {
   return results;
 }
 
-/** An endpoint made through the API, subscribed to everything unless told otherwise. */
+/** An endpoint made through the API, subscribed to everything by default. */
 export async function makeEndpoint(
   program: TestProgram,
   url: string,

@@ -21,7 +21,7 @@ export function readerOf(provider: Provider) {
     eventOf,
     factsOf,
 
-    /** The one payment it tells of. */
+    /** The one payment it is about. */
     paymentOf(event: object): PaymentFact {
       const payments = factsOf(event).filter((fact) => fact.kind === "payment");
       expect(payments).toHaveLength(1);

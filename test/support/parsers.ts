@@ -36,13 +36,13 @@ import { transactionCompleted } from "./provider-b.ts";
 import { allSlices } from "./slices.ts";
 
 export interface Parser {
-  /** The module it stands in, below src. */
+  /** The module it is in, below src. */
   module: string;
   name: string;
   read: (text: string) => unknown;
   /** What it takes. */
   good: string;
-  /** What stands around a repeated text so that it is read as far as possible; `FRAMES` besides. */
+  /** What surrounds a repeated text so that it is read as far as possible; `FRAMES` as well. */
   frames?: readonly (readonly [string, string])[];
   /** Its own worst texts of about `n` characters, beside the repeated ones. */
   worst?: Record<string, (n: number) => string>;

@@ -21,7 +21,7 @@ export type PayoutRow = typeof payouts.$inferSelect;
 
 export const db = openDatabase(env.DB);
 
-/** Commissions as they stand in the database, approved yesterday unless told otherwise. */
+/** Commissions as they are in the database, approved yesterday by default. */
 export async function makeCommissions(
   program: Pick<TestProgram, "id">,
   partner_id: string,
@@ -85,7 +85,7 @@ export async function makePayingProgram(options: VendorOptions = {}): Promise<Pa
   return { program, vendor, partner_id: partner.id, account_id };
 }
 
-/** The real client, speaking to the played vendor and on its clock. */
+/** The real client, calling the simulated vendor and on its clock. */
 export function clientOf(vendor: VendorApi, timeoutMs = 20_000) {
   return providerAConnect({
     fetch: (url, init) => vendor.fetch(url, init),
@@ -123,7 +123,7 @@ export function playOutside(vendor: VendorApi): void {
   });
 }
 
-/** A payout of 3,000 in two commissions to the program's connected partner, unless told otherwise. */
+/** A payout of 3,000 in two commissions to the program's connected partner, by default. */
 export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], currency = "USD"): Promise<PayoutRow> {
   await makeCommissions(
     world.program,

@@ -81,7 +81,7 @@ export async function setSecrets(program_id: string, secrets: Partial<Secrets>):
   await testContext().db.update(programs).set(columns).where(eq(programs.id, program_id));
 }
 
-/** A program with both providers' secrets set unless told otherwise. */
+/** A program with both providers' secrets set by default. */
 export async function makeProgram(overrides: ProgramFields = {}): Promise<TestProgram> {
   const now = Date.now();
   const api_key = `sk_${randomToken(32)}`;
@@ -133,7 +133,7 @@ export function testContext(now: number = Date.now()) {
       actors.cron("a test"),
     ),
     wake: () => {},
-    tell: () => {},
+    notify: () => {},
   };
 }
 
@@ -182,7 +182,7 @@ export async function replyTo<T>({ method, url }: Request, response: Response): 
 
 let counter = 0;
 
-/** A partner made through the API, activated unless told otherwise. */
+/** A partner made through the API, activated by default. */
 export async function makePartner(
   program: TestProgram,
   fields: Record<string, unknown> = {},

@@ -63,8 +63,8 @@ export interface TransactionOverrides extends Named {
   /** What the customer's balance paid of it. */
   credit?: number;
   /**
-   * How the tax of what was charged is told: `new` states it (since January 2026), `repeated` has the whole tax in its
-   * place (transactions made before), `old` does not tell it.
+   * How the tax of what was charged is reported: `new` states it (since January 2026), `repeated` has the whole tax in its
+   * place (transactions made before), `old` does not state it.
    */
   shape?: "new" | "repeated" | "old";
   currency?: string;

@@ -5,16 +5,16 @@ import { openDifferences } from "../../src/core/reconcile-findings.ts";
 import { clientOf } from "./payouts.ts";
 import { openVendor } from "./provider-a-api.ts";
 
-/** Tools that tell nobody; the vendor has no transfers unless one is given. */
+/** Tools that notify nobody; the vendor has no transfers unless one is given. */
 export function reconcileTools(vendor = openVendor()): ReconcileTools {
   return { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };
 }
 
-/** A round to its end; `anew` goes through all of the program. Gives its steps. */
-export async function reconcileRound(ctx: ProgramCtx, tools = reconcileTools(), anew = false): Promise<Step[]> {
+/** A round to its end; `fromStart` goes through all of the program. Gives its steps. */
+export async function reconcileRound(ctx: ProgramCtx, tools = reconcileTools(), fromStart = false): Promise<Step[]> {
   const steps: Step[] = [];
   do {
-    steps.push(await reconcileStep(ctx, tools, anew && steps.length === 0));
+    steps.push(await reconcileStep(ctx, tools, fromStart && steps.length === 0));
   } while (steps.at(-1)!.more);
   return steps;
 }

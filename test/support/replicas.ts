@@ -34,15 +34,15 @@ export function replicate(faults: { primary?: Faults; copy?: Faults } = {}): Rep
     const isCopy =
       constraint === "first-unconstrained" || (constraint !== "first-primary" && constraint <= bookmarkNumber(copied));
     const { binding } = isCopy ? copy : primary;
-    let told: string | null = null;
+    let bookmark: string | null = null;
     return {
       prepare: (query: string) => binding.prepare(query),
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await binding.batch(statements);
-        told = bookmarkNumber(isCopy ? copied : ++served);
+        bookmark = bookmarkNumber(isCopy ? copied : ++served);
         return results;
       },
-      getBookmark: () => told,
+      getBookmark: () => bookmark,
     };
   };
   const DB = new Proxy(primary.binding, {

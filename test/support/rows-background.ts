@@ -1,4 +1,4 @@
-/** What the service does besides answering its API, and all that reads more rows where there is more, with the reason. */
+/** What the service does in addition to answering its API, and all that reads more rows where there is more, with the reason. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";
@@ -143,13 +143,18 @@ const EXPORTED = "the answer is all payouts, and their number is in the event";
 export const GROWING: Record<string, Growing> = {
   "GET /api/v1/partners, searched": {
     run: api("GET", "/api/v1/partners?search=nobody"),
-    why: "a text may stand anywhere in a name: all partners are looked at, and counted",
+    why: "a text may be anywhere in a name: all partners are looked at, and counted",
     story: 2,
   },
   "GET /api/v1/commissions, of a time": {
     run: api("GET", "/api/v1/commissions?from=2026-01-01&to=2026-01-02"),
     why: "a commission has no index by time, a row written for each; it is looked for and counted",
     story: 21,
+  },
+  "GET /api/v1/commissions, to review": {
+    run: api("GET", "/api/v1/commissions?status=pending&flagged=true"),
+    why: "the flagged ones are counted, one in each story",
+    story: 1,
   },
   "GET /api/v1/payouts/export.csv": { run: api("GET", "/api/v1/payouts/export.csv"), why: EXPORTED, story: 7 },
   "GET /dashboard/payouts/export.csv": {
@@ -174,12 +179,12 @@ export const GROWING: Record<string, Growing> = {
   },
   "GET /dashboard": {
     run: async ({ owner }) => owner.get("/dashboard"),
-    why: "the payments and commissions of the last 30 days are plotted; `overview.test.ts` holds all else",
-    story: 58,
+    why: "the payments and commissions of the last days and all that is not paid yet are summed",
+    story: 70,
   },
   "POST /api/v1/customers/erase": {
     run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),
-    why: "an address may stand in everything that was ever stored",
+    why: "an address may be in everything that was ever stored",
     story: 45,
   },
   "POST /api/v1/imports, customers": {

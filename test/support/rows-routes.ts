@@ -11,7 +11,7 @@ const partnerFile = ({ partner }: Subject) => {
   return `email,token,paypal_email\n${name}@old.example,${name},\n${partner.email},${name}-too,p@pay.example\n`;
 };
 
-/** By route; what stands after a comma is another way to call it. */
+/** By route; what is after a comma is another way to call it. */
 export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/programs/me": api("GET", "/api/v1/programs/me"),
   "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),
@@ -47,7 +47,6 @@ export const ROUTES: Record<string, Operation> = {
 
   "GET /api/v1/commissions": api("GET", "/api/v1/commissions"),
   "GET /api/v1/commissions, of a status": api("GET", "/api/v1/commissions?status=pending"),
-  "GET /api/v1/commissions, to review": api("GET", "/api/v1/commissions?status=pending&flagged=true"),
   "GET /api/v1/commissions, of a partner": api("GET", "/api/v1/commissions?partner_id={partner}"),
   "GET /api/v1/commissions, of both": api("GET", "/api/v1/commissions?partner_id={partner}&status=pending"),
   "GET /api/v1/commissions, of a payout": api("GET", "/api/v1/commissions?payout_id={payouts.0}"),

@@ -32,7 +32,7 @@ export interface World {
   vendor: ReturnType<typeof openVendor>;
 }
 
-/** What operations are about: made anew for each measurement, so that it does not grow with the rest. */
+/** What operations are about: made again for each measurement, so that it does not grow with the rest. */
 export interface Subject extends World {
   partner: { id: string; slug: string; email: string };
   portal: Visitor;

@@ -71,7 +71,7 @@ export async function dump(shard: 0 | 1): Promise<Record<string, string[]>> {
   );
 }
 
-/** The tables in which a text stands. */
+/** The tables that hold a text. */
 export async function tablesWith(shard: 0 | 1, text: string): Promise<string[]> {
   const tables = Object.entries(await dump(shard));
   return tables.filter(([, rows]) => rows.some((row) => row.includes(text))).map(([name]) => name);

@@ -8,7 +8,7 @@ import { uniqueId } from "./vendor.ts";
 
 export interface Stocked {
   program: TestProgram;
-  /** The active partner, of whom everything is. */
+  /** The active partner, whose everything is. */
   partner: Awaited<ReturnType<typeof makePartner>>;
   /** Ids by the part of the address that names their kind. */
   ids: Record<string, string>;

@@ -13,7 +13,7 @@ export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * Runs work whose timers and clock are played: time advances by itself in steps until the work has ended, and every
+ * Runs work whose timers and clock are played: time advances in steps until the work has ended, and every
  * duration that the work measures is exact whatever the machine does.
  * @throws when the work has not ended within `most` milliseconds of played time.
  */

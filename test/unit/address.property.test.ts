@@ -121,7 +121,7 @@ describe("every answer must be public unicast (HOOK-20), against the registries"
     );
   });
 
-  it("at the first and last address of every /16 and of every registered range, and their neighbours", () => {
+  it("at the first and last address of every /16 and of every registered range, and their neighbors", () => {
     const wrong: string[] = [];
     const probe = (value: bigint) => {
       if (value >= 0n && value < 2n ** 32n && guard(v4Text(value)) !== lawV4(value)) wrong.push(v4Text(value));
@@ -143,7 +143,7 @@ describe("every answer must be public unicast (HOOK-20), against the registries"
     );
   });
 
-  it("at the first and last address of every /16 of IPv6 and of every registered range, and their neighbours", () => {
+  it("at the first and last address of every /16 of IPv6 and of every registered range, and their neighbors", () => {
     const wrong: string[] = [];
     const probe = (value: bigint) => {
       if (value >= 0n && value < 2n ** 128n && guard(fullText(value)) !== lawV6(value)) wrong.push(fullText(value));

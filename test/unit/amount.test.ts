@@ -30,7 +30,7 @@ describe("U2: amounts", () => {
     ]);
   });
 
-  it("that come to nothing are a zero of the program's currency, and only then", () => {
+  it("that add up to zero are a zero of the program's currency, and only then", () => {
     const nothing = [{ amount_cents: 0, currency: "USD" }];
     expect(sumUp([], program)).toEqual(nothing);
     expect(sumUp([amountOf({ currency: "EUR" }, cents(5)), amountOf({ currency: "EUR" }, cents(-5))], program)).toEqual(

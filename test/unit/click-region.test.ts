@@ -26,7 +26,7 @@ describe("which object takes a click (architecture: objects are named by region 
     expect(clickObject(undefined).name).toBe("enam:0");
   });
 
-  it("gives visitors of one data centre one object of their region, and spreads data centres over its shards", () => {
+  it("gives visitors of one data center one object of their region, and spreads data centers over its shards", () => {
     const names = ["FRA", "AMS", "LHR", "CDG", "MAD", "ZRH", "DUB", "BRU", "OSL", "ARN", "CPH", "MUC"].map((colo) => {
       const first = clickObject({ continent: "EU", longitude: "8.6", colo });
       expect(clickObject({ continent: "EU", longitude: "2.3", colo })).toEqual(first);
@@ -35,7 +35,7 @@ describe("which object takes a click (architecture: objects are named by region 
     expect(new Set(names).size).toBe(SHARDS);
   });
 
-  it("comes from a finite set whatever is sent, and its name tells its hint", () => {
+  it("comes from a finite set whatever is sent, and its name contains its hint", () => {
     const anything = fc.oneof(fc.anything(), fc.string(), fc.double().map(String));
     const location = fc.record(
       {

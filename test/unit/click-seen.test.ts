@@ -38,7 +38,7 @@ describe("what an object has seen", () => {
     );
   });
 
-  it("agrees with a plain list of the newest, whatever is added anew, forgotten or cleared in between", () => {
+  it("agrees with a plain list of the newest, whatever is added again, forgotten or cleared in between", () => {
     const step = fc.record({
       id: fc.constantFrom(..."abcdefghij"),
       wait: fc.nat(300),

@@ -42,7 +42,7 @@ describe("a CSV table", () => {
     expect(tableOf("sep=,\na,b;c;d\n1").columns).toEqual(["a", "b;c;d"]);
   });
 
-  it("tells each line by its number in the file, quoted line ends counted", () => {
+  it("gives each line its number in the file, quoted line ends counted", () => {
     const lines = linesOf('name,x\n"two\nlines",1\n\nlast,2');
     expect(lines).toEqual([
       { line: 2, cells: ["two\nlines", "1"], problem: null },
@@ -58,7 +58,7 @@ describe("a CSV table", () => {
     ]);
   });
 
-  it("tells of a line in which it is not certain what belongs where", () => {
+  it("reports a line in which it is not certain what belongs where", () => {
     const text =
       'email,name\na@b.co,"Al "Big" Cy"\nb@b.co,Bo,more\nc@b.co,Cy,, "" \nd@b.co,5" disk\n"e@b.co" ,"E ""e"""';
     expect(linesOf(text)).toEqual([

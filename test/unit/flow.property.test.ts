@@ -37,7 +37,7 @@ const subject: fc.Arbitrary<FlowSubject> = fc.record({
   provider: fc.constantFrom("provider_a", "provider_b"),
 });
 
-/** The rules, written down once more and without care for speed. */
+/** The rules, written down again and without care for speed. */
 function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   const saw = on[field];
   if (saw === null) return op === "neq";

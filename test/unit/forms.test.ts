@@ -84,7 +84,7 @@ describe("what is wrong with a form", () => {
     inner: z.array(z.strictObject({ value: z.number() })).optional(),
   });
 
-  it("is told by field, in words for people", () => {
+  it("is reported by field, in words for people", () => {
     const judged = judge(schema, { email: "x", name: "", pct: Number.NaN, inner: [{ value: "y" }] });
     expect(judged).toEqual({
       ok: false,
@@ -105,7 +105,7 @@ describe("what is wrong with a form", () => {
     });
   });
 
-  it("is told of a refusing verb, beside the field that it names", () => {
+  it("is the message of a refusing verb, beside the field that it names", () => {
     const taken = new AppError("already_exists", "Taken.", { details: [{ path: "slug", message: "This is taken." }] });
     expect(problemsOf(taken)).toEqual({ message: "Taken.", fields: { slug: "This is taken." } });
     expect(problemsOf(new AppError("invalid_transition", "Too late."))).toEqual({ message: "Too late.", fields: {} });

@@ -122,7 +122,7 @@ describe("D16: an import of partners", () => {
     );
   });
 
-  it("gives nobody a code that stands for two addresses, and nobody a thing that no line of theirs tells", () => {
+  it("gives nobody a code that is used for two addresses, and nobody a thing that no line of theirs has", () => {
     fc.assert(
       fc.property(drafts, (list) => {
         const lines = toLines(list);

@@ -83,7 +83,7 @@ describe("the columns of a file", () => {
     expect(Object.fromEntries(columns.map(({ column, field }) => [column, field]))).toEqual(expected);
   });
 
-  it("of customers tell whose address is whose", () => {
+  it("of customers say whose address is whose", () => {
     expect(fieldsOf("customers", "rewardful", "stripe_customer_id", "first_name", "email", "token")).toEqual({
       stripe_customer_id: "customer_id",
       email: "partner_email",
@@ -118,7 +118,7 @@ describe("the columns of a file", () => {
     );
   });
 
-  it("are refused where one is missing, or its name stands twice", () => {
+  it("are refused where one is missing, or its name occurs twice", () => {
     expect(matched("partners", "other", "code", "name").problem).toContain("the partner's e-mail address");
     expect(matched("partners", "dub", "Email", "Name").problem).toContain("call one code");
     expect(matched("partners", "other", "email", "code", "E-Mail").problem).toBe("The column email is there twice.");
@@ -161,7 +161,7 @@ describe("the cells of a file", () => {
     ["example.com/pricing?utm_source=x&fpr=joe13", ["joe13"]],
     ["http://shop.example/#a_aid=4f37f8fe", ["4f37f8fe"]],
     ["", []],
-  ])("tell the codes in %j", (cell, codes) => {
+  ])("give the codes in %j", (cell, codes) => {
     expect(readCodes(cell, ["via", "fpr", "a_aid"])).toEqual({ ok: true, value: codes });
   });
 
@@ -186,7 +186,7 @@ describe("the cells of a file", () => {
     );
   });
 
-  it("tell the state in the product's words", () => {
+  it("give the state in the product's words", () => {
     const { statuses = {} } = importProduct("post_affiliate_pro");
     const read = (cell: string, own = {}) => {
       const status = readStatus(cell, own, "invited");
@@ -202,7 +202,7 @@ describe("the cells of a file", () => {
     expect(["Visitor", "moved", "Denied"].some(isReferred)).toBe(false);
   });
 
-  it("tell rates and names", () => {
+  it("give rates and names", () => {
     expect(["", "30", "30%", "12,5 %", "0.25"].map(readPercentage)).toEqual([null, 30, 30, 12.5, 0.25]);
     expect(["x", "-5", "1.2.3", "$30", "1e2"].map(readPercentage)).toEqual(Array.from({ length: 5 }, () => Number.NaN));
     expect(splitName("Ada King Lovelace")).toEqual({ first_name: "Ada", last_name: "King Lovelace" });
@@ -210,7 +210,7 @@ describe("the cells of a file", () => {
     expect(splitName("")).toEqual({ first_name: null, last_name: null });
   });
 
-  it("tell the provider by the form of its customer ids", () => {
+  it("give the provider by the form of its customer ids", () => {
     expect(["cus_N1", "ctm_01h", "42", "cus_", "xcus_1", "cus_ä"].map(providerOfCustomer)).toEqual([
       ...["provider_a", "provider_b", null, null, null, null],
     ]);
@@ -241,7 +241,7 @@ describe("the bytes of a file", () => {
 });
 
 describe("data-param", () => {
-  it("is told for links the script does not read by itself, and always keeps this service's own", () => {
+  it("is explained for links the script does not read unasked, and always keeps this service's own", () => {
     const products = ["rewardful", "firstpromoter", "leaddyno", "post_affiliate_pro", "refersion", "other"] as const;
     expect(products.map((id) => dataParam(id))).toEqual([null, "fpr|ref", "afmc|ref", "a_aid|ref", null, null]);
     expect([dataParam("tolt", "aff"), dataParam("firstpromoter", "via")]).toEqual(["aff|ref", null]);

@@ -1,6 +1,6 @@
 /**
  * "Linear time, everywhere": what strangers send is read in time that grows with its length and no faster. Each parser is
- * fed one time and ten times of every text below; a ratio tells, so that the machine's speed does not matter.
+ * fed one time and ten times of every text below; a ratio decides, so that the machine's speed does not matter.
  */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -19,8 +19,8 @@ const ALL = [...PARSERS, ...HTTP_PARSERS];
 /** Characters of the smaller text. */
 const LENGTH = 3_000;
 
-/** So many texts that take too long are enough to tell. */
-const TOLD = 3;
+/** So many texts that take too long are enough to report. */
+const MAX_REPORTED = 3;
 
 /** What is repeated: whatever some grammar or pattern gives a meaning. */
 const UNITS = [
@@ -48,7 +48,7 @@ const UNITS = [
   ...["a:", "/..", "%25", '"a', '"\n', "\\u0040", "Bearer ", "sk_a", "\u0301\u0316", "ﷺ", "Bot/1 "],
 ];
 
-/** What stands around it, beside the parser's own frames. */
+/** What surrounds it, beside the parser's own frames. */
 const FRAMES = [
   ["", ""],
   ["x", "!"],
@@ -72,7 +72,7 @@ describe("linear in what it reads is", () => {
     for (const [name, text] of textsFor(parser)) {
       const ratio = await growth(parser.read, { small: text(LENGTH), large: text(TIMES * LENGTH) });
       if (!isLinear(ratio)) slow.push(`${JSON.stringify(name)} takes ${Math.round(ratio)} times as long`);
-      if (slow.length === TOLD) break;
+      if (slow.length === MAX_REPORTED) break;
     }
     expect(slow).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe("the import's judgment of lines", () => {
     "all different": (i) => ({ address: `p${i}@b.co`, codes: [`a${i}`] }),
     "of one address": (i) => ({ address: "p@b.co", codes: [`a${i}`] }),
     "with one code": (i) => ({ address: `p${i}@b.co`, codes: ["a"] }),
-    "all the same": () => ({ address: "p@b.co", codes: ["a"] }),
+    "equal addresses": () => ({ address: "p@b.co", codes: ["a"] }),
     "with many codes": (i) => ({ address: "p@b.co", codes: Array.from({ length: 20 }, (_, k) => `a${20 * i + k}`) }),
   };
 
@@ -155,7 +155,7 @@ describe("the measure", () => {
     ["a pattern that begins at every character", LENGTH / 3, (text) => text.replace(/[^\s@]+(?:@|!)[a-z]+/g, "")],
     ["two repetitions of the same", LENGTH / 3, (text) => /^[a-z:]*:?[a-z:]*$/.test(`${text}!`)],
     ["a cell that is trimmed as it grows", LENGTH, (text) => [...text].reduce((cell, last) => (cell + last).trim())],
-  ])("tells %s", async (_, length, read) => {
+  ])("finds %s", async (_, length, read) => {
     expect(isLinear(await growth(read, inputsOf(length)))).toBe(false);
   });
 

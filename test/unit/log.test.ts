@@ -49,7 +49,7 @@ describe("S14: a long text of the log", () => {
     `ann@example.com1@example.org`,
   ];
 
-  it("is cut, and tells nothing of a secret or an address that the cut goes through", () => {
+  it("is cut, and has nothing of a secret or an address that the cut goes through", () => {
     for (const secret of secrets) {
       for (let before = 4_096 - secret.length; before <= 4_096; before++) {
         for (const around of [" ", '"', "="]) {
@@ -63,7 +63,7 @@ describe("S14: a long text of the log", () => {
     }
   });
 
-  it("is cut in whichever field of the line it stands, and the line stays JSON", () => {
+  it("is cut in any field of the line, and the line stays JSON", () => {
     const lines: string[] = [];
     const spy = vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
     const long = "some word ".repeat(10_000);

@@ -37,7 +37,7 @@ describe("mail", () => {
     expect(log.mock.calls.join()).not.toContain(MAIL.text);
   });
 
-  it("of one change goes out some at a time, 300 of them, each by itself", async () => {
+  it("of one change goes out some at a time, 300 of them, one by one", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const state = { open: 0, most: 0 };
     const sent: string[] = [];

@@ -26,7 +26,7 @@ function partnerByRef(ref: string): LedgerPartner | null {
   return partners.find(({ slug }) => slug.toLowerCase() === ref.toLowerCase()) ?? null;
 }
 
-/** The facts that speak of a payment, and all that its provider said of any customer or subscription. */
+/** The facts that name a payment, and all that its provider said of any customer or subscription. */
 function factsAbout(key: string, provider: string, { events }: Lived): Fact[] {
   const facts = events
     .filter(({ event, provider: from }) => from === provider && !event.test)
@@ -70,7 +70,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
         ofPartner: (id) => partners.find((partner) => partner.id === id)!,
       }),
       previous: { outcome: null, decision: null, erased: false },
-      anew: false,
+      isRequested: false,
       commissionedPartners: [],
     });
     const { outcome, record, review_reasons } = decision!;

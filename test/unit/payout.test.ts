@@ -112,7 +112,7 @@ describe("asking again about an open transfer", () => {
     [5 * HOUR, null, HOUR],
     [0, 5 * MINUTE, 5 * MINUTE],
     [0, 24 * HOUR, HOUR],
-  ])("after %s ms open, told to wait %s ms, waits %s ms", (age, retry_after, wait) => {
+  ])("after %s ms open, asked to wait %s ms, waits %s ms", (age, retry_after, wait) => {
     expect(nextReconcile(start, start + age, retry_after) - (start + age)).toBe(wait);
   });
 

@@ -26,7 +26,7 @@ const AT_ISO = "2025-08-18T01:34:25.000Z";
 const expanded = (id: string) => ({ id, object: "expanded" });
 
 describe("provider A: refunds", () => {
-  it("charge.refunded tells the charge's total refunded so far, tax included", () => {
+  it("charge.refunded states the charge's total refunded so far, tax included", () => {
     const event = chargeRefunded({
       created: AT,
       charge: "ch_1",
@@ -99,20 +99,20 @@ describe("provider A: refunds", () => {
     ]);
   });
 
-  it("a failure told three times is one adjustment", () => {
+  it("a failure reported three times is one adjustment", () => {
     const ids = { id: "re_1", charge: "ch_1", amount: 700, status: "failed", created: AT };
-    const told = ["refund.failed", "refund.updated", "charge.refund.updated"].map((type) =>
+    const facts = ["refund.failed", "refund.updated", "charge.refund.updated"].map((type) =>
       factsOf(refundEvent(type, ids)),
     );
-    expect(told[1]).toEqual(told[0]);
-    expect(told[2]).toEqual(told[0]);
+    expect(facts[1]).toEqual(facts[0]);
+    expect(facts[2]).toEqual(facts[0]);
   });
 
-  it.each(["pending", "requires_action", "succeeded", null])("one that is %s stands", (status) => {
+  it.each(["pending", "requires_action", "succeeded", null])("one that is %s holds", (status) => {
     for (const type of ["refund.created", "refund.updated", "charge.refund.updated"]) {
       const event = refundEvent(type, { id: "re_1", charge: "ch_1", amount: 700, object: { status } });
-      const told = { adjustment_id: "re_1", mode: "refund_failed", amount_cents: 700, effective: false };
-      expect(factsOf(event)).toMatchObject([told]);
+      const facts = { adjustment_id: "re_1", mode: "refund_failed", amount_cents: 700, effective: false };
+      expect(factsOf(event)).toMatchObject([facts]);
     }
   });
 
@@ -362,7 +362,7 @@ describe("provider A: the envelope", () => {
     expect(providerA.parse(body)).toMatchObject({ ok: false, details: [{ path: "data.object" }] });
   });
 
-  it("claims no owner: its program stands in the address (IN-1)", () => {
+  it("claims no owner: its program is named in the address (IN-1)", () => {
     const event = chargeRefunded({ object: { metadata: { service_program: "prog_1" } } });
     expect(providerA.claimedOwner(event)).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
   });

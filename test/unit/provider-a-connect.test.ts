@@ -48,7 +48,7 @@ describe("the client of provider A's connected accounts", () => {
     expect(story).toEqual(EXPECTED_JOURNEY);
   });
 
-  it("tells which account a key is of, and live from test mode; a restricted key's by the refusal that names it", async () => {
+  it("finds which account a key is of, and its mode; a restricted key's by the refusal that names it", async () => {
     const account = "acct_1PgafTB7WZ01zgkW";
     const own = answering(() => json(200, { object: "account", id: account }));
     const denied = answering(() =>
@@ -76,7 +76,7 @@ describe("the client of provider A's connected accounts", () => {
     for (const client of silent) expect(await client.identify("sk_live_1")).toMatchObject({ outcome: "unknown" });
   });
 
-  it("sends what the vendor's SDK sends, under the version that SDK speaks", async () => {
+  it("sends what the vendor's SDK sends, under that SDK's version", async () => {
     const { vendor, client } = played();
     await client.send(KEY, client.freeze(ORDER), `${ORDER.payout_id}:1`);
     const sdk = sdkOf(vendor);

@@ -130,11 +130,11 @@ describe("provider A: a paid invoice", () => {
 
   it.each([
     ["old shape: marked so", { amount_paid: 0, amount_remaining: 11_900, paid_out_of_band: true }, 10_000],
-    ["new shape: told how much", { amount_paid: 0, amount_paid_off_stripe: 11_900 }, 10_000],
-    ["new shape: told twice", { amount_paid: 11_900, amount_paid_off_stripe: 11_900 }, 10_000],
+    ["new shape: with the amount", { amount_paid: 0, amount_paid_off_stripe: 11_900 }, 10_000],
+    ["new shape: reported twice", { amount_paid: 11_900, amount_paid_off_stripe: 11_900 }, 10_000],
     ["in part", { amount_paid: 5_950, amount_paid_off_stripe: 5_950 }, 10_000],
     [
-      "new shape: told twice, beside credit",
+      "new shape: reported twice, beside credit",
       { amount_due: 5_950, amount_paid: 5_950, amount_paid_off_stripe: 5_950 },
       5_000,
     ],
@@ -176,7 +176,7 @@ describe("provider A: a paid invoice", () => {
       expect(paymentOf(invoicePaid({ object })).ref).toBe(ref);
     });
 
-    it("V3: and carries them all, each slug once, also of what stands expanded (REF-1)", () => {
+    it("V3: and carries them all, each slug once, also of what is expanded (REF-1)", () => {
       const lines = { data: [line("line1"), line("PARENT"), line("line2")] };
       const object = { ...all, lines, customer: { id: "cus_1", ...bag("customer") } };
       expect(paymentOf(invoicePaid({ object })).refs).toEqual([

@@ -283,7 +283,7 @@ describe("provider B: adjustments", () => {
     ]);
   });
 
-  it("are ordered by when they occurred, whatever the zone it is told in", () => {
+  it("are ordered by when they occurred, whatever the time zone", () => {
     const times = ["2024-04-15T08:48:20.5Z", "2024-04-15T10:48:20.500000+02:00", "2024-04-15T08:48:20.500999Z"];
     for (const time of times) {
       const event = adjustmentUpdated({ transaction: "txn_1", occurred_at: time });
@@ -341,7 +341,7 @@ describe("provider B: subscriptions", () => {
 });
 
 describe("V8: provider B: customers", () => {
-  it.each(["customer.created", "customer.updated", "customer.imported"])("%s tells their address", (type) => {
+  it.each(["customer.created", "customer.updated", "customer.imported"])("%s has their address", (type) => {
     const event = customerEventB({ id: "ctm_1", email: "Buyer@Example.com", occurred_at }, type);
     const fact = { kind: "customer", occurred_at: AT_ISO, customer_id: "ctm_1", email: "Buyer@Example.com" };
     expect(factsOf(event)).toEqual([fact]);

@@ -30,7 +30,7 @@ async function send(world: OutsideWorld, delivery: Partial<OutgoingDelivery> = {
 
 const ok: Receiver = () => new Response("ok");
 
-describe("the guard stands before every attempt (HOOK-7)", () => {
+describe("the guard runs before every attempt (HOOK-7)", () => {
   it.each(URL_CASES.filter(({ stage }) => !["dns", "redirect", "ok", "range"].includes(stage)))(
     "a stored $input is blocked: no look-up, no request",
     async ({ input }) => {

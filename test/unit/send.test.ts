@@ -153,7 +153,7 @@ describe("what is sent", () => {
     },
   );
 
-  it("stamps the signature with the attempt's second, and each attempt anew", async () => {
+  it("stamps the signature with the attempt's second, each attempt with its own", async () => {
     const first = await sendTo(ok, {}, { now: () => 1_800_000_000_999 });
     const second = await sendTo(ok, {}, { now: () => 1_800_000_300_000 });
     const [a, b] = [first, second].map(({ requests }) => requests[0]!.headers);
@@ -241,12 +241,12 @@ describe("the 5 seconds cover the connection, the headers and the body read (HOO
     expect(result).toMatchObject({ status_code: null, error: "timeout" });
   });
 
-  it("a 2xx whose body drips on is a timeout, and the body is cancelled", async () => {
-    const { body, cancelled } = dripping("tick ", 150);
+  it("a 2xx whose body drips on is a timeout, and the body is canceled", async () => {
+    const { body, canceled } = dripping("tick ", 150);
     const { result } = await timed(() => new Response(body));
     expect(result).toMatchObject({ status_code: 200, error: "timeout" });
     expect(result.response_excerpt).toMatch(/^(tick )+$/);
-    await expect.poll(cancelled).toBe(true);
+    await expect.poll(canceled).toBe(true);
   });
 
   it("a 2xx whose body never starts is a timeout", async () => {
@@ -278,12 +278,12 @@ describe("the 5 seconds cover the connection, the headers and the body read (HOO
   });
 
   it("an answer that comes after the deadline is dropped", async () => {
-    const { body, cancelled } = counted(1_000_000, 1_000);
+    const { body, canceled } = counted(1_000_000, 1_000);
     const late = Promise.withResolvers<Response>();
     const { result } = await timed(() => late.promise);
     expect(result.error).toBe("timeout");
     late.resolve(new Response(body));
-    await expect.poll(cancelled).toBe(true);
+    await expect.poll(canceled).toBe(true);
   });
 
   it("is 5 seconds unless said otherwise", async () => {
@@ -296,11 +296,11 @@ describe("the 5 seconds cover the connection, the headers and the body read (HOO
 });
 
 describe("the body read is cut at 16 KiB, the excerpt at 1 KiB (HOOK-4, HOOK-14)", () => {
-  it("a 2xx with 10 MB succeeds after 16 KiB; the rest is cancelled, not read", async () => {
-    const { body, taken, cancelled } = counted(10 * 1024 * 1024, 4_096);
+  it("a 2xx with 10 MB succeeds after 16 KiB; the rest is canceled, not read", async () => {
+    const { body, taken, canceled } = counted(10 * 1024 * 1024, 4_096);
     const { result } = await sendTo(() => new Response(body));
     expect(result).toMatchObject({ status_code: 200, error: null, response_excerpt: "a".repeat(1024) });
-    await expect.poll(cancelled).toBe(true);
+    await expect.poll(canceled).toBe(true);
     expect(taken()).toBeLessThanOrEqual(16 * 1024 + 4_096);
   });
 
@@ -366,7 +366,7 @@ describe("the body read is cut at 16 KiB, the excerpt at 1 KiB (HOOK-4, HOOK-14)
 describe("whatever happens outside", () => {
   it("never throws, and gives a result that can be stored", async () => {
     const status = fc.integer({ min: 200, max: 599 }).filter((code) => ![204, 205, 304].includes(code));
-    const behaviour = fc.oneof(
+    const behavior = fc.oneof(
       fc.record({ kind: fc.constant("answer" as const), status, body: fc.uint8Array({ maxLength: 5_000 }) }),
       fc.record({
         kind: fc.constant("break" as const),
@@ -378,7 +378,7 @@ describe("whatever happens outside", () => {
     );
     const url = fc.oneof({ weight: 4, arbitrary: fc.constant(DELIVERY.url) }, { weight: 1, arbitrary: fc.string() });
     await fc.assert(
-      fc.asyncProperty(behaviour, url, async (does, target) => {
+      fc.asyncProperty(behavior, url, async (does, target) => {
         const { result } = await sendTo(
           () => {
             if (does.kind === "throw") throw does.value;

@@ -19,7 +19,7 @@ import { randomToken } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 
 const shard = fc.integer({ min: 0, max: MAX_SHARD });
-/** Any instant at which the time of an id begins with 0 by itself. */
+/** Any instant at which the time of an id begins with 0 anyway. */
 const instant = fc.integer({ min: 0, max: Date.parse("3084-01-01T00:00:00Z") });
 const random = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => toUrlSafe(bytes));
 

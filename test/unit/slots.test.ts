@@ -31,7 +31,7 @@ describe("slots", () => {
     );
   });
 
-  it("refuse more than there are: that would wait for ever", () => {
+  it("refuse more than there are: that would wait forever", () => {
     expect(() => openSlots(6).take(7)).toThrow(RangeError);
   });
 });

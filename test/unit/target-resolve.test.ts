@@ -104,7 +104,7 @@ describe("every answer must be public unicast (HOOK-20)", () => {
     ]);
   });
 
-  it("judges anew each time: a second answer that differs is seen", async () => {
+  it("judges each time: a second answer that differs is seen", async () => {
     const flip: ZoneAnswer = ({ type, nth }) => (type === "A" ? { A: [nth === 1 ? PUBLIC_IPV4 : "127.0.0.1"] } : {});
     const world = playOutsideWorld({ zone: { "hooks.example": flip } });
     const deps = { fetch: world.fetch, resolverUrl: RESOLVER_URL, ownHosts: OWN_HOSTS, timeoutMs: 600_000 };

@@ -1,4 +1,4 @@
-/** What vendors tell in more than one way: in each, what went back is what really went back (PAY-7, PAY-8). */
+/** What vendors report in more than one way: in each, what went back is what really went back (PAY-7, PAY-8). */
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";
@@ -93,10 +93,10 @@ describe("an invoice of provider A", () => {
 
   it("names the same ids expanded as it does in short", () => {
     const expanded = (id: string) => ({ id, object: "expanded" });
-    const told = { id: "in_1", shape: "old" as const, event_id: "evt_1", created: T, subscription: "sub_1" };
-    const short = a.invoicePaid({ ...told, payment_intent: "pi_1", charge: "ch_1", customer: "cus_1" });
+    const fields = { id: "in_1", shape: "old" as const, event_id: "evt_1", created: T, subscription: "sub_1" };
+    const short = a.invoicePaid({ ...fields, payment_intent: "pi_1", charge: "ch_1", customer: "cus_1" });
     const long = a.invoicePaid({
-      ...told,
+      ...fields,
       object: {
         ...{ payment_intent: expanded("pi_1"), charge: expanded("ch_1"), customer: expanded("cus_1") },
         subscription: expanded("sub_1"),
@@ -154,8 +154,8 @@ describe("adjustments of provider B", () => {
       ["an adjustment of its own", [reversal]],
       ["its state", [reversed]],
       ["both", [reversal, reversed]],
-    ])("and a reversal told by %s leave the refund", (_, told) => {
-      expect(gone([bought, refund, taken, ...told])).toBe(3_000);
+    ])("and a reversal reported by %s leave the refund", (_, fields) => {
+      expect(gone([bought, refund, taken, ...fields])).toBe(3_000);
     });
 
     it("and a reversal of a part leave the rest of it", () => {
@@ -178,7 +178,7 @@ describe("adjustments of provider B", () => {
     });
   });
 
-  it("that facts of an earlier version tell are reversed as before", () => {
+  it("that facts of an earlier version report are reversed as before", () => {
     const facts = [bought, adjusted("adj_2", "chargeback", "approved", 5_000, 2)].flatMap(readB.factsOf);
     const before = facts.map((fact): Fact => {
       if (fact.kind !== "adjustment") return fact;

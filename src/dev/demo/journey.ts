@@ -232,7 +232,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     };
     for (const [type, count] of Object.entries(expected)) {
       const { total } = expectStatus(await api<List<unknown>>("GET", `/events?type=${type}`), 200);
-      if (admin_token ? total !== count : total < count) throw new Error(`${type} stands there ${total} times`);
+      if (admin_token ? total !== count : total < count) throw new Error(`${type} is there ${total} times`);
     }
     const { total } = expectStatus(await api<List<unknown>>("GET", "/events"), 200);
     return `${total} events: ${Object.entries(expected)

@@ -1,11 +1,11 @@
-/** Runs steps one after the other and tells each on one line: what is done, what came out, and ✓ or ✗. */
+/** Runs steps one after the other and prints each on one line: what is done, what came out, and ✓ or ✗. */
 export class Steps {
   #count = 0;
   #failed = 0;
 
   /**
-   * Runs one step. `check` throws where something differs from what is expected, and else tells what it saw in a few
-   * words. A step that fails is told and counted; later ones run all the same.
+   * Runs one step. `check` throws where something differs from what is expected, and else returns what it saw in a few
+   * words. A step that fails is printed and counted; later ones still run.
    */
   async step(title: string, expected: string, check: () => Promise<string>): Promise<void> {
     const number = String(++this.#count).padStart(2);

@@ -13,7 +13,7 @@ const DEFAULT_DAYS = 30;
 
 /**
  * `/api/v1/clicks/summary?from=&to=&partner_id=`: clicks per day, recorded and dropped by reason. The last thirty days
- * unless told otherwise, 366 at most.
+ * by default, 366 at most.
  */
 export const clicks = new Hono<AppEnv>().get("/summary", query(summaryQuery), async (c) => {
   const { from: asked, to: until, partner_id } = c.req.valid("query");

@@ -15,7 +15,7 @@ const MAX_BULK = 100;
 /** Far beyond any commission, and sums of many stay exact. */
 const MAX_AMOUNT = 1_000_000_000_000;
 
-/** `paid` is a status to ask for, so that asking is told as the illegal move it is (409) and not as a typo. */
+/** `paid` is a status to ask for, so that asking is refused as the illegal move it is (409) and not as a typo. */
 const status = z.enum(COMMISSION_STATUSES);
 const reason = text(500);
 

@@ -21,7 +21,7 @@ export const IMPORT_BODY_LIMIT = 1024 * 1024;
 export const importQuery = z.object({
   kind: z.enum(IMPORT_KINDS).describe("`partners`, or the `customers` they referred."),
   product: z.enum(IMPORT_PRODUCT_IDS).default("other").describe("The product that wrote the file."),
-  dry_run: z.enum(["true", "false"]).default("false").describe("`true` tells what would happen and changes nothing."),
+  dry_run: z.enum(["true", "false"]).default("false").describe("`true` shows what would happen and changes nothing."),
   param: z
     .string()
     .regex(LINK_PARAM_PATTERN, "A query parameter is 1 to 32 letters, digits, - or _.")
@@ -30,11 +30,11 @@ export const importQuery = z.object({
   status: z
     .enum(["invited", "active"])
     .default("invited")
-    .describe("What new partners are where the file tells no state."),
+    .describe("The state of new partners where the file has none."),
   provider: z
     .enum(["provider_a", "provider_b"])
     .optional()
-    .describe("Whose customer ids the file holds, where their form does not tell it."),
+    .describe("Whose customer ids the file holds, where their form does not show it."),
   columns: z
     .string()
     .max(8_192)

@@ -7,7 +7,7 @@ import type { CellOf, ImportFile, LineCells, ReadLine } from "./file.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
- * customer can be read and the partner cannot, core is told so: other lines of the customer are in doubt then.
+ * customer can be read and the partner cannot, core is called with that: other lines of the customer are in doubt then.
  */
 export function readCustomerLine(file: ImportFile, { line, cell }: LineCells): ReadLine<CustomerLine> {
   const status = cell("status");
@@ -42,7 +42,7 @@ function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdent
   const address = addressOrNull(email);
   if (address === null) return refused("customer_email", NO_ADDRESS);
   if (order.provider !== null && order.provider !== PROVIDER_WITH_EMAIL) {
-    return refused("customer_email", "Provider B tells no e-mail addresses: give its customer id.");
+    return refused("customer_email", "Provider B has no e-mail addresses: give its customer id.");
   }
   return { ok: true, value: { provider: PROVIDER_WITH_EMAIL, scope: "email", subject: emailKey(address) } };
 }

@@ -24,9 +24,9 @@ export interface ImportOrder {
   product: ImportProductId;
   /** The query parameter of the old links; without one, those of the product. */
   param: string | null;
-  /** What a new partner is where the file tells no state. */
+  /** The state of a new partner where the file has none. */
   status: PartnerStatus;
-  /** Whose customer ids the file holds; null where their form tells it. */
+  /** Whose customer ids the file holds; null where their form shows it. */
   provider: ProviderName | null;
 }
 
@@ -36,16 +36,16 @@ export type ChooseColumns = (columns: readonly string[]) => readonly (ImportFiel
 export const ROW_OUTCOMES = ["added", "completed", "unchanged", "left_out", "refused"] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
-/** What becomes of a line of the file, in words where nothing does. */
+/** The result of a line of the file, in words where it is nothing. */
 export interface ImportRow {
   line: number;
   outcome: RowOutcome;
   /** The column that is the reason, as the file calls it. */
   column: string | null;
   message: string | null;
-  /** Which of two things the line tells was taken. */
+  /** Which of two values in the line was taken. */
   note: { column: string; message: string } | null;
-  /** Whom the line is about, and whose: for people to find it again. */
+  /** The person in the line, and the partner: for people to find it again. */
   who: string;
   code: string;
 }
@@ -67,8 +67,8 @@ export type ImportedFile =
   | { ok: true; columns: MatchedColumn[]; rows: ImportRow[] };
 
 /**
- * Imports a CSV as `order` says, or in a dry run tells what importing it would do, line by line; where it is imported,
- * what really became of each line. Good lines are taken whatever the others are. The work is done in slices.
+ * Imports a CSV as `order` says, or in a dry run reports what importing it would do, line by line; where it is imported,
+ * what really happened to each line. Good lines are taken whatever the others are. The work is done in slices.
  */
 export async function importFile(
   ctx: ProgramCtx,
@@ -107,7 +107,7 @@ export interface ImportFile {
   params: readonly string[];
   statuses: Readonly<Record<string, PartnerStatus>>;
   columns: readonly MatchedColumn[];
-  /** In which columns each field stands. */
+  /** In which columns each field is. */
   places: ReadonlyMap<ImportField, readonly number[]>;
 }
 
@@ -118,7 +118,7 @@ export type CellOf = (field: ImportField) => string;
 export interface LineCells {
   line: number;
   cell: CellOf;
-  /** The cells of a field that may stand in several columns, the preferred first, each with its column's name. */
+  /** The cells of a field that may be in several columns, the preferred first, each with its column's name. */
   each: (field: ImportField) => { column: string; text: string }[];
 }
 

@@ -34,8 +34,8 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
   if (!codes.ok) return refused("code", codes.message);
   const status = readStatus(cell("status"), file.statuses, file.order.status);
   if (!status.ok) return refused("status", status.message);
-  const told = cell("status") === "" ? null : status.value;
-  const value = { line, input: judged.value, codes: codes.value, status: told };
+  const given = cell("status") === "" ? null : status.value;
+  const value = { line, input: judged.value, codes: codes.value, status: given };
   return { ok: true, value, ...(payout?.note ? { note: payout.note } : {}) };
 }
 

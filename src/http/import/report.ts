@@ -15,7 +15,7 @@ interface Imported {
   counts: Record<RowOutcome, number>;
 }
 
-/** What an import came to, as the API tells it. Customers are not named: whoever is must be forgettable. */
+/** What an import came to, as the API shows it. Customers are not named: whoever is must be forgettable. */
 export function viewImport({ kind, product, dry_run, data_param, columns, rows, counts }: Imported) {
   const problems = rows.filter(({ message }) => message !== null);
   const notes = rows.flatMap(({ line, note }) => (note === null ? [] : [{ line, ...note }]));

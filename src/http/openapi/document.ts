@@ -93,9 +93,9 @@ const INTRODUCTION = `All API operations act on the one program that owns the AP
 
 **Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per address, and limits of their own for clicks; over them 429 with \`Retry-After\`. Bodies are at most 64 KiB, 1 MiB for inbound webhooks and imports, 4 KiB for clicks.
 
-**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers stand beside it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
+**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body keyed with the endpoint's secret, and the Standard Webhooks headers come with it. An endpoint answers 2xx within 5 seconds; else there are attempts after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
 
-/** The document of the whole service, made anew on every call from the schemas that validate. */
+/** The document of the whole service, made again on every call from the schemas that validate. */
 export function buildDocument(): OpenApiDocument {
   const responses: Record<string, Answer> = {};
   const paths: OpenApiDocument["paths"] = {};
@@ -216,7 +216,7 @@ function queryParameters(query: z.ZodObject): Parameter[] {
 }
 
 function answerOf(route: Route, { description, schema, media_type, headers }: RouteReply): Answer {
-  const told = Object.entries(headers ?? {}).map(([name, text]) => [
+  const described = Object.entries(headers ?? {}).map(([name, text]) => [
     name,
     { description: text, schema: { type: "string" } },
   ]);
@@ -226,7 +226,7 @@ function answerOf(route: Route, { description, schema, media_type, headers }: Ro
       ...REQUEST_ID,
       ...(takesIdempotencyKey(route) ? headerRef("Idempotent-Replayed") : {}),
       ...(takesBookmark(route) ? headerRef(BOOKMARK_HEADER) : {}),
-      ...(Object.fromEntries(told) as Headers),
+      ...(Object.fromEntries(described) as Headers),
     },
     ...(schema ? { content: contentOf(undefined, ref(schema), REPLY_EXAMPLES[schema]) } : {}),
     ...(media_type === undefined ? {} : { content: { [media_type]: {} } }),
@@ -267,7 +267,7 @@ function ref(name: ReplyName | RequestName): JsonSchema {
 
 const CONVERSION = {
   target: "draft-2020-12",
-  // What only code can judge is told in words; `metadata` brings its own schema.
+  // What only code can judge is described in words; `metadata` brings its own schema.
   unrepresentable: "any",
   override: ({ zodSchema, jsonSchema }) => {
     // Zod leaves out the default of what it transforms, for it is of the other type.

@@ -10,7 +10,7 @@ export function once<T>(make: () => T): () => T {
 
 /**
  * An object that shows exactly the fields of `View`: one that the view has and the schema lacks, or the other way
- * round, does not compile. A field may be told more closely than the view's type does.
+ * round, does not compile. A field may be described more closely than the view's type does.
  */
 export function shows<View>() {
   return <S extends { [K in keyof View]-?: z.core.$ZodType<View[K]> }>(

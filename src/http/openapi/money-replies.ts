@@ -69,7 +69,7 @@ const commission = once(() =>
     kind: z.enum(COMMISSION_KINDS).describe("A clawback carries a difference on a paid commission."),
     source_commission_id: idOf("commission").nullable(),
     status: z.enum(COMMISSION_STATUSES),
-    flagged: z.boolean().describe("Flagged commissions never approve by themselves."),
+    flagged: z.boolean().describe("Flagged commissions are never approved automatically."),
     review_reason: z
       .enum([...REVIEW_REASONS, "manual"])
       .nullable()

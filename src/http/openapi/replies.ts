@@ -258,7 +258,7 @@ export const replies = once(() => ({
   }),
   SignInLink: z.strictObject({ url: z.string(), expires_at: timestamp }),
   Resealing: z.strictObject({
-    resealed: z.int().min(0).describe("Values sealed anew by this call."),
+    resealed: z.int().min(0).describe("Values sealed again by this call."),
     left: z.int().min(0).describe("Values not under the present key yet."),
     unreadable: z
       .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
@@ -287,7 +287,7 @@ export const replies = once(() => ({
       .boolean()
       .nullable()
       .describe(
-        "Whether the reference leads to an active partner and, with `first`, whether the one in `kept` does not. Null where it cannot be told now.",
+        "Whether the reference leads to an active partner and, with `first`, whether the one in `kept` does not. Null where it cannot be known now.",
       ),
   }),
   ClickSummary: clickSummary(),
@@ -309,7 +309,7 @@ export const replies = once(() => ({
   Import: shows<ReturnType<typeof viewImport>>()({
     kind: z.enum(IMPORT_KINDS),
     product: z.enum(IMPORT_PRODUCT_IDS),
-    dry_run: z.boolean().describe("True: nothing was changed, the counts tell what would be."),
+    dry_run: z.boolean().describe("True: nothing was changed, the counts are what would be."),
     data_param: z
       .string()
       .nullable()
@@ -318,7 +318,7 @@ export const replies = once(() => ({
     added: z.int().describe("New partners, or customers bound to a partner; what was really written."),
     completed: z.int().describe("Lines that added something to a partner who is there."),
     unchanged: z.int().describe("Lines that are there already."),
-    left_out: z.int().describe("Lines that are nothing to import, such as a customer whom another partner has."),
+    left_out: z.int().describe("Lines that are nothing to import, such as a customer that another partner has."),
     refused: z.int().describe("Lines with a mistake."),
     columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
     problems: z

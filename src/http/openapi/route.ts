@@ -12,7 +12,7 @@ export const TAGS = {
   Payouts: "What partners are paid: generated for a period, then paid by transfer or by hand.",
   Clicks: "Clicks on referral links.",
   Events: "The audit log.",
-  Webhooks: "Endpoints of yours that are told of events, signed and retried.",
+  Webhooks: "Endpoints of yours that receive events, signed and retried.",
   Customers: "Erasure of a customer's e-mail address.",
   Operator: "For who runs the deployment, with its ADMIN_TOKEN. Without that secret set, /admin answers 404.",
   Inbound: "Called by the payment providers and verified by their signatures.",
@@ -22,7 +22,7 @@ export const TAGS = {
 
 export type Tag = keyof typeof TAGS;
 
-/** A route as the document tells it; `document.ts` adds what every route of its kind has. */
+/** A route as the document describes it; `document.ts` adds what every route of its kind has. */
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
   /** As the router spells it. */

@@ -157,6 +157,6 @@ export const MONEY_ROUTES: Route[] = [
     summary: "Forget a customer by an e-mail address",
     description: "From payments, commissions and stored provider bodies. Sums stay the same.",
     body: { schema: "CustomerErase" },
-    replies: ok("Erased", "In how many records it stood."),
+    replies: ok("Erased", "In how many records it was."),
   },
 ];

@@ -62,9 +62,9 @@ export const OUTSIDE_ROUTES: Route[] = [
     tag: "Operator",
     summary: "Seal the stored secrets under the present key",
     description:
-      "After `ENCRYPTION_KEY` was replaced. Each call seals a bounded number of values anew; call it until `left` is 0, then no earlier key is needed.",
+      "After `ENCRYPTION_KEY` was replaced. Each call seals a bounded number of values again; call it until `left` is 0, then no earlier key is needed.",
     body: { schema: "Nothing", optional: true },
-    replies: ok("Resealing", "What was sealed anew, what is left, and what no key opens."),
+    replies: ok("Resealing", "What was sealed again, what is left, and what no key opens."),
   },
   {
     method: "POST",

@@ -30,7 +30,7 @@ export const PROGRAM_ROUTES: Route[] = [
     method: "GET",
     path: "/api/v1/integrations/status",
     tag: "Program",
-    summary: "How the connections to the providers stand",
+    summary: "The state of the connections to the providers",
     replies: ok("Integrations", "The connections."),
   },
   {
@@ -119,7 +119,7 @@ export const PROGRAM_ROUTES: Route[] = [
       "The body is the CSV as the product exports it, 1 MiB at most. Partners get the codes of their old links as slugs; who is there already (by e-mail address) keeps everything and only gets what is missing. Customers are bound to the partner who referred them: later payments of theirs are the partner's unless the payment itself or the provider names another; earlier ones earn nothing. Good lines are taken whatever the others are, and the same file twice changes nothing the second time.",
     query: importQuery,
     body: { schema: "ImportFile", media_types: ["text/csv"] },
-    replies: ok("Import", "What became of the lines, or with `dry_run=true` what would."),
+    replies: ok("Import", "What happened to the lines, or with `dry_run=true` what would."),
   },
   {
     method: "POST",
@@ -181,7 +181,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Clicks",
     summary: "Clicks per day",
     description:
-      "Recorded and dropped by reason, per UTC day. The last thirty days unless told otherwise, 366 at most. With `partner_id` only the recorded ones, for a dropped click belongs to no partner.",
+      "Recorded and dropped by reason, per UTC day. The last thirty days by default, 366 at most. With `partner_id` only the recorded ones, for a dropped click belongs to no partner.",
     query: summaryQuery,
     replies: ok("ClickSummary", "The days that the range touches, oldest first."),
   },
@@ -276,7 +276,7 @@ export const PROGRAM_ROUTES: Route[] = [
     method: "POST",
     path: "/api/v1/webhooks/:id/deliveries/:delivery_id/redeliver",
     tag: "Webhooks",
-    summary: "Send an event once more",
+    summary: "Send an event again",
     description: "The same event id and the same bytes, under a new delivery.",
     body: { schema: "Nothing", optional: true },
     replies: created("Delivery", "The delivery that has begun."),

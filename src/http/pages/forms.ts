@@ -34,7 +34,7 @@ export class FormFields {
     return this.text(name) || null;
   }
 
-  /** `NaN` for what is no number, so that validation tells it; null where nothing was typed. */
+  /** `NaN` for what is no number, so that validation reports it; null where nothing was typed. */
   numberOrNull(name: string): number | null {
     const text = this.text(name);
     if (text === "") return null;
@@ -98,7 +98,7 @@ export function judge<T extends z.ZodType>(schema: T, input: unknown): Judged<z.
   return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
 
-/** What a verb refused, for the form that asked; anything that is not the person's to put right is thrown on. */
+/** What a verb refused, for the form that asked; anything that the person cannot correct is thrown on. */
 export function problemsOf(thrown: unknown): Problems {
   if (!(thrown instanceof AppError) || !CORRECTABLE.has(thrown.code)) throw thrown;
   const details = thrown.details ?? [];

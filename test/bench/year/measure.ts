@@ -33,7 +33,7 @@ const COUNTS = ["click_counts", "event_counts"];
 
 export interface Measurements {
   measured: Measured;
-  /** Usage of one commit of so many clicks that is flushed by itself: of one partner, and of as many partners. */
+  /** Usage of one commit of so many clicks that is flushed separately: of one partner, and of as many partners. */
   commits: Record<number, { one: Usage; spread: Usage }>;
 }
 
@@ -272,7 +272,7 @@ async function flushesOf(service: Service, object: string, commits: () => Visito
   for (let i = 0; i < ROUNDS; i++) await round();
   await forget();
   const usage = each(await service.tally(), ROUNDS);
-  // The alarm's own request; the cron's question to the object stands in the model.
+  // The alarm's own request; the cron's question to the object is in the model.
   return sumOf([usage, 1], [{ do_requests: -1 / ROUNDS }, 1]);
 }
 

@@ -11,7 +11,7 @@ export interface Scenario {
   payments_per_click: number;
   /** API calls and pages that read a list, per program and month. */
   reads_per_program: number;
-  /** Clicks are kept in the database this many days; null for ever. */
+  /** Clicks are kept in the database this many days; null: forever. */
   click_retention_days: number | null;
   /** Whether clicks past their retention go to R2. */
   archived: boolean;
@@ -40,7 +40,7 @@ const OTHER_CPU_MS = 5;
 export const DAYS_PER_MONTH = 365 / 12;
 const SECONDS_PER_DAY = 86_400;
 export const DATABASE_GB = 10;
-/** `domain/shard.ts`: a program id tells its database by one digit of base 32. */
+/** `domain/shard.ts`: a program id names its database by one digit of base 32. */
 export const MAX_DATABASES = 32;
 /** Clicks in one object of the archive (`core/click-archive.ts`). */
 const CLICKS_PER_ARCHIVE = 2_000;
@@ -65,7 +65,7 @@ export interface Measured {
     click: number;
     /** Per partner and day: the counts. */
     partner_day: number;
-    /** Per payment: for ever, and for 90 days. */
+    /** Per payment: forever, and for 90 days. */
     payment_kept: number;
     payment_forgotten: number;
     payout: number;
@@ -171,7 +171,7 @@ function goneBetween(scenario: Scenario, month: number): { clicks: number; payme
   };
 }
 
-/** What stands in the databases and in the archive after so many days. */
+/** What is in the databases and in the archive after so many days. */
 export function stockAt(
   measured: Measured,
   scenario: Scenario,
@@ -211,7 +211,7 @@ export function dayOfSecondDatabase(measured: Measured, scenario: Scenario): num
 }
 
 /**
- * Dollars of a million clicks that come in commits of `usage.clicks` each, every commit flushed by itself: nothing that
+ * Dollars of a million clicks that come in commits of `usage.clicks` each, every commit flushed separately: nothing that
  * the plan includes is taken off.
  */
 export function costOfMillionClicks(usage: Partial<Usage>, clicks: number): Usage {

@@ -37,7 +37,7 @@ export function sumOf(...parts: (readonly [Partial<Usage>, number])[]): Usage {
   return sum;
 }
 
-/** Dollars of a month, each meter by itself; `included`: whether what the plan includes is taken off. */
+/** Dollars of a month, each meter alone; `included`: whether what the plan includes is taken off. */
 export function costOf(usage: Usage, included: boolean): Record<Metered, number> {
   const cost = noUsage();
   for (const name of Object.keys(PRICES) as Metered[]) {

@@ -72,7 +72,7 @@ interface LeftOut {
   flagged: string[];
 }
 
-/** The flagged ones of those that were ticked: what they are, and the way to change them all the same. */
+/** The flagged ones of those that were ticked: what they are, and the way to change them anyway. */
 function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged }: LeftOut) {
   const verb = status === MOVES.reject.status ? "Reject" : "Approve";
   return framed(
@@ -129,7 +129,7 @@ export const commissionsMatching = new Hono<PageEnv>()
     const include_flagged = fields.has("include_flagged");
     const given = confirmed.safeParse({ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 });
     const judged = judge(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
-    if (!given.success) return confirmPage(c, move, "Please look at the numbers once more.");
+    if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
     if (!judged.ok) return confirmPage(c, move, Object.values(judged.problems.fields).join(" "));
     const report = await updateMatching(
       c.var.ctx,

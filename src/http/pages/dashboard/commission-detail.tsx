@@ -10,7 +10,7 @@ import { reviewText, Trace, whyText } from "../parts/trace.tsx";
 
 const AT = "/dashboard/commissions";
 
-/** One commission: why it is what it is, where it stands, what can be done. */
+/** One commission: why it is what it is, its state, what can be done. */
 export function CommissionDetail({ story }: { story: CommissionStory }) {
   const { commission, partner, payment, payout, rows } = story;
   const review = reviewText(commission);

@@ -126,7 +126,7 @@ async function choosePartner(c: Context<PageEnv>) {
   return (
     <>
       <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
-        <Field name="search" label="For whom? Name, e-mail or slug" type="search" value={search} class="grow" />
+        <Field name="search" label="Partner: name, e-mail or slug" type="search" value={search} class="grow" />
         <button type="submit">Search</button>
       </form>
       <section class="card flush">

@@ -27,7 +27,7 @@ const DONE = {
   approved: "Approved.",
   rejected: "Rejected.",
   pending: "It waits for review again.",
-  flagged: "Flagged: it will not be approved by itself.",
+  flagged: "Flagged: it will not be approved automatically.",
   unflagged: "The flag is gone; the same reason will not flag it again.",
 };
 
@@ -202,7 +202,7 @@ function NoCommissions({ isFiltered }: { isFiltered: boolean }) {
       }
     >
       A payment that carries a partner's reference makes one. If payments arrive and no commission does, look at{" "}
-      <a href="/dashboard/payments">what became of each payment</a>.
+      <a href="/dashboard/payments">the result of each payment</a>.
     </Empty>
   );
 }

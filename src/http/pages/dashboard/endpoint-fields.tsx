@@ -23,7 +23,7 @@ export function endpointInput(fields: FormFields) {
 
 const EVENT_TEXTS: Record<OutboundEventType, string> = {
   "commission.created": "A payment made a commission",
-  "commission.updated": "A commission was approved, rejected or worked out again",
+  "commission.updated": "A commission was approved, rejected or recalculated",
   "partner.created": "A partner was added",
   "partner.updated": "A partner's details or status changed",
   "payout.generated": "A payout was prepared",

@@ -126,13 +126,13 @@ function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) 
 }
 
 function Changed({ changes }: { changes: Changes }) {
-  const told = (value: unknown) =>
+  const shown = (value: unknown) =>
     value === null ? "none" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <ul class="changes">
       {Object.entries(changes).map(([field, [before, after]]) => (
         <li>
-          <code>{field}</code>: {told(before)} → {told(after)}
+          <code>{field}</code>: {shown(before)} → {shown(after)}
         </li>
       ))}
     </ul>
@@ -151,7 +151,7 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
   );
 }
 
-const TELLING = [
+const MAIN_FIELDS = [
   "slug",
   "ref",
   "landing",
@@ -166,11 +166,11 @@ const TELLING = [
   "reason",
 ];
 
-/** The fields that tell the most, as far as the payload has them. */
+/** The fields that say the most, as far as the payload has them. */
 function summaryOf(payload: Record<string, unknown>): string {
-  const told = TELLING.flatMap((field) => {
+  const fields = MAIN_FIELDS.flatMap((field) => {
     const value = payload[field];
     return typeof value === "string" && value !== "" ? [value] : [];
   });
-  return told.slice(0, 3).join(", ");
+  return fields.slice(0, 3).join(", ");
 }

@@ -18,7 +18,7 @@ cus_N1a2b3,buyer@example.com,ada
 
 const KINDS: Record<ImportKind, string> = {
   partners: "Partners (affiliates, promoters)",
-  customers: "Customers whom partners referred",
+  customers: "Customers referred by partners",
 };
 
 /** What the file is and how it is to be read. */
@@ -40,7 +40,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
       />
       <SelectField
         name="status"
-        label="New partners of whom the file tells no state are"
+        label="State of new partners without one in the file"
         value={order.status}
         options={[
           { value: "invited", label: "invited, and turn active when they first sign in" },
@@ -52,7 +52,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         label="Customer ids are those of"
         value={order.provider ?? ""}
         options={[
-          { value: "", label: "the provider whose they look like" },
+          { value: "", label: "detected from their form" },
           { value: "provider_a", label: "provider A" },
           { value: "provider_b", label: "provider B" },
         ]}
@@ -89,7 +89,7 @@ export function HowItLooks() {
         partner's links:
       </p>
       <CopyBlock label="Partners" text={PARTNERS_EXAMPLE} />
-      <p>Customers are told by the payment provider's id, or by their e-mail address:</p>
+      <p>Customers are identified by the payment provider's id, or by their e-mail address:</p>
       <CopyBlock label="Customers" text={CUSTOMERS_EXAMPLE} />
       <p class="muted small">
         Separated by commas, semicolons or tabs; at most {plural(MAX_IMPORT_LINES, "line")} and 1 MiB at a time.

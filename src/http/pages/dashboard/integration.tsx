@@ -36,7 +36,7 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
     <>
       <PageHead
         title="Integration"
-        lede="Three steps: keep the partner's reference on your site, pass it to the checkout, and let the payment provider tell us."
+        lede="Three steps: keep the partner's reference on your site, pass it to the checkout, and let the payment provider report payments to us."
       />
       {program.domain === null ? (
         <Notice tone="warn">

@@ -66,7 +66,7 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         hint={
           isNew ? (
             <>
-              Stands in the partner's link: <code>{`${program.domain ?? "your-domain"}/?ref=slug`}</code>
+              Part of the partner's link: <code>{`${program.domain ?? "your-domain"}/?ref=slug`}</code>
             </>
           ) : (
             "Links with the old slug keep working, and nobody else can take it."

@@ -228,7 +228,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, rows: readonly ImportRow
   );
 }
 
-/** Partners, not lines: one of several lines may complete whom another added. */
+/** Partners, not lines: one of several lines may complete a partner that another added. */
 function completedPartners(rows: readonly ImportRow[]): number {
   const of = (outcome: ImportRow["outcome"]) =>
     rows.flatMap((row) => (row.outcome === outcome ? [emailKey(row.who)] : []));

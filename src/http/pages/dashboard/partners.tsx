@@ -44,13 +44,13 @@ const DONE = {
   activated: "The partner is active. Payments that waited for them have earned their commissions.",
 };
 
-/** What a reactivation does not undo by itself, and where it is undone. */
+/** What a reactivation does not undo, and where it is undone. */
 function ReactivatedText({ id }: { id: string }) {
   return (
     <>
       The partner is active again. Payments that were refused meanwhile earned nothing:{" "}
       <a href={`/dashboard/payments?outcome=partner_deactivated&partner_id=${id}`}>open those that should have</a>, and
-      work each out again.
+      recalculate each.
     </>
   );
 }
@@ -209,7 +209,7 @@ export const partners = new Hono<PageEnv>()
           <p>
             The partner is signed out at once and cannot sign in, and payments that name them from now on earn no
             commission. What they have earned stays and can still be paid out. You can make them active again from their
-            page; payments refused meanwhile can then be worked out again, one by one.
+            page; payments refused meanwhile can then be recalculated, one by one.
           </p>
           <div class="actions">
             <button type="submit" class="danger">

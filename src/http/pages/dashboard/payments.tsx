@@ -127,7 +127,7 @@ export const payments = new Hono<PageEnv>()
       c,
       { title: "Payment", at: AT },
       <>
-        <Done code={c.req.query("done")} texts={{ reprocessed: "Worked out again by the rules as they are now." }} />
+        <Done code={c.req.query("done")} texts={{ reprocessed: "Recalculated by the rules as they are now." }} />
         <PageHead
           title={
             <>
@@ -137,12 +137,12 @@ export const payments = new Hono<PageEnv>()
           back={{ href: AT, label: "Payments" }}
           actions={
             payment.outcome === "commission" || payment.outcome === "merged" ? undefined : (
-              <ActionButton action={`${AT}/${payment.id}/reprocess`} label="Work out again" />
+              <ActionButton action={`${AT}/${payment.id}/reprocess`} label="Recalculate" />
             )
           }
         />
         <section class="card">
-          <h2>What became of it</h2>
+          <h2>Result</h2>
           <Trace
             payment={payment}
             rows={commissions}

@@ -103,7 +103,7 @@ export const payoutChosen = new Hono<PageEnv>()
     if (!judged.ok) return problemPage(c, Object.values(judged.problems.fields).join(" "));
     const reference = judged.value.reference ?? null;
     const results: { id: string; said: string; ok: boolean }[] = [];
-    // One after the other: every transfer is settled, whatever becomes of the next.
+    // One after the other: every transfer is settled, whatever happens to the next.
     for (const id of chosen.ids) results.push(await moveOne(c, chosen.move, id, reference));
     const refused = results.filter(({ ok }) => !ok);
     return framed(
@@ -116,7 +116,7 @@ export const payoutChosen = new Hono<PageEnv>()
         />
         <section class="card flush">
           <Table
-            label="What became of the chosen payouts"
+            label="Results of the chosen payouts"
             columns={[{ label: "Payout" }, { label: "Result" }]}
             rows={results.map(({ id, said }) => [
               <a href={`${AT}/${id}`}>

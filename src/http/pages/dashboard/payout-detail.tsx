@@ -111,7 +111,7 @@ function Recipient({ payout: { method, recipient, status } }: { payout: Payout }
   return (
     <>
       nobody: the partner had no {method === "wallet" ? "wallet address" : "connected account"} when it was prepared.
-      Cancel it and prepare it anew once there is one.
+      Cancel it and prepare it again once there is one.
     </>
   );
 }

@@ -308,7 +308,7 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
         </a>
       }
     >
-      On the first of each month, the approved commissions of the month before become payouts by themselves. You can
+      On the first of each month, the approved commissions of the month before become payouts automatically. You can
       also prepare them at any time.
     </Empty>
   );

@@ -92,7 +92,7 @@ export function ProgramFields({ values, problems, currency }: ProgramFieldsProps
         />
         <Field
           name="auto_approve_days"
-          label="Approve by itself after"
+          label="Approve automatically after"
           value={values.auto_approve_days}
           problems={problems}
           inputmode="numeric"

@@ -55,7 +55,7 @@ interface ProviderSecretProps {
   problems: Problems | undefined;
 }
 
-/** One provider: how the connection stands, the signing secret, the address and events for its side. */
+/** One provider: the state of the connection, the signing secret, the address and events for its side. */
 export function ProviderSecret({ program, origin, provider, problems }: ProviderSecretProps) {
   const isSet = program[`${provider}_webhook_secret`] !== null;
   const last = program[`${provider}_last_event_at`];

@@ -52,7 +52,7 @@ export const webhooks = new Hono<PageEnv>()
         <Done code={c.req.query("done")} texts={DONE} />
         <PageHead
           title="Webhooks"
-          lede="We tell your systems when something happens: signed, and tried again for 14 hours if they do not answer."
+          lede="Your systems are notified when something happens: signed, and tried again for 14 hours if they do not answer."
           actions={
             <a class="button primary" href={`${AT}/new`}>
               Add endpoint
@@ -177,7 +177,7 @@ function EndpointState({ endpoint }: { endpoint: Endpoint }) {
   return endpoint.disabled_at === null ? <Badge state="off" /> : <Badge state="failed" label="disabled by us" />;
 }
 
-/** Sends something to an endpoint; one that is not active is told, not an error page. */
+/** Sends something to an endpoint; for one that is not active a notice, not an error page. */
 async function send(c: Context<PageEnv>, done: keyof typeof DONE, verb: () => Promise<unknown>) {
   const id = c.req.param("id") ?? "";
   try {

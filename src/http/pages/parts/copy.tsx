@@ -12,7 +12,7 @@ export function CopyLine({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** Several lines of code to copy. Scrolls by itself, so the keyboard can reach it. */
+/** Several lines of code to copy. Scrolls on its own, so the keyboard can reach it. */
 export function CopyBlock({ label, text, children }: { label: string; text: string; children?: Child }) {
   return (
     <figure class="snippet">

@@ -85,7 +85,7 @@ export function Badge({ state, label }: { state: string; label?: string }) {
   return <span class={`badge ${TONES[state] ?? "calm"}`}>{label ?? stateText(state)}</span>;
 }
 
-/** A warning: what it stands beside waits for someone who looks at it. Stronger than any state. */
+/** A warning: what it marks waits for someone who looks at it. Stronger than any state. */
 export function Flag({ label }: { label: string }) {
   return (
     <span class="badge flag">

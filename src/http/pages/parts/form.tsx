@@ -10,7 +10,7 @@ interface FormProps extends Children {
   class?: string;
 }
 
-/** A form that posts, with its token, and what is wrong with it as a whole told first. */
+/** A form that posts, with its token, and what is wrong with it as a whole first. */
 export function Form({ action, problems, multipart, children, ...rest }: FormProps) {
   return (
     <form
@@ -27,7 +27,7 @@ export function Form({ action, problems, multipart, children, ...rest }: FormPro
   );
 }
 
-/** Told to screen readers at once; every problem with a field links to it. */
+/** Announced to screen readers at once; every problem with a field links to it. */
 function ProblemSummary({ problems }: { problems: Problems }) {
   const fields = Object.entries(problems.fields);
   return (
@@ -50,7 +50,7 @@ function ProblemSummary({ problems }: { problems: Problems }) {
 
 interface FieldProps {
   name: string;
-  /** Tells this field from others of the same name, where a page has several forms. */
+  /** Distinguishes this field from others of the same name, where a page has several forms. */
   id?: string;
   label: Child;
   value?: string | number | null | undefined;

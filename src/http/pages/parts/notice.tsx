@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Children } from "../page.tsx";
 
-/** What just happened, or what to know; `bad` and `good` are told to screen readers at once. */
+/** What just happened, or what to know; `bad` and `good` are announced to screen readers at once. */
 export function Notice({ tone, undo, children }: Children & { tone: "good" | "warn" | "bad" | "calm"; undo?: Child }) {
   return (
     <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : tone === "good" ? "status" : undefined}>
@@ -11,7 +11,7 @@ export function Notice({ tone, undo, children }: Children & { tone: "good" | "wa
   );
 }
 
-/** Tells what the page before did, by the word in the address; a word not known tells nothing. */
+/** Says what the page before did, by the word in the address; an unknown word says nothing. */
 export function Done({ code, texts, undo }: { code: string | undefined; texts: Record<string, Child>; undo?: Child }) {
   if (code === undefined || !Object.hasOwn(texts, code)) return null;
   return (

@@ -19,7 +19,7 @@ export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): str
 export function missingForProviderA(payout: Omit<Movable, "status">, payer: Payer): string | null {
   if (payout.method !== "provider_a") return `It is not to be paid through provider A (${recipientText(payout)}).`;
   if (payout.recipient === null) {
-    return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it anew once there is one.";
+    return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it again once there is one.";
   }
   return payer.provider_a_api_key === null
     ? "The program has no API key of provider A yet. Paste it in the settings, then pay."

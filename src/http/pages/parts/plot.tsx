@@ -27,7 +27,7 @@ const WIDTH = 640;
 const HEIGHT = 120;
 const GAP = 0.28;
 
-/** Bars by day with the same numbers as a table behind them. Every bar tells its day and value on hover. */
+/** Bars by day with the same numbers as a table behind them. Every bar shows its day and value on hover. */
 export function DailyPlot<Value extends number | bigint>(props: PlotProps<Value>) {
   const { title, total, points, none, format, tone } = props;
   const values = points.map(({ value }) => value);
@@ -105,7 +105,7 @@ export function DailyPlot<Value extends number | bigint>(props: PlotProps<Value>
 
 interface MoneyPlotsProps extends Pick<PlotProps<Sum>, "title" | "tone"> {
   amounts: DailyAmounts[];
-  /** Told in the title where the page does not say it. */
+  /** Given in the title where the page does not say it. */
   days?: number;
 }
 

@@ -59,7 +59,7 @@ export const WANTED_EVENTS: Record<"provider_a" | "provider_b", { needed: Wanted
       { type: "charge.dispute.closed", purpose: "lost disputes count as refunds" },
       { type: "charge.dispute.funds_reinstated", purpose: "and money that came back does not" },
       { type: "customer.subscription.deleted", purpose: "flags the commissions of canceled subscriptions" },
-      { type: "charge.succeeded", purpose: "tells which refund belongs to which payment" },
+      { type: "charge.succeeded", purpose: "shows which refund belongs to which payment" },
       { type: "payment_intent.succeeded", purpose: "the same, for other kinds of payment" },
       { type: "invoice_payment.paid", purpose: "the same, for invoices" },
     ],
@@ -73,7 +73,7 @@ export const WANTED_EVENTS: Record<"provider_a" | "provider_b", { needed: Wanted
     better: [
       { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
       { type: "subscription.created", purpose: "remembers the partner for renewals" },
-      { type: "customer.created", purpose: "tells the customer's address, for conditions and self-referrals" },
+      { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
       { type: "customer.updated", purpose: "the same, when it changes" },
     ],
   },
@@ -98,7 +98,7 @@ export function subscriptionSnippet(): string {
   mode: "subscription",
   line_items: [{ price: "price_…", quantity: 1 }],
   client_reference_id: ref ?? undefined,
-  // Renewals carry the reference by themselves this way.
+  // Renewals carry the reference automatically this way.
   subscription_data: { metadata: ref ? { service_ref: ref } : {} },
   success_url: "…",
 });`;

@@ -53,7 +53,7 @@ export function Table({ label, columns, rows }: TableProps) {
 }
 
 /**
- * Where a cell stands in its card: the box to tick, then what names the row, the sum at the end of the first line;
+ * Where a cell is in its card: the box to tick, then what names the row, the sum at the end of the first line;
  * buttons below; the others between, with the name of their column.
  */
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {

@@ -14,7 +14,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   unknown_ref: {
     short: "unknown partner",
-    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then work this payment out again.",
+    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then recalculate this payment.",
   },
   partner_not_active: {
     short: "partner invited",
@@ -22,7 +22,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   partner_deactivated: {
     short: "partner deactivated",
-    why: "The partner was deactivated when the payment came. If that was a mistake, make the partner active again, then work this payment out again.",
+    why: "The partner was deactivated when the payment came. If that was a mistake, make the partner active again, then recalculate this payment.",
   },
   zero_amount: { short: "nothing paid", why: "The customer paid nothing, so there is nothing to share." },
   unpaid: {
@@ -35,7 +35,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   merged: {
     short: "part of another",
-    why: "The provider told this payment twice; it is counted once, under its other name.",
+    why: "The provider reported this payment twice; it is counted once, under its other name.",
   },
 };
 
@@ -43,7 +43,7 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
 export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
   wrong_signature: {
     why: "its signature does not match the signing secret that is set here",
-    help: "Copy the secret of this very webhook address once more: each address has its own, and test mode has another one than live mode.",
+    help: "Copy the secret of this very webhook address again: each address has its own, and test mode has another one than live mode.",
   },
   time: {
     why: "its signature was made more than five minutes before or after it came",
@@ -55,7 +55,7 @@ export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }>
   },
   not_configured: {
     why: "no signing secret is set here",
-    help: "Paste the secret into the settings. The provider sends what was refused once more by itself.",
+    help: "Paste the secret into the settings. The provider resends what was refused automatically.",
   },
   unparsable: {
     why: "it is signed, but is not an event as the provider documents it",

@@ -23,7 +23,7 @@ const listQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
-/** `/portal/commissions`: the partner's own, each with how it was worked out. Customers stay unnamed. */
+/** `/portal/commissions`: the partner's own, each with its calculation. Customers stay unnamed. */
 export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, listQuery);
   const page = parsePage(await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
@@ -70,7 +70,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
               label="Your commissions"
               columns={[
                 { label: "Date" },
-                { label: "Worked out" },
+                { label: "Calculation" },
                 { label: "Status" },
                 { label: "Amount", align: "end" },
               ]}

@@ -59,7 +59,7 @@ export const signIn = new Hono<PageEnv>()
     const base = publicUrl(c.env);
     const request = await countRequest(c.var.base, judged.value);
     const reply = await sentPage(c, judged.value);
-    // Who has the address, and the e-mail, after the reply: nothing in it may tell that there is something to send.
+    // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
     c.executionCtx.waitUntil(sendLink(c, base, judged.value, request));
     return reply;
   })
@@ -192,7 +192,7 @@ const MOST_NAMED = 10;
 
 /**
  * Names the account, so that nobody is signed in to another's unknowingly by a link that somebody else had made. A link
- * that is no good is told so when it is used: whoever only looks finds out nothing.
+ * that is used or expired is refused when it is used: whoever only looks finds out nothing.
  */
 function confirmPage(c: Context<PageEnv>, token: string, account: Account | null) {
   const more = (account?.identities.length ?? 0) - MOST_NAMED;

@@ -1,4 +1,4 @@
-/** S3, OUT-9: a change of payout details is told to the old address, the new one and the owner. */
+/** S3, OUT-9: a change of payout details is mailed to the old address, the new one and the owner. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -47,7 +47,7 @@ function to(mails: { to: string }[]): string[] {
   return mails.map((mail) => mail.to).toSorted();
 }
 
-describe("S3: a change of payout details is told (OUT-9)", () => {
+describe("S3: a change of payout details is reported (OUT-9)", () => {
   it("when the partner makes it: to the old address, the new one, the partner's own and the owner", async () => {
     const { program, partner, visitor, mails } = await world();
     const portal = await signInPartner(partner.email, visitor());
@@ -109,9 +109,9 @@ describe("S3: a change of payout details is told (OUT-9)", () => {
     const made = await world({ payout_method: null, payout_email: null });
     const { program, partner, mails } = made;
     const other = await makePartner(program);
-    const told = await makePartner(program, { payout_method: "bank_transfer" });
+    const reported = await makePartner(program, { payout_method: "bank_transfer" });
     const line = ({ email, slug }: { email: string; slug: string }, wallet: string) => `${email},${slug},${wallet}\n`;
-    const file = `email,token,paypal_email\n${line(partner, NEW)}${line(other, other.email)}${line(told, NEW)}new@n.example,n1,n@n.example\n`;
+    const file = `email,token,paypal_email\n${line(partner, NEW)}${line(other, other.email)}${line(reported, NEW)}new@n.example,n1,n@n.example\n`;
     const path = "/api/v1/imports?kind=partners&product=rewardful";
     const csv = { "content-type": "text/csv" };
     expect((await api(made, "POST", `${path}&dry_run=true`, file, csv)).status).toBe(200);
@@ -173,7 +173,7 @@ describe("S3: the e-mails of a change", () => {
     expect(mails).toHaveLength(4);
   });
 
-  it("that fail change nothing: the change stands, and is answered as ever (OUT-9)", async () => {
+  it("that fail change nothing: the change is kept, and answered as usual (OUT-9)", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const { bindings } = openMailbox(() => Promise.reject(new Error("over quota")));
     const { program, partner } = await world();

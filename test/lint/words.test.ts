@@ -1,0 +1,104 @@
+/**
+ * The words of the project: plain technical English in code, comments, messages, pages and guides. What is banned is in
+ * two lists, each entry with what to write instead; a place where a banned word is right is in `EXCEPTIONS`.
+ */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+const FILES = ["README.md", "{src,test,.github,.ci}/**/*.{ts,tsx,js,css,md,txt}", ".ci/run", "*.ts", "wrangler.toml"];
+
+/** Written by a tool, or a list of the banned words itself. */
+const LEFT_OUT = ["src/worker-configuration.d.ts", "src/tracker/service.min.txt", "test/lint/words.test.ts"];
+
+/** Words that make a reader stop, and the plain ones. */
+const BANNED: Record<string, RegExp> = {
+  "say, show, report, notify, name": /\b(?:tell(?!er)(?:s|ing)?|told|untold)\b/i,
+  "is, is stored, holds, is in force": /\b(?<!-)(?:stands?|stood)\b(?!-in\b)(?! for\b)/i,
+  "name, describe, use": /\b(?:speaks?|spoken?|speaking) (?:of|to|with|for)\b/i,
+  forever: /\bfor ever\b/i,
+  "the result of": /\b(?:became|becomes|become) of (?!age)/i,
+  "that, which; or turn the sentence round": /\bwhom\b/i,
+  "in addition to": /\bbesides\b/i,
+  again: /\banew\b|\bonce more\b/i,
+  "automatically, alone, separately": /\bby (?:it|them)sel(?:f|ves)\b/i,
+  recalculate: /\bwork(?:s|ed|ing)? (?:\w+ )?out again\b/i,
+  correct: /\bput(?:s|ting)? right\b/i,
+  anyway: /\ball the same\b/i,
+  later: /\bat (?:their |its )?leisure\b/i,
+  "be zero, fail": /\b(?:comes?|came|coming) to (?:nothing|naught)\b/i,
+  "used or expired, invalid": /\b(?:is|are|was) no good\b/i,
+  "nobody is at the terminal": /\bnobody sits\b/i,
+  "is available": /\b(?:to be|be) had\b/i,
+  "old fashioned": /\b(?:hence|thereof|therein|whereof|wherein|whence|thence|hither|thus|ought|shall|lest|albeit)\b/i,
+  "British spelling":
+    /\b\w*(?:colour|behaviour|honour|favour|neighbour)\w*\b|\b(?:cancelled|cancelling|recognise[sd]?|normalise[sd]?|serialise[sd]?|initialise[sd]?|organise[sd]?|authorise[sd]?|summarise[sd]?|minimise[sd]?|licence|centre)\b/i,
+};
+
+/** Where a banned word is the right one: file, text, reason. */
+const EXCEPTIONS: { file: RegExp; text: string; why: string }[] = [
+  { file: /^src\/dev\/test\.ts$/, text: 'count("cancelled")', why: "the word of Node's test runner" },
+  { file: /^src\/domain\/import-cell\.ts$/, text: '"cancelled"', why: "a state in files of other products" },
+  { file: /^test\/(?:unit|integration)\/import/, text: "cancelled", why: "the same" },
+];
+
+function faultsIn(file: string, text: string): string[] {
+  return text.split("\n").flatMap((line, i) => {
+    const left = EXCEPTIONS.filter((exception) => exception.file.test(file)).reduce(
+      (rest, exception) => rest.replaceAll(exception.text, ""),
+      line,
+    );
+    return Object.entries(BANNED).flatMap(([instead, pattern]) => {
+      const found = pattern.exec(left);
+      return found ? [`${file}:${i + 1}: "${found[0]}": write: ${instead}`] : [];
+    });
+  });
+}
+
+const files = globSync(FILES, { cwd: ROOT })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => !LEFT_OUT.includes(file));
+
+describe("the words of the project", () => {
+  it("are plain technical English", () => {
+    assert.ok(files.length > 500);
+    const faults = files.flatMap((file) => faultsIn(file, readFileSync(`${ROOT}${file}`, "utf8")));
+    assert.deepEqual(faults, []);
+  });
+
+  it("are found where they are not", () => {
+    for (const text of [
+      "// What the vendor tells us.",
+      'it("is told once", () => {});',
+      "const told = 1;",
+      "/** Where the link stands. */",
+      "<p>What became of it</p>",
+      "keeps it for ever",
+      "the partner whom it names",
+      "never approved by itself",
+      "its colour",
+    ]) {
+      assert.equal(faultsIn("x.ts", text).length, 1, text);
+    }
+    for (const text of [
+      "the stand-in for D1",
+      "`*` stands for all",
+      "for every row",
+      "standard",
+      "understands",
+      "teller",
+    ]) {
+      assert.deepEqual(faultsIn("x.ts", text), [], text);
+    }
+  });
+
+  it("have no exception that is not needed", () => {
+    for (const { file, text, why } of EXCEPTIONS) {
+      const found = files.filter((name) => file.test(name) && readFileSync(`${ROOT}${name}`, "utf8").includes(text));
+      assert.ok(found.length > 0 && why !== "", `${file} ${text}`);
+    }
+  });
+});

@@ -50,7 +50,7 @@ describe("what an isolate knows of references", () => {
       await open.promise;
       return found;
     });
-    const answers = ["noah", "noah", "a", "b", "noah", "a"].map((slug) => leads(slug));
+    const answers = ["noah", "noah", "a", "b", "noah", "a"].map(async (slug) => leads(slug));
     expect(queries).toEqual([["noah"]]);
     open.resolve();
     await vi.advanceTimersByTimeAsync(100);
@@ -66,7 +66,7 @@ describe("what an isolate knows of references", () => {
       return found;
     });
     const noah = leads("noah");
-    const answers = Array.from({ length: MAX_WAITING + 50 }, (_, i) => leads(`made-up-${i}`));
+    const answers = Array.from({ length: MAX_WAITING + 50 }, async (_, i) => leads(`made-up-${i}`));
     isOpen = true;
     open.resolve();
     await vi.advanceTimersByTimeAsync(PATIENCE - 1);

@@ -1,6 +1,6 @@
 /**
  * `node test/bench/deliveries.ts`: a burst of events to endpoints of which some are dead (they never answer), some slow
- * (4 s) and some quick, all at once on the built Worker (issue 4). Prints how long the quick ones waited for their first
+ * (4 s) and some quick, all at once on the built Worker. Prints how long the quick ones waited for their first
  * attempt, how many deliveries a second were made, and what that cost in D1 statements.
  *
  *   --events=1000 --dead=5 --slow=5 --quick=10

@@ -17,7 +17,7 @@ import {
 } from "./year/model.ts";
 import { costOf, PRICES, totalOf, type Metered, type Usage } from "./year/prices.ts";
 
-/** One click in commits of this size may cost so much a million (issue: "≤ $1.80 at 20 clicks a commit"). */
+/** One click in commits of this size may cost so much a million. */
 const GOAL = { clicks: 20, usd: 1.8 };
 
 const SCENARIOS: { name: string; scenario: Scenario }[] = [

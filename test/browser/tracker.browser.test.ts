@@ -85,6 +85,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     await visitor.page.goto("https://www.example.co.uk/?ref=jane");
     const { service_ref, service_hit } = await visitor.cookies();
     assert.deepEqual([service_ref?.value, service_ref?.domain, service_ref?.secure], ["jane", ".example.co.uk", true]);
+    assert.equal(service_ref?.sameSite, "Lax");
     assert.equal(service_hit?.secure, true);
   });
 
@@ -132,7 +133,7 @@ describe("an arrival with a reference (TRACK-2)", () => {
     "#?ref=jane",
     "?ref=j%C3%A4ne",
   ]) {
-    it(`finds nothing in ${query.slice(0, 40) || "an address without a query"}`, async () => {
+    it(`finds nothing in ${query.slice(0, 40) || "an address without a query"} (TRACK-3)`, async () => {
       await newVisit(`/${query}`);
       await expectClicks(0);
       assert.equal(await visitor.getRef(), null);

@@ -1,5 +1,5 @@
 /**
- * "A second environment (staging) in wrangler.toml": wrangler does not pass bindings and variables on to it, so both are
+ * The second environment, staging, in wrangler.toml: wrangler does not pass bindings and variables on to it, so both are
  * declared twice, and must say the same over resources that are not the same.
  */
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** `npm start` as a newcomer meets it (issue: "`npm ci && npm start`"). */
+/** `npm start` as a newcomer meets it. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

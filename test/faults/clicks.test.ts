@@ -1,4 +1,4 @@
-/** Clicks on the real runtime while it is killed and clients hang up (issue 5, "Exactly once"). */
+/** Clicks on the real runtime while it is killed and clients hang up (TRACK-8, LAW-10). */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -104,7 +104,7 @@ async function expectExactlyOnce(visitors: Visitors): Promise<void> {
   assert.deepEqual([log.total, log.counted], [found.size, found.size], "counts equal rows");
 }
 
-describe("clicks exactly once", () => {
+describe("clicks exactly once (TRACK-8)", () => {
   it(`the process killed (SIGKILL) under load at random, ${KILLS} times`, { timeout: 1_800_000 }, async () => {
     const visitors = new Visitors(() => service, world);
     for (let i = 0; i < KILLS; i++) {

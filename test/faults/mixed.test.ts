@@ -1,5 +1,5 @@
 /**
- * The service killed (SIGKILL) at random under a mixed load, and started again on the same state (issue 8, "Faults"):
+ * The service killed (SIGKILL) at random under a mixed load, and started again on the same state (LAW-10):
  * clicks, webhooks of both providers, API calls with and without keys, payouts through the vendor, deliveries.
  * FAULT_ROUNDS (20) kills; FAULT_SEED repeats a run's choices.
  */

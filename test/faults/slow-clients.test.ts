@@ -1,5 +1,5 @@
 /**
- * Slow and broken clients on the wire (issue 8, "Hardening"): bodies without a length, with a wrong one, cut off, byte by
+ * Slow and broken clients on the wire: bodies without a length, with a wrong one, cut off, byte by
  * byte. Raw sockets to the built Worker on the bare runtime: what a client library would never send.
  */
 import assert from "node:assert/strict";

@@ -55,7 +55,7 @@ async function expectRecorded(rows: number, drops: Record<string, number> = {}):
   expect(await countsOf(program.id)).toEqual({ rows, events: rows, partners, drops });
 }
 
-describe("a flush (issue 5: 'Exactly once … flush failing before and after its commit')", () => {
+describe("a flush (TRACK-8)", () => {
   it("that fails before its commit keeps the clicks; they arrive once the database is back", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await store(object, program.id, 3);
@@ -244,7 +244,7 @@ describe("a click object", () => {
     await expectRecorded(60);
   });
 
-  it("refuses beyond its backlog and takes clicks again when that is flushed (issue: 'kept or refused with 503')", async () => {
+  it("refuses beyond its backlog and takes clicks again when that is flushed (TRACK-16)", async () => {
     const [object, database] = [newObject(), faultyDatabase()];
     await runInDurableObject(clickStub(object), (instance) => {
       instance.backlogLimit = { clicks: 4, length: 1_000_000 };

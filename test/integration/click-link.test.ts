@@ -120,7 +120,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 });
 
-describe("POST /click when nothing can be stored (issue: 'backpressure (503 with Retry-After …)')", () => {
+describe("POST /click when nothing can be stored (TRACK-16)", () => {
   it("answers 503 with Retry-After and the error body (TRACK-16)", async () => {
     const reply = await visit<{ error: { code: string } }>("/click", {
       method: "POST",

@@ -48,7 +48,7 @@ async function count(
 
 const NONE = { bot: 0, duplicate: 0, unknown_ref: 0, partner_deactivated: 0 };
 
-describe("GET /api/v1/clicks/summary (issue: 'clicks per day, recorded and dropped by reason')", () => {
+describe("GET /api/v1/clicks/summary", () => {
   it("shows what happened to the clicks of today (TRACK-17)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });

@@ -88,7 +88,7 @@ async function rowsRead(program: TestProgram, path: string): Promise<{ total: nu
   return { total: body.total, rows };
 }
 
-describe("a list of events reads as many rows with 20,000 clicks as with 200 (issue 5)", () => {
+describe("a list of events reads as many rows with 20,000 clicks as with 200 (EVT-6)", () => {
   it("on every page, for every filter, with its exact total (EVT-6)", async () => {
     // The clicks of 20 minutes in four hours of two days, evenly.
     const minutes = Array.from({ length: 20 }, (_, i) => START + (i % 4) * 17 * HOUR + Math.floor(i / 4) * 11 * MINUTE);

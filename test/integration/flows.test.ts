@@ -196,7 +196,7 @@ describe("flows", () => {
     expect(types.filter((type) => type === "flow.deleted")).toHaveLength(1);
   });
 
-  it("simulates a new or a changed flow and writes nothing", async () => {
+  it("simulates a new or a changed flow and writes nothing (FLOW-6)", async () => {
     const program = await makeProgram();
     const flow = await makeFlow(program);
     const reply = await program.api("POST", "/api/v1/flows/simulate", {

@@ -1,5 +1,5 @@
 /**
- * "The import works in slices, so that no tenant holds the isolate" (issue 13, S1): between two slices the isolate is
+ * The import works in slices, so that no program holds the isolate (S1): between two slices the isolate is
  * free, and how much is done in one is counted, not timed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** Partners from another product's CSV export (issue 8: "Import … with links kept working"). */
+/** Partners from another product's CSV export (IMP-1 to IMP-3). */
 import { describe, expect, it } from "vitest";
 import { countsOf, PARTNER_FILES, sendImport } from "../support/imports.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { chargeRefunded, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
-import { invoicePaymentPaid } from "../support/provider-a-changes.ts";
+import { chargeSucceeded, invoicePaymentPaid } from "../support/provider-a-changes.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 
 describe("from payment to commission", () => {
@@ -97,6 +97,24 @@ describe("from payment to commission", () => {
     await sendA(program, sessionCompleted({ ref: "jane", amount: 12_000, tax: 2_000, payment_intent: intent }));
     const ledger = await ledgerOf(program);
     expect(ledger.commissions).toMatchObject([{ amount_cents: 1_500 }]);
+  });
+
+  it("provider A's refunds find their payment by its intent, its charge or its invoice (PAY-18)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const name = (prefix: string, index: number) => `${prefix}_${index}${program.id}`;
+    const sale = (index: number) =>
+      sendA(program, sessionCompleted({ id: name("cs", index), ref: "jane", payment_intent: name("pi", index) }));
+    for (const index of [1, 2]) await sale(index);
+    await sendA(program, invoicePaid({ id: name("in", 3), ref: "jane" }));
+    await sendA(program, chargeSucceeded({ charge: name("ch", 2), payment_intent: name("pi", 2) }));
+    await sendA(program, invoicePaymentPaid({ invoice: name("in", 3), payment_intent: name("pi", 3) }));
+    const half = { amount: 10_000, refunded: 5_000 };
+    await sendA(program, chargeRefunded({ ...half, charge: name("ch", 1), payment_intent: name("pi", 1) }));
+    await sendA(program, chargeRefunded({ ...half, charge: name("ch", 2), payment_intent: null }));
+    await sendA(program, chargeRefunded({ ...half, charge: name("ch", 3), payment_intent: name("pi", 3) }));
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ amount_cents }) => amount_cents)).toEqual([1_000, 1_000, 1_000]);
   });
 
   it("provider B's transaction", async () => {

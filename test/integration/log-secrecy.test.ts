@@ -1,5 +1,5 @@
 /**
- * "Log lines as structured JSON with request id, never a secret or an e-mail" (issue): a journey in which everything
+ * Log lines are JSON with the request id, and never have a secret or an e-mail address (DEP-5): a journey in which everything
  * that can fail fails, with marks in every secret and every person's data, and all that is written meanwhile.
  */
 import { createMessageBatch, createScheduledController } from "cloudflare:test";

@@ -207,6 +207,31 @@ describe("the list of payouts (OUT-11)", () => {
   });
 });
 
+describe("a payout", () => {
+  it("has its commissions, which the list of commissions gives by payout too (OUT-11, COM-10)", async () => {
+    const program = await makeProgram();
+    const [one, two] = [await makePayout(program, [1_000, 2_000]), await makePayout(program, [4_000])];
+    for (const [payout, amounts] of [
+      [one, [1_000, 2_000]],
+      [two, [4_000]],
+    ] as const) {
+      const single = await program.api<{ commissions: CommissionBody[] }>("GET", `/api/v1/payouts/${payout.id}`);
+      const list = await program.api<{ data: CommissionBody[]; total: number }>(
+        "GET",
+        `/api/v1/commissions?payout_id=${payout.id}`,
+      );
+      const amountsOf = (rows: CommissionBody[]) =>
+        rows.map(({ amount_cents }) => amount_cents).toSorted((a, b) => a - b);
+      expect(amountsOf(single.body.commissions)).toEqual(amounts);
+      expect([amountsOf(list.body.data), list.body.total]).toEqual([amounts, amounts.length]);
+    }
+  });
+});
+
+interface CommissionBody {
+  amount_cents: number;
+}
+
 describe("export.csv", () => {
   const fetchCsv = async (program: TestProgram, search = "") => {
     const reply = await program.api<string>("GET", `/api/v1/payouts/export.csv${search}`);

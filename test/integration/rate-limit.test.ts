@@ -1,4 +1,4 @@
-/** "D1 failing … queue down: the documented answer" (issue): the platform's rate limiters may fail as well. */
+/** The platform's rate limiters may fail as well as its storage. */
 import { describe, expect, it } from "vitest";
 import { makeProgram } from "../support/program.ts";
 import { callWith } from "../support/watched-database.ts";

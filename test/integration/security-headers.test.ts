@@ -1,4 +1,4 @@
-/** "Security headers" (issue): on every answer of every route, whether it went well or not. */
+/** Security headers (HTTP-29), on every answer of every route, whether it went well or not. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";

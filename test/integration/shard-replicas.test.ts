@@ -1,4 +1,4 @@
-/** "Reads of lists through replicas with a bookmark; writes and authentication on the primary" (issue: scale). */
+/** Lists are read through replicas with a bookmark; writes and authentication stay on the primary (HTTP-28). */
 import fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";

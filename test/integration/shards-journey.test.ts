@@ -1,4 +1,4 @@
-/** "programs spread over several databases by shard number, with a test that runs two" (issue: scale). */
+/** Programs in two databases (DEP-3). */
 import {
   createExecutionContext,
   createMessageBatch,

@@ -1,5 +1,5 @@
 /**
- * The storage fails, is overloaded, slow, or answers nobody (issue 8, "Faults"): every class of route gives its
+ * The storage fails, is overloaded, slow, or answers nobody (HTTP-16): every class of route gives its
  * documented answer within a bounded time, nothing acknowledged is lost, and all goes on when the storage is back.
  */
 import {

@@ -40,6 +40,7 @@ const OUTSIDE = [
   /\binterface\.md\b/,
   /\(interface[,;:)]/,
   /\bthe interface(?:'s| specification|,)/i,
+  /\(issue(?:: ["'`]|\):)|\bissue \d/i,
   /\bcontract(?:-2|\.md|'s)\b|\b(?:the|this) contract\b/i,
 ];
 
@@ -110,6 +111,7 @@ describe("a citation", () => {
       'describe("flows (interface)"',
       "the interface's defaults",
       "The contract says",
+      "clicks (issue 5: 'once')",
     ]) {
       assert.deepEqual(outsideIn(line), [line]);
     }

@@ -11,7 +11,7 @@ const PAST: PastRule<number>[] = [
   { seq: 1, valid_until: at(10), rules: 10 },
 ];
 
-describe("rulesAt", () => {
+describe("rulesAt (PAY-16)", () => {
   it.each([
     ["before all changes", at(1), 9, 10],
     ["between two", at(15), 9, 20],
@@ -32,7 +32,7 @@ describe("rulesAt", () => {
   });
 });
 
-describe("flowsAt", () => {
+describe("flowsAt (PAY-16)", () => {
   const flow = (id: string, fields: Partial<Flow> = {}): Flow => ({
     ...{ id, name: id, action_type: "flat", action_value: 1, conditions: [], priority: 0, active: true },
     created_at: at(0),

@@ -1,0 +1,60 @@
+/** An amount is made in one place: no cast and no schema elsewhere calls a number one, and no operator mixes amounts. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Each with the files that may hold it. */
+const RULES: { what: RegExp; only: string[] }[] = [
+  // A cast to an amount, a percentage or a sum, also inside of another type.
+  { what: /\bas (?!const\b)[^;=]*\b(?:Cents|Percent|Sum)\b/, only: ["src/domain/money.ts"] },
+  // The columns of the database.
+  { what: /<(?:Cents|Percent|Sum)>(?:\(|\w)/, only: ["src/db/schema-ledger.ts", "src/db/schema-journal.ts"] },
+  // Schemas: of requests, of what vendors send, and of replies as the document shows them.
+  { what: /\.brand\b/, only: ["src/http/validate.ts", "src/providers/wire.ts", "src/http/openapi/fields.ts"] },
+  { what: /\$brand\b/, only: ["src/domain/money.ts"] },
+  // What operators make of amounts is a number, and may be inexact: it is made by `domain/money.ts`.
+  { what: /(?<!\w)\w*_cents\)* (?:[-*/%]|\*\*) (?!\()/, only: [] },
+  { what: /(?<!side\.sign) [-+*/%] \(*(?:\w+\.)+\w*_cents\b/, only: [] },
+  { what: /Math\.\w+\([^)]*_cents/, only: [] },
+];
+
+function brokenIn(file: string, text: string): string[] {
+  const lines = text.split("\n").filter((line) => !/^\s*(?:\/?\*|\/\/|import )/.test(line));
+  const rules = RULES.filter(({ only }) => !only.includes(file));
+  return lines.filter((line) => rules.some(({ what }) => what.test(line)));
+}
+
+describe("amounts", () => {
+  it("are made and added up in one place", () => {
+    const files = globSync("src/**/*.{ts,tsx}", { cwd: ROOT })
+      .map((file) => file.replaceAll("\\", "/"))
+      .filter((file) => !/^src\/(?:dev|client)\//.test(file));
+    assert.ok(files.length > 200);
+    const found = files.flatMap((file) =>
+      brokenIn(file, readFileSync(`${ROOT}${file}`, "utf8")).map((line) => `${file}: ${line.trim()}`),
+    );
+    assert.deepEqual(found, []);
+  });
+
+  it("are found where they are made otherwise", () => {
+    for (const line of [
+      "const amount = value as Cents;",
+      "return { rate: { value } } as { rate: { value: Percent } };",
+      "const sum = Number(text) as unknown as Sum;",
+      "const amount = asserted<Cents>(value);",
+      'const schema = z.number().brand<"Cents">();',
+      "type Mine = number & $brand<'Cents'>;",
+      "if (row.amount_cents * 2 > row.txn_amount_cents) flag(row);",
+      "const rest = payment.txn_amount_cents - adjusted;",
+      "const rest = total - payment.adjusted_cents;",
+      "const most = Math.max(row.amount_cents, 0);",
+    ]) {
+      assert.deepEqual(brokenIn("src/core/payouts.ts", line), [line]);
+    }
+    const cast = "  return value as Cents;";
+    assert.deepEqual(brokenIn("src/domain/money.ts", cast), []);
+  });
+});

@@ -108,12 +108,13 @@ export function adjusted({ adjustments }: Purchase, { base, gross }: { base: num
   return within(net + taken - back, base);
 }
 
-/** Takes in an adjustment's version: the newest counts. */
-export function adjust(purchase: Purchase, version: Adjustment): void {
+/** The purchase with an adjustment's version taken in: the newest counts. */
+export function adjust(purchase: Purchase, version: Adjustment): Purchase {
   const known = purchase.adjustments.find(({ id }) => id === version.id);
   const rank = (one: Adjustment) => [one.at, one.stage, one.amount];
-  if (!known) purchase.adjustments.push(version);
-  else if (compare(rank(version), rank(known)) > 0) Object.assign(known, version);
+  if (known && compare(rank(version), rank(known)) <= 0) return purchase;
+  const others = purchase.adjustments.filter((one) => one !== known);
+  return { ...purchase, adjustments: [...others, version] };
 }
 
 function compare(a: number[], b: number[]): number {

@@ -112,48 +112,55 @@ export interface State extends Rules {
   months: number[];
 }
 
-/** What `settle` and the rest change, copied; what they only replace is shared. */
+/** What is changed in place, copied; what is only replaced is shared. */
 export function copyOf(state: State): State {
-  const each = <T extends object>(all: Record<string, T>) =>
-    Object.fromEntries(Object.entries(all).map(([key, one]) => [key, { ...one }]));
   return {
     ...state,
-    partners: each(state.partners),
-    flows: state.flows.map((flow) => ({ ...flow })),
-    purchases: Object.fromEntries(
-      Object.entries(state.purchases).map(([key, purchase]) => [
-        key,
-        { ...purchase, said: [...purchase.said], adjustments: purchase.adjustments.map((one) => ({ ...one })) },
-      ]),
-    ),
-    sales: each(state.sales),
+    partners: Object.fromEntries(Object.entries(state.partners).map(([slug, partner]) => [slug, { ...partner }])),
+    purchases: { ...state.purchases },
+    sales: { ...state.sales },
     changes: [...state.changes],
     remembered: [...state.remembered],
     learned: [...state.learned],
     ended: [...state.ended],
-    judgements: each(state.judgements),
+    judgements: { ...state.judgements },
     rows: state.rows.map((row) => ({ ...row })),
     payouts: state.payouts.map((payout) => ({ ...payout })),
     months: [...state.months],
   };
 }
 
-/** The same for states that differ in nothing but moments within one step. */
+/** The same for states that differ in nothing but moments within one step, and the order of what is told apart. */
 export function keyOf(state: State): string {
-  const { purchases: _, sales, rows, payouts, judgements, remembered: __, learned, ...few } = state;
-  const parts = [JSON.stringify(few), ...learned.toSorted()];
-  for (const { outcome, partner, heard } of Object.values(sales)) {
-    parts.push(outcome ?? "", partner ?? "", String(heard));
-  }
-  for (const { slug, currency, amount, status } of payouts) parts.push(slug, currency, String(amount), status);
-  for (const [key, { status, manual, dismissed }] of Object.entries(judgements)) {
-    parts.push(key, status, String(manual), String(dismissed));
-  }
+  const { pct, partners, flows, auto_approve_days, min_payout_cents, months, ended } = state;
+  const parts = [JSON.stringify([pct, partners, auto_approve_days, min_payout_cents, months])];
+  parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
+  // Two changes of one moment are told apart only where they change the same.
+  parts.push(...state.changes.map(textOf).toSorted());
+  for (const [key, sale] of Object.entries(state.sales)) parts.push(key, textOf(sale));
+  for (const { slug, currency, amount, status } of state.payouts) parts.push(`${slug} ${currency} ${amount} ${status}`);
+  for (const [key, judgement] of Object.entries(state.judgements)) parts.push(key, textOf(judgement));
   // Rows are one set, in whatever order they were made.
-  const shown = rows.map((row) =>
-    [row.kind, row.slug, row.sale, row.currency, row.status, row.amount, row.payout, row.reasons, row.dismissed].join(),
+  const shown = state.rows.map(
+    ({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }) =>
+      `${kind} ${slug} ${sale} ${currency} ${status} ${amount} ${payout} ${reasons.join()} ${dismissed.join()}`,
   );
   return [...parts, ...shown.toSorted()].join("|");
+}
+
+const texts = new WeakMap<object, string>();
+
+/** Of what is replaced and never changed: by all but ids and the moment to the second. */
+function textOf(one: Change | Flow | Sale | Judgement): string {
+  let text = texts.get(one);
+  if (text === undefined) {
+    text = JSON.stringify(one, (name, value: unknown) => {
+      if (name === "id") return undefined;
+      return (name === "at" || name === "approved") && typeof value === "number" ? Math.floor(value / 1_000) : value;
+    });
+    texts.set(one, text);
+  }
+  return text;
 }
 
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];

@@ -163,12 +163,9 @@ class Run {
     );
     const failed = world.turns.failed - failedBefore;
     if (failed > 0) this.story.push(`     with ${failed} calls of the database that fail`);
-    if (failed > 0) {
-      // What the faults left undone is done by the crons, each at its own moment.
-      operations.push(await this.#mend());
-      replies.push({ status: 200, body: {} });
-    }
     let candidates = candidatesAfter(this.#states, operations, replies, failed > 0, began);
+    // What the faults left undone is done by the crons.
+    if (failed > 0) candidates = afterCrons(candidates, await this.#mend(), operations);
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.
       const { status } = replies[i]!;
@@ -183,16 +180,10 @@ class Run {
   }
 
   /** What the crons do about what a fault has left behind. */
-  async #mend(): Promise<Operation> {
+  async #mend(): Promise<number> {
     time.advance(61_000);
     for (let i = 0; i < 3; i++) await this.#do(() => this.#world.cron("* * * * *"));
-    const { now } = time;
-    const effects = MINUTE.map(
-      (effect): typeof effect =>
-        (state, _, beside) =>
-          effect(state, now, beside),
-    );
-    return { text: "crons", run: async () => ({ status: 200, body: {} }), effects, sales: [], generates: true };
+    return time.now;
   }
 
   /** The same request under the same key: done once, whatever happened to the first. */
@@ -326,6 +317,21 @@ function candidatesAfter(
     }
   }
   return found;
+}
+
+/** Crons alone, after all else; what changed just before may not be settled yet when they generate. */
+function afterCrons(candidates: readonly Candidate[], now: number, before: readonly Operation[]): Candidate[] {
+  const besides = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
+  return distinctly(
+    candidates.flatMap(({ state, applied }) =>
+      MINUTE.flatMap((effect) =>
+        besides.flatMap((without) => {
+          const after = changed(state, effect, now, { without, before: null });
+          return after ? [{ state: after, applied }] : [];
+        }),
+      ),
+    ),
+  );
 }
 
 /** What a generation may find unsettled of the purchases that change beside it. */

@@ -12,7 +12,7 @@ import {
 } from "../support/provider-a.ts";
 import { adjustmentCreated, adjustmentUpdated, bodyOfB, subscriptionCanceled } from "../support/provider-b.ts";
 import { transactionCompleted, type EventB } from "../support/provider-b.ts";
-import { adjust, type Adjustment, type Said } from "./model-facts.ts";
+import { adjust, type Adjustment, type Purchase, type Said } from "./model-facts.ts";
 import { settle, type State } from "./model.ts";
 import { time } from "./played-globals.ts";
 
@@ -229,8 +229,10 @@ export class Vendors {
     const { provider, customer, subscription, email, gross, tax } = sold;
     const whole = { ...said, id, currency: sold.currency.toUpperCase(), base: gross - tax, gross, email };
     const learn = (state: State, now: number) => {
-      const purchase = purchaseOf(state, sold);
-      if (!purchase.said.some((one) => one.id === id)) purchase.said.push(whole);
+      const before = purchaseOf(state, sold);
+      const isKnown = before.said.some((one) => one.id === id);
+      const purchase = isKnown ? before : { ...before, said: [...before.said, whole] };
+      state.purchases[sold.key] = purchase;
       const slug = Object.keys(state.partners).find((one) => one === said.ref?.toLowerCase());
       if (slug && !state.remembered.some((one) => one.id === id)) {
         state.remembered.push({ id, provider, at: said.at, slug, customer, subscription });
@@ -324,13 +326,14 @@ export class Vendors {
     version: Omit<Adjustment, "open" | "gives" | "reversible"> & Partial<Adjustment>,
   ): void {
     const learn = (state: State, now: number) => {
-      adjust(purchaseOf(state, sold), { open: false, gives: false, reversible: false, ...version });
+      const purchase = purchaseOf(state, sold);
+      state.purchases[sold.key] = adjust(purchase, { open: false, gives: false, reversible: false, ...version });
       settle(state, sold.key, now);
     };
     this.#wait({ id, provider: sold.provider, text, body, sale: sold.key, learn });
   }
 }
 
-function purchaseOf(state: State, { key, provider, customer, subscription }: Sold) {
-  return (state.purchases[key] ??= { provider, customer, subscription, said: [], adjustments: [] });
+function purchaseOf(state: State, { key, provider, customer, subscription }: Sold): Purchase {
+  return state.purchases[key] ?? { provider, customer, subscription, said: [], adjustments: [] };
 }

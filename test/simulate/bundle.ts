@@ -18,6 +18,14 @@ export interface Service {
   fetch(request: Request, env: object, execution: object): Promise<Response>;
   scheduled(event: { cron: string }, env: object, execution: object): Promise<void>;
   queue(batch: object, env: object, execution: object): Promise<void>;
+  ClickCounter: new (state: object, env: object) => ClickCounter;
+}
+
+/** The class of the click objects, as the platform calls it. */
+export interface ClickCounter {
+  commit(batch: object): Promise<unknown>;
+  ensureAlarm(): Promise<unknown>;
+  alarm(): Promise<void>;
 }
 
 export async function bundleService(patches: readonly Patch[] = []): Promise<() => Service> {
@@ -38,10 +46,11 @@ export async function bundleService(patches: readonly Patch[] = []): Promise<() 
   });
   const script = new Script(`(function (module, exports) {${outputFiles[0]!.text}\n})`, { filename: "service.js" });
   return () => {
-    const module = { exports: {} as { default: Service } };
+    const module = { exports: {} as Pick<Service, "ClickCounter"> & { default: Omit<Service, "ClickCounter"> } };
     const load = script.runInThisContext() as (module: object, exports: object) => void;
     load(module, module.exports);
-    return module.exports.default;
+    const { default: handlers, ClickCounter } = module.exports;
+    return { ...handlers, ClickCounter };
   };
 }
 

@@ -173,9 +173,9 @@ export async function sumDifferences(state: State, ask: Ask, ids: Record<string,
 }
 
 /** The laws of the design, held against the tables themselves. */
-export function lawsOf({ database, vendors, neighbor }: World): string[] {
+export function lawsOf({ database, databases, vendors, neighbor }: World): string[] {
   const broken = (law: string, sql: string, ...values: string[]) =>
-    database.look(sql, ...values).map((row) => `${law}: ${JSON.stringify(row)}`);
+    databases.flatMap((one) => one.look(sql, ...values)).map((row) => `${law}: ${JSON.stringify(row)}`);
   // What was sent long ago is forgotten.
   const recently = new Date(time.now - 7 * 86_400_000).toISOString();
   const found = [

@@ -28,24 +28,42 @@ interface Answer {
   meta: { changes: number; rows_read: number; rows_written: number; last_row_id: number; duration: number };
 }
 
+/** Carries out statements in one transaction, or none of them. */
+type Ask = (statements: readonly Bound[]) => Promise<Answer[]>;
+
+interface Session {
+  prepare(sql: string): Statement;
+  batch(statements: readonly Statement[]): Promise<Answer[]>;
+}
+
+interface Binding extends Session {
+  withSession(): Session & { getBookmark(): string };
+}
+
+function bindingOf(ask: Ask): Binding {
+  const session: Session = { prepare: (sql) => new Statement(ask, sql), batch: ask };
+  const bookmark = "00000000-00000000-00000000-00000000000000000000000000000000";
+  return { ...session, withSession: () => ({ ...session, getBookmark: () => bookmark }) };
+}
+
 /** A statement as D1 gives it. */
 class Statement implements Bound {
   readonly sql: string;
   readonly values: SQLInputValue[];
-  readonly #database: PlayedDatabase;
+  readonly #ask: Ask;
 
-  constructor(database: PlayedDatabase, sql: string, values: SQLInputValue[] = []) {
-    this.#database = database;
+  constructor(ask: Ask, sql: string, values: SQLInputValue[] = []) {
+    this.#ask = ask;
     this.sql = sql;
     this.values = values;
   }
 
   bind(...values: unknown[]): Statement {
-    return new Statement(this.#database, this.sql, values.map(inputOf));
+    return new Statement(this.#ask, this.sql, values.map(inputOf));
   }
 
   all(): Promise<Answer> {
-    return this.#database.ask([this]).then(([answer]) => answer!);
+    return this.#ask([this]).then(([answer]) => answer!);
   }
 
   run(): Promise<Answer> {
@@ -75,21 +93,17 @@ export class PlayedDatabase {
     for (const migration of migrations) this.sqlite.exec(migration);
   }
 
-  prepare(sql: string): Statement {
-    return new Statement(this, sql);
+  /** The same database for somebody whose calls set out when `ready` is. */
+  behind(ready: () => Promise<unknown>): Binding {
+    return bindingOf(async (statements) => {
+      await ready();
+      return this.ask(statements);
+    });
   }
 
-  /** All of them in one transaction, or none. */
-  batch(statements: readonly Statement[]): Promise<Answer[]> {
-    return this.ask(statements);
-  }
-
-  withSession() {
-    return {
-      prepare: (sql: string) => this.prepare(sql),
-      batch: (statements: readonly Statement[]) => this.batch(statements),
-      getBookmark: () => "00000000-00000000-00000000-00000000000000000000000000000000",
-    };
+  /** As the service is bound to it. */
+  get binding(): Binding {
+    return bindingOf((statements) => this.ask(statements));
   }
 
   ask(statements: readonly Bound[]): Promise<Answer[]> {

@@ -32,6 +32,8 @@ export interface Operation {
   generates?: boolean;
   /** Sent again under the same key it must come to the same. */
   again?: () => Promise<Reply>;
+  /** Whether it is sent again until it is answered for, before anything is compared. */
+  insists?: boolean;
   /** After it the vendor sends its event no more. */
   arrived?: () => void;
 }
@@ -65,9 +67,13 @@ const deliver: Maker = ({ world, vendors, near }, chance) => {
   const event = events.length > 0 ? chance.of(nearest(events.slice(-20), near)) : null;
   if (!event) return null;
   const atNeighbor = event.provider === "provider_b" && chance.happens(0.4);
+  const run = () => world.vendorEvent(event.provider, event.body, atNeighbor);
+  // What waited elsewhere for a payment comes to it with the event that is answered for.
+  const isB = event.provider === "provider_b";
   return {
     text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,
-    run: () => world.vendorEvent(event.provider, event.body, atNeighbor),
+    run,
+    ...(isB ? { again: run, insists: true } : {}),
     effects: [(state, now) => event.learn(state, now)],
     sales: vendors.touchedBy(event),
     arrived: () => {
@@ -92,7 +98,9 @@ const patch = (world: World, path: string, body: object) => ({
 const decide: Maker = ({ world, state, near }, chance) => {
   const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
   if (rows.length === 0) return null;
-  const { id, sale, slug, status, kind } = chance.of(nearest(rows, near));
+  const clawbacks = rows.filter(({ kind }) => kind === "clawback");
+  const from = clawbacks.length > 0 && chance.happens(0.3) ? clawbacks : rows;
+  const { id, sale, slug, status, kind } = chance.of(nearest(from, near));
   const what = status === "rejected" ? "reopen" : chance.of(["approve", "approve", "approve", "reject"] as const);
   const to = { approve: "approved", reject: "rejected", reopen: "pending" }[what];
   return {

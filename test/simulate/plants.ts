@@ -128,4 +128,28 @@ export const PLANTS: readonly Plant[] = [
     "attempt_count = d.attempt_count + 1,",
     "attempt_count = d.attempt_count,",
   ]),
+  plant("clicks: a flush that is repeated counts again", "core/clicks.ts", [
+    "insert into commit_guards (lost_race) select 1 where changes() <> 1",
+    "insert into commit_guards (lost_race) select 1 where changes() > 1",
+  ]),
+  plant("clicks: an object that begins anew does not know what it has seen", "clicks/store.ts", [
+    "if (row.stored_at < this.#now - SEEN_WINDOW) continue;",
+    "if (row.stored_at <= this.#now) continue;",
+  ]),
+  plant("clicks: one is accepted whose commit failed", "clicks/accept.ts", [
+    'if (attempt === 2 || !isRetryable(error)) return "refused";',
+    'if (attempt === 2 || !isRetryable(error)) return "stored";',
+  ]),
+  plant("clicks: what is committed a second time has an id of its own", "clicks/accept.ts", [
+    "stub.commit(batch)",
+    "stub.commit({ ...batch, id: randomToken(12) })",
+  ]),
+  plant("clicks: nobody looks for alarms that were lost", "clicks/counter.ts", [
+    "if (waiting > 0 && !this.#flushing) {",
+    "if (waiting > 1_000 && !this.#flushing) {",
+  ]),
+  plant("clicks: what arrives during a flush counts as flushed", "clicks/store.ts", [
+    "this.#flushed = Math.min(cursor, this.#last);",
+    "this.#flushed = Math.max(cursor, this.#last);",
+  ]),
 ];

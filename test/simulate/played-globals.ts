@@ -41,6 +41,11 @@ export async function breathe(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => REAL.setImmediate(resolve));
 }
 
+/** What waits for a moment waits for ever. */
+export function stopTimers(): void {
+  timers = [];
+}
+
 /** Begins a run: the clock at its start, no timers, chance from the seed. */
 export function restart(seed: number): void {
   now = START;

@@ -1,13 +1,15 @@
-/** One simulated run: steps from a seed, each compared with the model; and the shortest list of steps that still fails. */
+/** One simulated run: steps from a seed, each compared with the model. */
 import { Chance } from "../faults/random.ts";
 import type { Service } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
-import { choose, MINUTE, type Operation, type Scene } from "./operations.ts";
-import type { Beside } from "./model-payouts.ts";
-import { copyOf, keyOf, type Flow, type State } from "./model.ts";
+import { afterCrons, candidatesAfter, changed, distinct, Wrong, type Candidate } from "./candidates.ts";
+import { choose, type Operation, type Scene } from "./operations.ts";
+import type { Flow, State } from "./model.ts";
 import { time } from "./played-globals.ts";
+import type { Luck } from "./turns.ts";
 import { Vendors } from "./vendors.ts";
+import { Visitors } from "./visitors.ts";
 import { World, type Reply } from "./world.ts";
 
 /** What a run showed that should not be: the step at which it did, and all that happened until then. */
@@ -18,6 +20,8 @@ export interface Failure {
 }
 
 const DAY = 86_400_000;
+/** Whoever asked when the machine went. */
+const UNANSWERED: Reply = { status: 599, body: {} };
 const QUIET = { chance: new Chance(0), faults: 0 };
 /** Pages of sums are asked for so often; the laws and lists after every step. */
 const SUMS_EVERY = 10;
@@ -32,21 +36,6 @@ const PARTNERS = [
   { slug: "dan", pct: 50, method: "wallet", status: "deactivated" },
 ] as const;
 
-class Wrong extends Error {
-  readonly problems: string[];
-
-  constructor(problems: string[]) {
-    super(problems[0] ?? "nothing");
-    this.problems = problems;
-  }
-}
-
-/** Where the model may be: the state, and which operations of the step it has seen. */
-interface Candidate {
-  state: State;
-  applied: Operation[];
-}
-
 /**
  * Runs steps, each of which is a seed of its own. Null where all was as the model and the laws say. `onCall` is called for
  * every call of the database.
@@ -57,13 +46,15 @@ export async function runSteps(
   steps: readonly number[],
   onCall: ((call: Call) => void) | null = null,
 ): Promise<Failure | null> {
-  const world = new World(make(), seed);
+  const world = new World(make, seed);
   world.database.onCall = onCall;
   const run = new Run(world);
   let step = 0;
   try {
     await run.begin();
-    for (; step < steps.length; step++) await run.step(steps[step]!, step % SUMS_EVERY === SUMS_EVERY - 1);
+    for (; step < steps.length; step++) {
+      await run.step(steps[step]!, step % SUMS_EVERY === SUMS_EVERY - 1 || step === steps.length - 1);
+    }
     await run.end();
     return null;
   } catch (error) {
@@ -76,6 +67,7 @@ class Run {
   readonly story: string[] = [];
   readonly #world: World;
   #vendors!: Vendors;
+  readonly #visitors = new Visitors();
   readonly #ids: Record<string, string> = {};
   #states: State[] = [];
 
@@ -135,11 +127,36 @@ class Run {
   async step(seed: number, withSums: boolean): Promise<void> {
     const chance = new Chance(seed);
     const world = this.#world;
-    world.calmVendor();
+    if (chance.happens(0.5)) world.calmVendor();
     time.advance(chance.happens(0.1) ? chance.whole(1, 12) * DAY : chance.whole(1_000, 7_200_000));
-    if (chance.happens(0.55)) this.story.push(`     ${this.#vendors.happen(chance)}`);
+    if (chance.happens(0.55)) this.story.push(`     ${this.#vendors.happen(chance, settledIn(this.#states[0]!))}`);
+    if (chance.happens(0.03)) world.renew(chance.happens(0.5));
+    const operations = this.#choose(chance);
+    const began = time.now;
+    const stamp = new Date(began).toISOString();
+    for (const { text } of operations) this.story.push(`${stamp} ${text}`);
+    const { replies, failed } = await this.#carryOut(operations, chance);
+    let candidates = candidatesAfter(this.#states, operations, replies, failed, began);
+    // What the faults left undone is done by the crons.
+    if (failed) candidates = afterCrons(candidates, await this.#mend(), operations);
+    for (const [i, operation] of operations.entries()) {
+      // Whoever has no answer asks again, and so does now and then somebody who had one.
+      const { status } = replies[i]!;
+      const isAgain = status >= 500 ? operation.insists || chance.happens(0.6) : status < 300 && chance.happens(0.15);
+      if (!operation.again || !isAgain) continue;
+      candidates = await this.#again(operation, status, candidates);
+    }
+    for (const [i, { arrived }] of operations.entries()) if (replies[i]!.status < 300) arrived?.();
+    await this.#compare(
+      candidates.map(({ state }) => state),
+      withSums,
+    );
+    if (withSums) await this.#compareClicks(false);
+  }
+
+  #choose(chance: Chance): Operation[] {
     const scene: Scene = {
-      world,
+      world: this.#world,
       vendors: this.#vendors,
       state: this.#states[0]!,
       ids: this.#ids,
@@ -152,31 +169,43 @@ class Run {
       const [near = null] = chance.happens(0.7) ? operations[0]!.sales : [];
       operations.push(choose({ ...scene, near, nearPayout: operations[0]!.payout ?? null }, chance));
     }
+    return operations;
+  }
+
+  /** Operations at once, beside visitors and alarms, with what goes wrong; whether something did. */
+  async #carryOut(operations: Operation[], chance: Chance): Promise<{ replies: Reply[]; failed: boolean }> {
+    const { turns, clicks, crash } = this.#world;
+    const visits = Array.from({ length: chance.happens(0.5) ? chance.whole(1, 3) : 0 }, () =>
+      this.#visitors.choose(this.#world, chance),
+    );
+    for (const { text } of visits) this.story.push(`     ${text}`);
     const faults = chance.happens(0.25) ? chance.whole(1, 3) : 0;
-    const began = time.now;
-    const stamp = new Date(began).toISOString();
-    for (const { text } of operations) this.story.push(`${stamp} ${text}`);
-    const failedBefore = world.turns.failed;
-    const replies = await world.turns.drive(
-      operations.map(({ run }) => run),
-      { chance, faults },
+    const goes = chance.happens(0.04) ? { after: chance.whole(1, 12), happens: crash } : null;
+    this.#visitors.note(this.#world);
+    const failedBefore = turns.failed;
+    const luck: Luck = { chance, faults, crash: goes };
+    const alarms = () => clicks.ring(() => chance.happens(0.05));
+    const replies = await turns.drive<Reply | void>(
+      [...operations.map(({ run }) => run), ...visits.map(({ run }) => run), alarms],
+      luck,
     );
-    const failed = world.turns.failed - failedBefore;
-    if (failed > 0) this.story.push(`     with ${failed} calls of the database that fail`);
-    let candidates = candidatesAfter(this.#states, operations, replies, failed > 0, began);
-    // What the faults left undone is done by the crons.
-    if (failed > 0) candidates = afterCrons(candidates, await this.#mend(), operations);
-    for (const [i, operation] of operations.entries()) {
-      // Whoever has no answer asks again, and so does now and then somebody who had one.
-      const { status } = replies[i]!;
-      if (!operation.again || !chance.happens(status >= 500 ? 0.6 : status < 300 ? 0.15 : 0)) continue;
-      candidates = await this.#again(operation, status, candidates);
+    this.#visitors.note(this.#world);
+    const failed = turns.failed - failedBefore;
+    if (failed > 0) this.story.push(`     with ${failed} calls that fail`);
+    return { replies: operations.map((_, i) => replies[i] ?? UNANSWERED), failed: failed > 0 };
+  }
+
+  /** Once every click is in the log, it and its counts are compared. Alarms that were lost are left to the crons. */
+  async #compareClicks(isLast: boolean): Promise<void> {
+    const { clicks } = this.#world;
+    for (let i = 0; i < 5 && clicks.waiting > 0; i++) {
+      time.advance(120_000);
+      await this.#do(() => clicks.ring(() => false));
     }
-    for (const [i, { arrived }] of operations.entries()) if (replies[i]!.status < 300) arrived?.();
-    await this.#compare(
-      candidates.map(({ state }) => state),
-      withSums,
-    );
+    if (clicks.waiting > 0 && !isLast) return;
+    const found = this.#visitors.differences(this.#world);
+    if (clicks.waiting > 0) found.push(`${clicks.waiting} clicks are left over`);
+    if (found.length > 0) throw new Wrong(found);
   }
 
   /** What the crons do about what a fault has left behind. */
@@ -223,16 +252,20 @@ class Run {
 
   /** What no list shows distinguishes states that look alike: which events were stored, months done and settings made. */
   #hidden(): (state: State) => string[] {
-    const { database, program } = this.#world;
+    const { database, databases, program } = this.#world;
     const all = <Row>(sql: string) => database.look<Row>(sql);
-    const stored = all<{ id: string }>("select distinct event_id as id from provider_events order by 1");
+    const stored = new Set(
+      databases
+        .flatMap((one) => one.look<{ id: string }>("select event_id as id from provider_events"))
+        .map(({ id }) => id),
+    );
     const months = all<{ id: string }>(`select period_end as id from payout_runs where program_id = '${program.id}'`);
     const flows = all<Flow>("select id, name, priority, active from flows order by created_at, id");
     const partners = all<{ slug: string }>("select slug, status, commission_pct as pct from partners order by slug");
     const [settings] = all(
       `select default_commission_pct as pct, auto_approve_days, min_payout_cents from programs where id = '${program.id}'`,
     );
-    const real = JSON.stringify([stored.map(({ id }) => id), months.length, flows, partners, settings]);
+    const real = JSON.stringify([[...stored].toSorted(), months.length, flows, partners, settings]);
     return (state) => {
       for (const flow of state.flows) {
         const id = flows.find(({ name }) => name === flow.name)?.id;
@@ -255,8 +288,9 @@ class Run {
   async end(): Promise<void> {
     const world = this.#world;
     world.refusals.length = 0;
+    world.loseMessages();
     const open = () => world.database.look("select id from deliveries where status in ('pending', 'delivering')");
-    for (let i = 0; i < 60 && open().length > 0; i++) {
+    for (let i = 0; i < 60 && (i === 0 || open().length > 0); i++) {
       time.advance(i < 20 ? 60_000 : 3_600_000);
       await this.#do(() => world.cron("* * * * *"));
       await this.#do(() => world.consume(null));
@@ -273,143 +307,11 @@ class Run {
       );
     problems.push(...open().map((row) => `a delivery is left over: ${JSON.stringify(row)}`));
     if (problems.length > 0) throw new Wrong(problems);
+    await this.#compareClicks(true);
   }
 }
 
-const ALONE: Beside = { without: [], before: null };
-
-/** A copy of the state with the effect; null where the rules refuse it. */
-function changed(
-  state: State,
-  effect: Operation["effects"][number],
-  now: number,
-  beside: Beside = ALONE,
-): State | null {
-  const copy = copyOf(state);
-  return effect(copy, now, beside) === false ? null : copy;
-}
-
-/**
- * Every state that the answers allow: one operation after the other in each order. One that was carried out is in it,
- * one that was refused changes nothing, and of one that failed nobody knows.
- */
-function candidatesAfter(
-  states: readonly State[],
-  operations: readonly Operation[],
-  replies: readonly Reply[],
-  hasFailed: boolean,
-  now: number,
-): Candidate[] {
-  const found: Candidate[] = [];
-  const isAlone = operations.length === 1;
-  for (const order of ordersOf([...operations.keys()])) {
-    // Requests that begin at one moment carry one time; else the second is later. It matters to what is dated before.
-    for (const tick of operations.some(({ generates }) => generates) && !isAlone ? [0, 1] : [0]) {
-      for (const before of states) {
-        let candidates: Candidate[] = [{ state: before, applied: [] }];
-        for (const [place, i] of order.entries()) {
-          const others = operations.filter((_, other) => other !== i).flatMap(({ sales }) => sales);
-          const at = { before, hasFailed, others, now: now + place * tick };
-          candidates = distinctly(candidates.flatMap((one) => afterOne(one, operations[i]!, replies[i]!, at)));
-        }
-        found.push(...candidates);
-      }
-    }
-  }
-  return found;
-}
-
-/** Crons alone, after all else; what changed just before may not be settled yet when they generate. */
-function afterCrons(candidates: readonly Candidate[], now: number, before: readonly Operation[]): Candidate[] {
-  const besides = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
-  return distinctly(
-    candidates.flatMap(({ state, applied }) =>
-      MINUTE.flatMap((effect) =>
-        besides.flatMap((without) => {
-          const after = changed(state, effect, now, { without, before: null });
-          return after ? [{ state: after, applied }] : [];
-        }),
-      ),
-    ),
-  );
-}
-
-/** What a generation may find unsettled of the purchases that change beside it. */
-function withoutSome(others: readonly string[]): string[][] {
-  return [[...others], ...(others.length < 6 ? others.map((one) => [one]) : [])];
-}
-
-function ordersOf(all: readonly number[]): number[][] {
-  if (all.length < 2) return [[...all]];
-  return all.flatMap((one) => ordersOf(all.filter((other) => other !== one)).map((rest) => [one, ...rest]));
-}
-
-interface Circumstances {
-  /** The state in which the step began. */
-  before: State;
-  hasFailed: boolean;
-  others: string[];
-  now: number;
-}
-
-function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: Circumstances): Candidate[] {
-  const { status } = reply;
-  const { text, effects, arrived, generates } = operation;
-  if (status >= 500 && !at.hasFailed) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
-  const isExpected =
-    status < 300 || status >= 500 || (!arrived && (status === 409 || status === 404 || status === 422));
-  if (!isExpected) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
-  const isBeside = generates && (at.others.length > 0 || candidate.applied.length > 0);
-  const others = isBeside
-    ? [
-        ALONE,
-        ...withoutSome(at.others).map((without) => ({ without, before: null })),
-        { without: [], before: at.before },
-      ]
-    : [ALONE];
-  const done = effects.flatMap((effect) => others.map((beside) => changed(candidate.state, effect, at.now, beside)));
-  const applied = done.flatMap((state) => (state ? [{ state, applied: [...candidate.applied, operation] }] : []));
-  const isCron = operation.text.startsWith("cron ");
-  if (status < 300) return isCron && at.hasFailed ? [...applied, candidate] : applied;
-  if (status >= 500) return [...applied, candidate];
-  return applied.length === 0 || at.others.length > 0 ? [candidate] : [];
-}
-
-function distinct(states: readonly State[]): State[] {
-  if (states.length < 2) return [...states];
-  return [...new Map(states.map((state) => [keyOf(state), state])).values()];
-}
-
-function distinctly(candidates: readonly Candidate[]): Candidate[] {
-  const key = ({ state, applied }: Candidate) =>
-    `${applied
-      .map(({ text }) => text)
-      .toSorted()
-      .join()} ${keyOf(state)}`;
-  return [...new Map(candidates.map((one) => [key(one), one])).values()];
-}
-
-/** The shortest list of steps found that still fails, and how: steps are left out as long as it does. */
-export async function shrink(
-  make: () => Service,
-  seed: number,
-  steps: readonly number[],
-  failure: Failure,
-  hasTime: () => boolean,
-): Promise<{ steps: number[]; failure: Failure }> {
-  let best = { steps: steps.slice(0, failure.step + 1), failure };
-  for (let size = Math.ceil(best.steps.length / 2); size >= 1;) {
-    let isShorter = false;
-    for (let at = 0; at < best.steps.length && hasTime();) {
-      const fewer = best.steps.toSpliced(at, size);
-      const failed = fewer.length < best.steps.length ? await runSteps(make, seed, fewer) : null;
-      if (failed) {
-        best = { steps: fewer.slice(0, failed.step + 1), failure: failed };
-        isShorter = true;
-      } else at += size;
-    }
-    if (!hasTime()) break;
-    if (!isShorter || size > 1) size = size === 1 ? 0 : Math.floor(size / 2);
-  }
-  return best;
+/** Purchases of which something is paid, in a payout, or owed back: whatever happens to them shows in the books. */
+function settledIn({ rows }: State): string[] {
+  return rows.flatMap(({ sale, payout, kind }) => (payout !== null || kind === "clawback" ? [sale] : []));
 }

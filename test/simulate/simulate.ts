@@ -1,16 +1,19 @@
 /**
  * `npm run simulate`: the service's own code in this process, in played time, against a model of the specification. Options:
  * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all.
- * `--plant=all`, or a part of a name: shows for each planted mistake the seed that finds it, and fails where none does
- * within `--for` seconds (600) each.
+ * `--plants`, or `--plants=` a part of their names: shows for each planted mistake the seed that finds it, and fails
+ * where none does within `--for` seconds (600) of computing each. The last line is `N passed, N failed`: seeds, or plants.
  */
 import { bundleService } from "./bundle.ts";
 import { PLANTS, type Plant } from "./plants.ts";
-import { runSteps, shrink } from "./run.ts";
+import { runSteps } from "./run.ts";
+import { shrink } from "./shrink.ts";
 import { stepsOf } from "./steps.ts";
 
 const began = process.hrtime.bigint();
 const seconds = () => Number(process.hrtime.bigint() - began) / 1e9;
+/** Seconds of the processor: as many whatever else the machine does. */
+const computed = () => process.cpuUsage().user / 1e6;
 
 const options = new Map(
   process.argv.slice(2).map((argument) => {
@@ -27,11 +30,17 @@ const SHRINK_SECONDS = 120;
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-const planted = options.get("plant");
-const isWell = planted === undefined ? await simulate() : await findAll(planted);
-process.exit(isWell ? 0 : 1);
+const planted = options.get("plants");
+const { passed, failed } = planted === undefined ? await simulate() : await findAll(planted);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);
 
-async function simulate(): Promise<boolean> {
+interface Tally {
+  passed: number;
+  failed: number;
+}
+
+async function simulate(): Promise<Tally> {
   const first = number("seed", Number(process.hrtime.bigint() % 1_000_000n));
   const steps = number("steps", 300);
   const isOne = options.has("seed") && !options.has("seeds") && !options.has("for");
@@ -42,36 +51,41 @@ async function simulate(): Promise<boolean> {
   for (let seed = first; done < seeds && seconds() < limit; seed++, done++) {
     const failure = await runSteps(make, seed, stepsOf(seed, steps));
     if (!failure) continue;
-    say(`Seed ${seed} fails at step ${failure.step + 1}: npm run simulate -- --seed=${seed} --steps=${steps}`);
+    const again = `npm run simulate -- --seed=${seed} --steps=${steps}`;
+    say(`Seed ${seed} fails at step ${failure.step + 1}: ${again}`);
     say(failure.problems.slice(0, 10).join("\n"));
     const until = seconds() + number("shrink", SHRINK_SECONDS);
     const least = await shrink(make, seed, stepsOf(seed, steps), failure, () => seconds() < until);
     say(`\nThe same in ${least.steps.length} steps:\n${least.failure.story.join("\n")}\n`);
     say(least.failure.problems.slice(0, 20).join("\n"));
-    return false;
+    say(`failed: ${again}`);
+    return { passed: done, failed: 1 };
   }
   say(`${done} seeds of ${steps} steps from ${first} on without a difference, in ${seconds().toFixed(0)} s.`);
-  return true;
+  return { passed: done, failed: 0 };
 }
 
-async function findAll(name: string): Promise<boolean> {
-  let isWell = true;
-  for (const plant of PLANTS) {
-    if (name !== "all" && !plant.name.includes(name)) continue;
-    const found = await find(plant, seconds() + number("for", 600));
-    say(`${plant.name}: ${found ?? "NOT FOUND"}`);
-    isWell &&= found !== null;
+async function findAll(name: string): Promise<Tally> {
+  const chosen = PLANTS.filter((plant) => plant.name.includes(name));
+  let found = 0;
+  for (const plant of chosen) {
+    const began = computed();
+    const seed = await find(plant, began + number("for", 600));
+    const took = `${(computed() - began).toFixed(0)} s`;
+    say(seed === null ? `failed: ${plant.name}: not found in ${took}` : `${plant.name}: ${seed}, ${took}`);
+    if (seed !== null) found += 1;
   }
-  return isWell;
+  return { passed: found, failed: chosen.length - found };
 }
 
 /** The seed that finds a planted mistake, and by what. */
 async function find({ patches }: Plant, until: number): Promise<string | null> {
   const make = await bundleService(patches);
   const steps = number("steps", 200);
-  for (let seed = number("seed", 1); seconds() < until; seed++) {
+  for (let seed = number("seed", 1); computed() < until; seed++) {
     const failure = await runSteps(make, seed, stepsOf(seed, steps));
-    if (failure) return `seed ${seed}, step ${failure.step + 1}: ${failure.problems[0]?.split("\n")[0]}`;
+    const [problem = ""] = failure?.problems ?? [];
+    if (failure) return `seed ${seed}, step ${failure.step + 1} (${problem.split("\n")[0]!.slice(0, 160)})`;
   }
   return null;
 }

@@ -10,19 +10,23 @@ interface Waiting {
   carryOut: (fault: Fault | null) => void;
 }
 
-/** One step's chance, and how many calls of it may fail. */
+/** One step's chance, and how many calls of it may fail; and after how many calls the machine goes, if it does. */
 export interface Luck {
   chance: Chance;
   faults: number;
+  crash?: { after: number; happens: () => void } | null;
 }
 
 /** So many turns of the event loop without a call mean that only time can bring one. */
 const IDLE_TURNS = 5;
 const MAX_TURNS = 200_000;
+/** After so many turns nothing goes on any more that waits for no call. */
+const QUIET_TURNS = 20;
 
 export class Turns {
   #waiting: Waiting[] = [];
   #open = 0;
+  #lives = 1;
   /** How many calls failed so far. */
   failed = 0;
   /** Waits for its turn, then runs `call`, which may fail in these ways. */
@@ -46,21 +50,32 @@ export class Turns {
 
   /** Work that the run waits for, beside the operations themselves. */
   readonly waitUntil = (work: Promise<unknown>): void => {
+    const life = this.#lives;
     this.#open += 1;
-    const ended = () => void (this.#open -= 1);
+    const ended = () => {
+      if (life === this.#lives) this.#open -= 1;
+    };
     work.then(ended, ended);
   };
 
-  /** Runs operations side by side to their end, with all that they leave behind. */
-  async drive<T>(operations: (() => Promise<T>)[], { chance, faults }: Luck): Promise<T[]> {
-    const outcomes = operations.map((operation) => operation());
+  /** Runs operations side by side to their end, with all that they leave behind. Null where the machine went before. */
+  async drive<T>(operations: (() => Promise<T>)[], { chance, faults, crash = null }: Luck): Promise<(T | null)[]> {
+    const ended: (T | null)[] = operations.map(() => null);
+    const outcomes = operations.map(async (operation, i) => void (ended[i] = await operation()));
     for (const outcome of outcomes) this.waitUntil(outcome);
     let left = faults;
     let idle = 0;
+    let calls = 0;
     for (let turn = 0; ; turn++) {
       if (turn > MAX_TURNS) throw new Error("the service goes on forever");
       await breathe();
+      if (crash !== null && calls === crash.after) {
+        await this.#end();
+        crash.happens();
+        return ended;
+      }
       if (this.#waiting.length > 0) {
+        calls += 1;
         const [next] = this.#waiting.splice(chance.whole(0, this.#waiting.length - 1), 1);
         const fails = left > 0 && next!.faults.length > 0 && chance.happens(0.15);
         const fault = fails ? chance.of(next!.faults) : null;
@@ -76,6 +91,19 @@ export class Turns {
       else if (idle++ < IDLE_TURNS) continue;
       else if (!time.fireNext()) throw new Error("the service waits for nothing");
     }
-    return Promise.all(outcomes);
+    await Promise.all(outcomes);
+    return ended;
+  }
+
+  /** Nothing that waits is ever carried out, nor what would still come to wait. */
+  async #end(): Promise<void> {
+    this.failed += 1;
+    for (let turn = 0; turn < QUIET_TURNS; turn++) {
+      this.#waiting = [];
+      await breathe();
+    }
+    this.#waiting = [];
+    this.#lives += 1;
+    this.#open = 0;
   }
 }

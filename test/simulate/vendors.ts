@@ -67,9 +67,11 @@ export class Vendors {
     return [sale, ...others.map(({ key }) => key)];
   }
 
-  /** Something new happens between customers and vendors; what in words. */
-  happen(chance: Chance): string {
-    const sold = this.sold.length > 0 ? chance.of(this.sold.slice(-8)) : null;
+  /** Something new happens between customers and vendors, often about one of these purchases; what in words. */
+  happen(chance: Chance, about: readonly string[]): string {
+    const chosen = this.sold.filter(({ key }) => about.includes(key));
+    const from = chosen.length > 0 && chance.happens(0.4) ? chosen : this.sold.slice(-8);
+    const sold = from.length > 0 ? chance.of(from) : null;
     if (!sold || chance.happens(0.25)) return this.#sell(chance, sold && chance.happens(0.4) ? sold : null);
     if (sold.subscription !== null && chance.happens(0.25)) {
       return chance.happens(0.7) ? this.#renew(chance, sold) : this.#end(sold);

@@ -3,13 +3,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
-import { FAULTS as VENDOR_FAULTS, openVendor, VENDOR_URL, type VendorApi } from "../support/provider-a-api.ts";
+import {
+  FAULTS as VENDOR_FAULTS,
+  openVendor,
+  VENDOR_URL,
+  type Fault as VendorFault,
+  type VendorApi,
+} from "../support/provider-a-api.ts";
 import { signA } from "../support/provider-a-event.ts";
 import { signB } from "../support/provider-b.ts";
 import { Chance } from "../faults/random.ts";
 import type { Service } from "./bundle.ts";
+import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
-import { restart, time } from "./played-globals.ts";
+import { restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
 
 const MIGRATIONS = join(ROOT, "migrations");
@@ -28,11 +35,21 @@ export const HOOK_URL = "https://hooks.shop.example/in";
 /** The API keys of the two accounts at provider A. */
 export const VENDOR_KEYS = ["sk_test_first_account", "sk_test_second_account"] as const;
 
+const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+
 export interface Reply {
   status: number;
   // Replies are read where they are compared.
   body: Record<string, unknown>;
 }
+
+/** Most deployments have one database. */
+const SHARDS = [
+  { program: 0, neighbor: 0 },
+  { program: 0, neighbor: 0 },
+  { program: 0, neighbor: 1 },
+  { program: 1, neighbor: 0 },
+];
 
 interface ProgramKey {
   id: string;
@@ -46,7 +63,9 @@ interface Message {
 
 export class World {
   readonly turns = new Turns();
+  /** The program's, and the neighbor's: one, or two of a deployment with two. */
   readonly database: PlayedDatabase;
+  readonly neighborDatabase: PlayedDatabase;
   readonly vendors: VendorApi[];
   /** What the receiver of webhooks has taken, in order. */
   readonly received: { id: string; body: string }[] = [];
@@ -55,21 +74,51 @@ export class World {
   program!: ProgramKey;
   /** Of the same account at provider B, and reached by the same events. */
   neighbor!: ProgramKey;
-  readonly #service: Service;
-  readonly #env: object;
+  readonly clicks: PlayedObjects;
+  readonly #make: () => Service;
+  readonly #env: Record<string, unknown>;
+  /** In which database each is, by its number. */
+  readonly #shards: { program: number; neighbor: number };
+  #service: Service;
   #queue: Message[] = [];
+  /** How look-ups at the vendor fail, and the next of the other calls. */
+  #mood: { look: VendorFault | null; calls: (VendorFault | null)[] } = { look: null, calls: [] };
 
-  constructor(service: Service, seed: number) {
+  constructor(make: () => Service, seed: number) {
     restart(seed);
-    this.#service = service;
-    this.database = new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
+    this.#make = make;
+    this.#service = make();
+    this.#shards = SHARDS[seed % SHARDS.length]!;
+    const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
+    this.database = open();
+    this.neighborDatabase = this.#shards.program === this.#shards.neighbor ? this.database : open();
     const latency = () => this.turns.gate(() => {}, []);
     this.vendors = VENDOR_KEYS.map((key) => openVendor({ now: time.now, keys: [key], latency }));
+    this.clicks = new PlayedObjects(
+      this.turns,
+      (state, isKept) =>
+        new this.#service.ClickCounter(
+          state,
+          this.#bound((database) => database.behind(isKept)),
+        ),
+    );
     this.#env = this.#bindings();
     this.#playOutside();
   }
 
-  #bindings(): object {
+  get databases(): PlayedDatabase[] {
+    return [...new Set([this.database, this.neighborDatabase])];
+  }
+
+  #bound(binding: (database: PlayedDatabase) => object): Record<string, object> {
+    const name = (shard: number) => (shard === 0 ? "DB" : `DB_${shard}`);
+    return {
+      [name(this.#shards.program)]: binding(this.database),
+      [name(this.#shards.neighbor)]: binding(this.neighborDatabase),
+    };
+  }
+
+  #bindings(): Record<string, unknown> {
     const queue = {
       sendBatch: (messages: { body: unknown; delaySeconds?: number }[]) => {
         const put = () => {
@@ -81,7 +130,8 @@ export class World {
       },
     };
     return {
-      DB: this.database,
+      ...this.#bound(({ binding }) => binding),
+      CLICKS: this.clicks,
       DELIVERIES: queue,
       ENVIRONMENT: "development",
       PUBLIC_URL: BASE,
@@ -106,23 +156,26 @@ export class World {
     globalThis.fetch = async (input, init) => {
       const request = new Request(input, init);
       if (!request.url.startsWith(`${VENDOR_URL}/`)) return fetch(request.url, init);
-      for (const vendor of this.vendors) vendor.now = time.now;
       const key = request.headers.get("authorization")?.replace("Bearer ", "");
-      return this.vendors[VENDOR_KEYS.findIndex((one) => one === key)]!.fetch(input, init);
+      const vendor = this.vendors[VENDOR_KEYS.findIndex((one) => one === key)]!;
+      vendor.now = time.now;
+      vendor.faults.push(this.#faultOf(request));
+      return vendor.fetch(input, init);
     };
   }
 
   /** Two programs of one vendor account, and an endpoint that gets every event of the first. */
   async open(): Promise<void> {
     const luck: Luck = { chance: new Chance(1), faults: 0 };
-    const make = async (name: string): Promise<ProgramKey> => {
+    const make = async (name: string, shard: number): Promise<ProgramKey> => {
+      this.#env["NEW_PROGRAM_SHARD"] = String(shard);
       const init = { name, owner_email: `${name}@shop.example`, domain: "shop.example" };
       const [made] = await this.turns.drive([() => this.call("POST", "/admin/programs", init, ADMIN_TOKEN)], luck);
       const { program, api_key } = made!.body as unknown as { program: { id: string }; api_key: string };
       return { id: program.id, api_key };
     };
-    this.program = await make("first");
-    this.neighbor = await make("neighbor");
+    this.program = await make("first", this.#shards.program);
+    this.neighbor = await make("neighbor", this.#shards.neighbor);
     const ready = [
       () => this.call("PATCH", "/api/v1/programs/me", { ...SECRETS, provider_a_api_key: VENDOR_KEYS[0] }),
       () => this.call("PATCH", "/api/v1/programs/me", SECRETS, this.neighbor.api_key),
@@ -181,20 +234,53 @@ export class World {
     }
   }
 
-  /** The next calls of the vendor's API go wrong, or it takes no key at all. */
+  loseMessages(): void {
+    this.#queue = [];
+  }
+
+  /** A new isolate, as after a deploy; and with `objects` new click objects, which forget what they had in memory. */
+  renew(objects: boolean): void {
+    this.#service = this.#make();
+    if (objects) this.clicks.die();
+  }
+
+  /** The machine goes: nothing that was under way goes on, and what was not stored is lost. */
+  readonly crash = (): void => {
+    stopTimers();
+    this.renew(true);
+  };
+
+  /** A visitor's click, near a data centre; whatever it comes to. */
+  async click(body: object, { colo, bot }: { colo: string; bot: boolean }): Promise<Reply> {
+    const headers = { "content-type": "text/plain", "user-agent": bot ? "Googlebot/2.1" : BROWSER };
+    const request = new Request(`${BASE}/click`, { method: "POST", headers, body: JSON.stringify(body) });
+    Object.defineProperty(request, "cf", { value: { colo, continent: "EU" } });
+    const response = await this.#service.fetch(request, this.#env, this.#execution());
+    return { status: response.status, body: (await response.json()) as Reply["body"] };
+  }
+
+  /** The vendor's API fails for a while: some calls, or look-ups as long as it lasts and the next sending; or keys. */
   upsetVendor(chance: Chance): void {
-    const calls = chance.whole(1, 4);
-    for (const vendor of this.vendors) {
-      vendor.faults = Array.from({ length: calls }, () => (chance.happens(0.3) ? null : chance.of(VENDOR_FAULTS)));
+    if (chance.happens(0.5)) {
+      const reply = chance.of(["drop_reply", "hang", "garbage", "error_after_effect"] as const);
+      this.#mood = { look: chance.of(["drop_request", "gateway", "rate_limit"] as const), calls: [reply] };
+    } else {
+      const calls = Array.from({ length: chance.whole(1, 4) }, () =>
+        chance.happens(0.3) ? null : chance.of(VENDOR_FAULTS),
+      );
+      this.#mood = { look: null, calls };
     }
     if (chance.happens(0.25)) for (const vendor of this.vendors) vendor.keys.clear();
   }
 
   calmVendor(): void {
-    for (const [i, vendor] of this.vendors.entries()) {
-      vendor.faults = [];
-      vendor.keys.add(VENDOR_KEYS[i]!);
-    }
+    this.#mood = { look: null, calls: [] };
+    for (const [i, vendor] of this.vendors.entries()) vendor.keys.add(VENDOR_KEYS[i]!);
+  }
+
+  #faultOf({ method }: Request): VendorFault | null {
+    const { look, calls } = this.#mood;
+    return look !== null && method === "GET" ? look : (calls.shift() ?? null);
   }
 
   #execution(): object {

@@ -1,0 +1,134 @@
+/** Where the model may be after a step: every outcome that the contract allows for what was answered. */
+import type { Beside } from "./model-payouts.ts";
+import { copyOf, keyOf, type State } from "./model.ts";
+import { MINUTE, type Operation } from "./operations.ts";
+import type { Reply } from "./world.ts";
+
+/** What was seen and must not be. */
+export class Wrong extends Error {
+  readonly problems: string[];
+
+  constructor(problems: string[]) {
+    super(problems[0] ?? "nothing");
+    this.problems = problems;
+  }
+}
+
+/** Where the model may be: the state, and which operations of the step it has seen. */
+export interface Candidate {
+  state: State;
+  applied: Operation[];
+}
+
+const ALONE: Beside = { without: [], before: null };
+
+/** A copy of the state with the effect; null where the contract refuses it. */
+export function changed(
+  state: State,
+  effect: Operation["effects"][number],
+  now: number,
+  beside: Beside = ALONE,
+): State | null {
+  const copy = copyOf(state);
+  return effect(copy, now, beside) === false ? null : copy;
+}
+
+/**
+ * Every state that the answers allow: one operation after the other in each order. One that was carried out is in it,
+ * one that was refused changes nothing, and of one that failed nobody knows.
+ */
+export function candidatesAfter(
+  states: readonly State[],
+  operations: readonly Operation[],
+  replies: readonly Reply[],
+  hasFailed: boolean,
+  now: number,
+): Candidate[] {
+  const found: Candidate[] = [];
+  const isAlone = operations.length === 1;
+  for (const order of ordersOf([...operations.keys()])) {
+    // Requests that begin at one moment carry one time; else the second is later. It matters to what is dated before.
+    for (const tick of operations.some(({ generates }) => generates) && !isAlone ? [0, 1] : [0]) {
+      for (const before of states) {
+        let candidates: Candidate[] = [{ state: before, applied: [] }];
+        for (const [place, i] of order.entries()) {
+          const others = operations.filter((_, other) => other !== i).flatMap(({ sales }) => sales);
+          const at = { before, hasFailed, others, now: now + place * tick };
+          candidates = distinctly(candidates.flatMap((one) => afterOne(one, operations[i]!, replies[i]!, at)));
+        }
+        found.push(...candidates);
+      }
+    }
+  }
+  return found;
+}
+
+/** Crons alone, after all else; what changed just before may not be settled yet when they generate. */
+export function afterCrons(candidates: readonly Candidate[], now: number, before: readonly Operation[]): Candidate[] {
+  const besides = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
+  return distinctly(
+    candidates.flatMap(({ state, applied }) =>
+      MINUTE.flatMap((effect) =>
+        besides.flatMap((without) => {
+          const after = changed(state, effect, now, { without, before: null });
+          return after ? [{ state: after, applied }] : [];
+        }),
+      ),
+    ),
+  );
+}
+
+/** What a generation may find unsettled of the purchases that change beside it. */
+function withoutSome(others: readonly string[]): string[][] {
+  return [[...others], ...(others.length < 6 ? others.map((one) => [one]) : [])];
+}
+
+function ordersOf(all: readonly number[]): number[][] {
+  if (all.length < 2) return [[...all]];
+  return all.flatMap((one) => ordersOf(all.filter((other) => other !== one)).map((rest) => [one, ...rest]));
+}
+
+interface Circumstances {
+  /** The state in which the step began. */
+  before: State;
+  hasFailed: boolean;
+  others: string[];
+  now: number;
+}
+
+function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: Circumstances): Candidate[] {
+  const { status } = reply;
+  const { text, effects, arrived, generates } = operation;
+  if (status >= 500 && !at.hasFailed) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
+  const isExpected =
+    status < 300 || status >= 500 || (!arrived && (status === 409 || status === 404 || status === 422));
+  if (!isExpected) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
+  const isBeside = generates && (at.others.length > 0 || candidate.applied.length > 0);
+  const besides = isBeside
+    ? [
+        ALONE,
+        ...withoutSome(at.others).map((without) => ({ without, before: null })),
+        { without: [], before: at.before },
+      ]
+    : [ALONE];
+  const done = effects.flatMap((effect) => besides.map((beside) => changed(candidate.state, effect, at.now, beside)));
+  const applied = done.flatMap((state) => (state ? [{ state, applied: [...candidate.applied, operation] }] : []));
+  const isCron = operation.text.startsWith("cron ");
+  if (status < 300) return isCron && at.hasFailed ? [...applied, candidate] : applied;
+  if (status >= 500) return [...applied, candidate];
+  return applied.length === 0 || at.others.length > 0 ? [candidate] : [];
+}
+
+export function distinct(states: readonly State[]): State[] {
+  if (states.length < 2) return [...states];
+  return [...new Map(states.map((state) => [keyOf(state), state])).values()];
+}
+
+function distinctly(candidates: readonly Candidate[]): Candidate[] {
+  const key = ({ state, applied }: Candidate) =>
+    `${applied
+      .map(({ text }) => text)
+      .toSorted()
+      .join()} ${keyOf(state)}`;
+  return [...new Map(candidates.map((one) => [key(one), one])).values()];
+}

@@ -1,0 +1,225 @@
+/** Durable Objects as the click objects see them, on SQLite in this process: storage, alarms, restarts. */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { ClickCounter } from "./bundle.ts";
+import { time } from "./played-globals.ts";
+import type { Turns } from "./turns.ts";
+
+/** The platform marks what it would answer to a second try. */
+function lost(): Error {
+  return Object.assign(new Error("Network connection lost."), { retryable: true });
+}
+
+/** A promise that never settles: what an object that is gone would have answered. */
+const NEVER = new Promise<never>(() => {});
+
+interface Life {
+  object: ClickCounter;
+  ready: Promise<unknown>;
+  isOver: boolean;
+  /** Rejects when it is over. */
+  end: Promise<never>;
+  fail: (error: Error) => void;
+}
+
+/** Makes the service's object; what it sends out sets out when `isKept` is. */
+type Make = (state: object, isKept: () => Promise<unknown>) => ClickCounter;
+
+/**
+ * One object. What it writes without waiting is one write; no reply leaves it before all that was written until then is
+ * kept. When it goes, what was not kept is gone with it, and the next call finds it new.
+ */
+class PlayedObject {
+  readonly name: string;
+  readonly #sqlite = new DatabaseSync(":memory:");
+  readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean }>();
+  readonly #turns: Turns;
+  readonly #make: Make;
+  #life: Life | null = null;
+  #keeping: Promise<void> | null = null;
+  #alarm: number | null = null;
+  #keptAlarm: number | null = null;
+
+  constructor(name: string, turns: Turns, make: Make) {
+    this.name = name;
+    this.#turns = turns;
+    this.#make = make;
+  }
+
+  /** A call on its way here, and its reply on the way back: either may be lost. */
+  async call<T>(run: (object: ClickCounter) => Promise<T>): Promise<T> {
+    const onTheWay = (faults: ("before" | "after" | "silence")[]) =>
+      this.#turns
+        .gate(() => {}, faults)
+        .catch(() => {
+          throw lost();
+        });
+    await onTheWay(["before"]);
+    const reply = await this.#run(run);
+    await onTheWay(["after", "silence"]);
+    return reply;
+  }
+
+  /** Its alarm, where it is due: it is rung once, and again where the object goes meanwhile. */
+  async ring(isLost: boolean): Promise<void> {
+    if (this.#keptAlarm === null || this.#keptAlarm > time.now) return;
+    this.#alarm = null;
+    this.#keptAlarm = null;
+    if (isLost) return;
+    await this.#run((object) => object.alarm()).catch(() => {
+      this.#alarm ??= time.now + 2_000;
+      this.#keptAlarm ??= this.#alarm;
+    });
+  }
+
+  get waiting(): number {
+    const [table] = this.#rowsOf("select 1 from sqlite_master where name = 'object'", []);
+    if (!table) return 0;
+    const [row] = this.#rowsOf(
+      "select max(0, coalesce((select max(last) from batches), 0) - (select flushed from object)) as n",
+      [],
+    );
+    return Number(row!["n"]);
+  }
+
+  die(): void {
+    if (this.#sqlite.isTransaction) this.#sqlite.exec("rollback");
+    this.#alarm = this.#keptAlarm;
+    this.#keeping = null;
+    const life = this.#life;
+    this.#life = null;
+    if (!life) return;
+    life.isOver = true;
+    life.fail(lost());
+  }
+
+  async #run<T>(run: (object: ClickCounter) => Promise<T>): Promise<T> {
+    const life = (this.#life ??= this.#begin());
+    await Promise.race([life.ready, life.end]);
+    const reply = await Promise.race([run(life.object), life.end]);
+    await Promise.race([this.#keeping, life.end]);
+    return reply;
+  }
+
+  #begin(): Life {
+    const { promise: end, reject: fail } = Promise.withResolvers<never>();
+    end.catch(() => {});
+    const object = null as unknown as ClickCounter;
+    const life: Life = { object, ready: Promise.resolve(), isOver: false, end, fail };
+    const state = {
+      storage: this.#storageOf(life),
+      id: { name: this.name, toString: () => this.name },
+      waitUntil: (work: Promise<unknown>) => this.#turns.waitUntil(Promise.race([work, end])),
+      blockConcurrencyWhile: (run: () => Promise<unknown>) => (life.ready = run()),
+    };
+    life.object = this.#make(state, () => (life.isOver ? NEVER : (this.#keeping ?? Promise.resolve())));
+    return life;
+  }
+
+  #storageOf(life: Life): object {
+    const check = () => {
+      if (life.isOver) throw new Error("The object is gone.");
+    };
+    return {
+      sql: {
+        exec: (sql: string, ...values: SQLInputValue[]) => {
+          check();
+          if (!/^\s*select/i.test(sql)) this.#written(life);
+          return this.#rowsOf(sql, values);
+        },
+      },
+      transactionSync: (run: () => unknown) => {
+        check();
+        this.#written(life);
+        this.#sqlite.exec("savepoint one");
+        try {
+          const result = run();
+          this.#sqlite.exec("release one");
+          return result;
+        } catch (error) {
+          this.#sqlite.exec("rollback to one");
+          throw error;
+        }
+      },
+      getAlarm: async () => this.#alarm,
+      setAlarm: async (at: number) => {
+        if (life.isOver) return;
+        this.#alarm = at;
+        this.#written(life);
+      },
+      sync: () => this.#keeping ?? Promise.resolve(),
+    };
+  }
+
+  /** All that is written until its turn comes is kept together, or nothing is and the object goes. */
+  #written(life: Life): void {
+    if (!this.#sqlite.isTransaction) this.#sqlite.exec("begin");
+    this.#keeping ??= this.#turns
+      .gate(() => {
+        if (life.isOver) return false;
+        if (this.#sqlite.isTransaction) this.#sqlite.exec("commit");
+        this.#keptAlarm = this.#alarm;
+        this.#keeping = null;
+        return true;
+      }, ["before", "after"])
+      .then(
+        (isKept) => (isKept ? undefined : NEVER),
+        () => {
+          if (!life.isOver) this.die();
+          return NEVER;
+        },
+      );
+  }
+
+  #rowsOf(sql: string, values: SQLInputValue[]): Record<string, unknown>[] {
+    let prepared = this.#prepared.get(sql);
+    if (!prepared) {
+      const statement = this.#sqlite.prepare(sql);
+      prepared = { statement, hasRows: statement.columns().length > 0 };
+      this.#prepared.set(sql, prepared);
+    }
+    const { statement, hasRows } = prepared;
+    if (hasRows) return statement.all(...values);
+    statement.run(...values);
+    return [];
+  }
+}
+
+/** The namespace that the service is bound to, and all its objects. */
+export class PlayedObjects {
+  readonly #objects = new Map<string, PlayedObject>();
+  readonly #turns: Turns;
+  readonly #make: Make;
+
+  constructor(turns: Turns, make: Make) {
+    this.#turns = turns;
+    this.#make = make;
+  }
+
+  getByName(name: string): Pick<ClickCounter, "commit" | "ensureAlarm"> {
+    let object = this.#objects.get(name);
+    if (!object) {
+      object = new PlayedObject(name, this.#turns, this.#make);
+      this.#objects.set(name, object);
+    }
+    const found = object;
+    return {
+      commit: (batch) => found.call((one) => one.commit(structuredClone(batch))),
+      ensureAlarm: () => found.call((one) => one.ensureAlarm()),
+    };
+  }
+
+  /** Every alarm that is due, some of which never ring. */
+  async ring(isLost: () => boolean): Promise<void> {
+    await Promise.all([...this.#objects.values()].map((object) => object.ring(isLost())));
+  }
+
+  /** How many clicks wait to be flushed. */
+  get waiting(): number {
+    return [...this.#objects.values()].reduce((sum, object) => sum + object.waiting, 0);
+  }
+
+  /** What they have in memory is gone, and what was not kept yet. */
+  die(): void {
+    for (const object of this.#objects.values()) object.die();
+  }
+}

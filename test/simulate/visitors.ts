@@ -1,0 +1,193 @@
+/** Visitors who come by links of partners, and what the log and the counts must say of them, whatever fails meanwhile. */
+import type { Chance } from "../faults/random.ts";
+import type { PlayedDatabase } from "./database.ts";
+import { time } from "./played-globals.ts";
+import type { Reply, World } from "./world.ts";
+
+/** "A repeated click is recognised for 30 minutes" (contract §10). */
+const WINDOW = 1_800_000;
+const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
+const COLOS = ["FRA", "AMS"];
+/** How long the answer of one click takes at most. */
+const ANSWERED = 60_000;
+
+interface Visit {
+  landing: string;
+  program: "program" | "neighbor";
+  ref: string;
+  /** Under which a repetition is recognised; the page may give none. */
+  id: string | null;
+  colo: string;
+  bot: boolean;
+  tries: { at: number; isTaken: boolean }[];
+  /** What the partner was from the first try to the last flush. */
+  statuses: Set<string>;
+}
+
+/** From `least` to `most`. */
+type Range = [least: number, most: number];
+
+const plus = (a: Range, b: Range): Range => [a[0] + b[0], a[1] + b[1]];
+
+export class Visitors {
+  readonly #visits: Visit[] = [];
+  /** Of which not everything is in the log yet. */
+  #open = new Set<Visit>();
+
+  /** Somebody clicks, or a page reports a click once more. */
+  choose(world: World, chance: Chance): { text: string; run: () => Promise<Reply> } {
+    const again = this.#visits.slice(-30).filter((visit) => isClear(visit, time.now));
+    const isAgain = again.length > 0 && chance.happens(0.4);
+    const visit = isAgain ? chance.of(again) : this.#arrive(chance);
+    const { landing, ref, id, colo, bot } = visit;
+    const tried = { at: time.now, isTaken: false };
+    visit.tries.push(tried);
+    this.#open.add(visit);
+    const body = { program_id: world[visit.program].id, ref, landing, ...(id === null ? {} : { id }) };
+    return {
+      text: `a ${bot ? "bot" : "visitor"} of ${ref} at ${landing}${visit.program === "neighbor" ? " of the neighbor" : ""}${isAgain ? ", again" : ""}`,
+      run: async () => {
+        const reply = await world.click(body, { colo, bot });
+        tried.isTaken = reply.status === 202;
+        return reply;
+      },
+    };
+  }
+
+  #arrive(chance: Chance): Visit {
+    const n = this.#visits.length + 1;
+    const visit: Visit = {
+      landing: `/${n}`,
+      program: chance.happens(0.9) ? "program" : "neighbor",
+      ref: chance.of(REFS),
+      id: chance.happens(0.7) ? `click-${n}` : null,
+      colo: chance.of(COLOS),
+      bot: chance.happens(0.1),
+      tries: [],
+      statuses: new Set(),
+    };
+    this.#visits.push(visit);
+    return visit;
+  }
+
+  /** Tells what partners are at this moment; called before and after whatever may change it. */
+  note(world: World): void {
+    if (this.#open.size === 0) return;
+    const partners = world.database.look<{ slug: string; status: string }>("select slug, status from partners");
+    const statuses = new Map(partners.map(({ slug, status }) => [slug, status]));
+    for (const { ref, statuses: seen } of this.#open) seen.add(statuses.get(ref.toLowerCase()) ?? "unknown");
+  }
+
+  /** Where log and counts are not what they must be, once no click waits any more. */
+  differences(world: World): string[] {
+    this.#open = new Set();
+    const found = [...countDifferences(world)];
+    for (const side of ["program", "neighbor"] as const) {
+      const { id } = world[side];
+      const visits = this.#visits.filter(({ program }) => program === side);
+      const events = eventsOf(world, id);
+      for (const visit of visits) {
+        const seen = events.get(visit.landing) ?? { n: 0, ref: "" };
+        const [least, most] = side === "program" ? recorded(visit) : [0, 0];
+        if (seen.n < least || seen.n > most || (seen.n > 0 && seen.ref !== visit.ref.toLowerCase())) {
+          found.push(`the log has ${seen.n} of ${seen.ref}, not ${least} to ${most} of ${textOf(visit)}`);
+        }
+      }
+      const total = [...events.values()].reduce((sum, { n }) => sum + n, 0);
+      found.push(...dropDifferences(world, id, visits, total));
+    }
+    return found;
+  }
+}
+
+function textOf({ statuses, ...visit }: Visit): string {
+  return JSON.stringify({ ...visit, statuses: [...statuses] });
+}
+
+/** Not so close to the end of the window that it matters how long an answer takes. */
+function isClear({ tries }: Visit, now: number): boolean {
+  return tries.every(({ at }) => Math.abs(now - at - WINDOW) > 2 * ANSWERED);
+}
+
+/** How many of its tries are no repetitions. */
+function firsts({ id, bot, tries }: Visit): Range {
+  const taken = tries.filter(({ isTaken }) => isTaken).length;
+  if (id === null || bot) return [taken, tries.length];
+  let most = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { at } of tries) {
+    if (at - last < WINDOW) continue;
+    most += 1;
+    last = at;
+  }
+  return taken === tries.length ? [most, most] : [Math.min(taken, 1), most];
+}
+
+const isUnknown = ({ program, ref }: Visit) => program === "neighbor" || ref === "nobody";
+
+/** How often it must be in the log. */
+function recorded(visit: Visit): Range {
+  if (visit.bot || isUnknown(visit)) return [0, 0];
+  const [least, most] = firsts(visit);
+  if (!visit.statuses.has("deactivated")) return [least, most];
+  return visit.statuses.size === 1 ? [0, 0] : [0, most];
+}
+
+function homeOf({ program, database, neighborDatabase }: World, program_id: string): PlayedDatabase {
+  return program_id === program.id ? database : neighborDatabase;
+}
+
+function eventsOf(world: World, program_id: string): Map<string, { n: number; ref: string }> {
+  const rows = homeOf(world, program_id).look<{ landing: string; ref: string; n: number }>(
+    `select payload ->> 'landing' as landing, payload ->> 'ref' as ref, count(*) as n from events
+      where program_id = ? and type = 'click' group by 1, 2`,
+    program_id,
+  );
+  return new Map(rows.map(({ landing, ref, n }) => [landing, { n, ref }]));
+}
+
+/** Every arrival is in the log or dropped for a reason. */
+function dropDifferences(world: World, program_id: string, visits: readonly Visit[], recordedTotal: number): string[] {
+  const rows = homeOf(world, program_id).look<{ reason: string; n: number }>(
+    "select reason, sum(count) as n from click_drops where program_id = ? group by 1",
+    program_id,
+  );
+  const dropped = new Map(rows.map(({ reason, n }) => [reason, n]));
+  const sum = (of: (visit: Visit) => Range) => visits.map(of).reduce(plus, [0, 0]);
+  const tried: (visit: Visit) => Range = ({ tries }) => [tries.filter(({ isTaken }) => isTaken).length, tries.length];
+  const expected: Record<string, Range> = {
+    bot: sum((visit) => (visit.bot ? tried(visit) : [0, 0])),
+    unknown_ref: sum((visit) => (!visit.bot && isUnknown(visit) ? firsts(visit) : [0, 0])),
+    partner_deactivated: sum((visit) => {
+      if (visit.bot || isUnknown(visit) || !visit.statuses.has("deactivated")) return [0, 0];
+      const [least, most] = firsts(visit);
+      return visit.statuses.size === 1 ? [least, most] : [0, most];
+    }),
+    duplicate: sum((visit) => {
+      const [[taken, all], [least, most]] = [tried(visit), visit.bot ? tried(visit) : firsts(visit)];
+      return visit.id === null || visit.bot ? [0, 0] : [Math.max(taken - most, 0), all - least];
+    }),
+  };
+  const found: string[] = [];
+  let all = recordedTotal;
+  for (const [reason, [least, most]] of Object.entries(expected)) {
+    const n = dropped.get(reason) ?? 0;
+    all += n;
+    if (n < least || n > most) found.push(`${n} clicks are dropped as ${reason}, not ${least} to ${most}`);
+  }
+  const [least, most] = sum(tried);
+  if (all < least || all > most) found.push(`${all} clicks are accounted for, not ${least} to ${most}`);
+  return found;
+}
+
+function countDifferences({ database }: World): string[] {
+  return database
+    .look(
+      `select partner_id, sum(n) as difference from (
+          select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, count(*) as n
+            from events where type = 'click' group by 1, 2
+          union all select partner_id, day, -count from click_counts)
+        group by partner_id, day having difference <> 0`,
+    )
+    .map((row) => `a partner's clicks are counted as they are in the log: ${JSON.stringify(row)}`);
+}

@@ -220,7 +220,9 @@ class Run {
     this.story.push(`     ${operation.text}: asked again`);
     const [reply] = await this.#world.turns.drive([operation.again!], QUIET);
     if (before < 300 && reply!.status !== before) {
-      throw new Wrong([`${operation.text}: ${before}, and asked again ${reply!.status}`]);
+      throw new Wrong([
+        `${operation.text}: ${before}, and asked again ${reply!.status} ${JSON.stringify(reply!.body)}`,
+      ]);
     }
     if (reply!.status >= 300) return candidates;
     return candidates.flatMap(({ state, applied }) => {

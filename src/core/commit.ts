@@ -83,7 +83,8 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   const statements: Statement[] = plan.writes.flatMap(({ statement, expect }) =>
     expect === undefined ? [statement] : [statement, db.run(guard(expect))],
   );
-  if (ctx.alongside && plan.result !== undefined) statements.push(...(await ctx.alongside(plan.result)));
+  const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
+  if (alongside) statements.push(...alongside.statements);
   const sources = (plan.selected ?? []).map((selected) => selectedSource(created_at, selected));
   if (occurrences.length > 0) sources.push(givenSource(created_at, occurrences));
   const returning: number[] = [];
@@ -102,6 +103,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   }
   if (statements.length === 0) return [];
   const results: unknown[] = await transact(ctx, statements);
+  alongside?.committed();
   const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
   const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);

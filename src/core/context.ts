@@ -72,7 +72,13 @@ export interface ProgramCtx extends Ctx {
   /** The same for a page of a list: one statement, also where the key is looked up. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
-  alongside?: (result: unknown) => Promise<Statement[]>;
+  alongside?: (result: unknown) => Promise<Alongside>;
+}
+
+/** What is committed beside a change, and who is told once it is: a commit that lost its race leaves nothing of it. */
+export interface Alongside {
+  statements: Statement[];
+  committed: () => void;
 }
 
 export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;

@@ -38,12 +38,12 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       });
     }
     let isStored = false;
-    // Asked again where a commit lost a race and is tried again: only the one that succeeds keeps its reply.
+    // Asked again where a commit lost a race and is tried once more, which may then find nothing left to commit.
     ctx.alongside = async (result) => {
       const reply = c.get("reply");
-      if (!reply) return [];
-      isStored = true;
-      return storeReplyBeside(ctx, claim, { status_code: reply.status, body: JSON.stringify(reply.view(result)) });
+      if (!reply) return { statements: [], committed: () => {} };
+      const stored = { status_code: reply.status, body: JSON.stringify(reply.view(result)) };
+      return { statements: await storeReplyBeside(ctx, claim, stored), committed: () => void (isStored = true) };
     };
     await next();
     if (isStored && c.res.ok) return;

@@ -136,6 +136,39 @@ describe("Idempotency-Key (HTTP-10)", () => {
     expect(await flowsOf(program)).toBe(1);
   });
 
+  it("keeps the reply of a request that lost a race and then found nothing left to do", async () => {
+    const program = await makeProgram();
+    const partner = await program.api<Body>("POST", "/api/v1/partners", { email: "p@example.com", slug: "p" });
+    await program.api("PATCH", `/api/v1/partners/${partner.body.id}`, { status: "active" });
+    const manual = { partner_id: partner.body.id, amount_cents: 500, note: "By hand" };
+    const { body: commission } = await program.api<Body>("POST", "/api/v1/commissions", manual);
+    const approve = { ids: [commission.id], status: "approved" };
+    let isFirst = true;
+    const { binding } = watchDatabase(env.DB, {
+      // Somebody else approves it between the read and the commit.
+      async before(statements) {
+        if (!isFirst || !statements.some((sql) => sql.includes("insert into commit_guards"))) return;
+        isFirst = false;
+        await program.api("PATCH", `/api/v1/commissions/${commission.id}`, { status: "approved" });
+      },
+    });
+    const send = () =>
+      callWith<{ data: { ok: boolean }[] }>({ DB: binding }, "/api/v1/commissions/bulk", {
+        method: "POST",
+        headers: {
+          Authorization: `Bearer ${program.api_key}`,
+          "Content-Type": "application/json",
+          "Idempotency-Key": "lost race",
+        },
+        body: JSON.stringify(approve),
+      });
+    const first = await send();
+    expect([isFirst, first.status, first.body.data[0]?.ok]).toEqual([false, 200, false]);
+    const again = await send();
+    expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
+    expect(again.body).toEqual(first.body);
+  });
+
   it("never makes a second object where a request taken for dead goes on after all", async () => {
     const program = await makeProgram();
     const { binding } = watchDatabase(env.DB, {

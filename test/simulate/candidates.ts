@@ -1,4 +1,4 @@
-/** Where the model may be after a step: every outcome that the contract allows for what was answered. */
+/** Where the model may be after a step: every outcome that the rules allow for what was answered. */
 import type { Beside } from "./model-payouts.ts";
 import { copyOf, keyOf, type State } from "./model.ts";
 import { MINUTE, type Operation } from "./operations.ts";
@@ -22,7 +22,7 @@ export interface Candidate {
 
 const ALONE: Beside = { without: [], before: null };
 
-/** A copy of the state with the effect; null where the contract refuses it. */
+/** A copy of the state with the effect; null where the rules refuse it. */
 export function changed(
   state: State,
   effect: Operation["effects"][number],

@@ -142,7 +142,7 @@ async function askVendor(
   const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
   if (found.outcome === "made") return found;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
-  // "Before re-sending after 24 h, look the transfer up": the key alone no longer keeps from a second transfer. Nor may
+  // After 24 hours the transfer is looked up first (OUT-14): the key alone no longer keeps from a second transfer. Nor may
   // it where the vendor's memory of it goes with the API key.
   const isUnsure = found.outcome === "unknown";
   const isOld = !isFirst && mayBeForgotten(Date.parse(payout.attempt_started_at ?? payout.updated_at), ctx.now);

@@ -1,4 +1,4 @@
-/** "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment". */
+/** Approval by time (COM-6). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";

@@ -93,7 +93,7 @@ describe("paying a payout", () => {
     expect(reported.map(({ payload }) => [payload.commission_id, payload.status, payload.flagged]).toSorted()).toEqual(
       rows.map((row) => [row.id, "paid", false]).toSorted(),
     );
-    // "commission.updated: a commission is approved, rejected or recalculated": not paid.
+    // `commission.updated` is sent of what is approved, rejected or recalculated (HOOK-15): not of what is paid.
     const messages = await env.DB.prepare("select event from messages where program_id = ? order by event")
       .bind(program.id)
       .all<{ event: string }>();

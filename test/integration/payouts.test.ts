@@ -53,7 +53,7 @@ async function eventsOf(program: TestProgram) {
 const act = (program: TestProgram, id: string, action: string, body?: unknown) =>
   program.api<PayoutBody>("POST", `/api/v1/payouts/${id}/${action}`, body);
 
-/** "`pending|failed → canceled`; `pending → paid` by hand"; paying through provider A has its own tests. */
+/** `pending|failed → canceled`; `pending → paid` by hand (OUT-4). Paying through provider A has its own tests. */
 const LEGAL: Record<string, readonly PayoutStatus[]> = { "mark-paid": ["pending"], cancel: ["pending", "failed"] };
 
 describe("transitions of a payout (OUT-4)", () => {

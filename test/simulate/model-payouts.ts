@@ -66,7 +66,7 @@ function nameOf([row]: readonly Row[]): string {
   return `${row!.slug} ${row!.currency}`;
 }
 
-/** "Cron generates the past calendar month", once, where something was approved by the end of the first. */
+/** The past calendar month (OUT-3), once, where something was approved by the end of the first. */
 export function generateMonth(state: State, now: number, beside: Beside): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());

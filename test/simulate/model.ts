@@ -382,7 +382,7 @@ function remember(state: State, row: Row): void {
   };
 }
 
-/** "With `auto_approve_days` set, a pending, unflagged commission approves itself that many days after its payment." */
+/** Approval by time (COM-6). */
 export function approveDue(state: State, now: number): void {
   if (state.auto_approve_days === null) return;
   const latest = now - state.auto_approve_days * 86_400_000;

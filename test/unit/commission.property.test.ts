@@ -63,7 +63,7 @@ describe("the rows of a payment", () => {
             const earned = wanted?.partner_id === partner_id ? wanted.amount_cents : 0;
             const rejections = own.filter(({ status }) => status === "rejected");
             if (rejections.length === 0) expect(sum).toBe(earned);
-            // "Money that was never paid is never owed back."
+            // Money that was never paid is never owed back (LAW-5).
             expect(sum).toBeGreaterThanOrEqual(0);
             const sale = rejections.find(({ kind }) => kind === "sale");
             const given = own.filter(isLocked).reduce((all, row) => all + row.amount_cents, 0);

@@ -79,7 +79,7 @@ describe("POST /click (TRACK-6)", () => {
     expect(await countsOf(program.id)).toEqual({ rows: 0, events: 0, partners: {}, drops: { bot: 1 } });
   });
 
-  it("counts a click once that is sent again under its id, before and after the flush", async () => {
+  it("counts a click once that is sent again under its id, before and after the flush (TRACK-12)", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });
     const sent = { program_id: program.id, ref: "jane", ...ARRIVAL, id: "0.abc123" };

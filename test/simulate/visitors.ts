@@ -4,7 +4,7 @@ import type { PlayedDatabase } from "./database.ts";
 import { time } from "./played-globals.ts";
 import type { Reply, World } from "./world.ts";
 
-/** "A repeated click is recognised for 30 minutes" (contract §10). */
+/** A click that comes again under its id counts once, for so long (TRACK-12). */
 const WINDOW = 1_800_000;
 const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
 const COLOS = ["FRA", "AMS"];

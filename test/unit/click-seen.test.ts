@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Seen } from "../../src/clicks/seen.ts";
 
 describe("what an object has seen", () => {
-  it("knows an id again within the window and not after it", () => {
+  it("knows an id again within the window and not after it (TRACK-12)", () => {
     const seen = new Seen(1_000, 10);
     expect(seen.add("a", 0)).toBe(true);
     expect(seen.add("a", 999)).toBe(false);

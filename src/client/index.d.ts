@@ -407,7 +407,36 @@ type Routes = {
         data: {
           id: string;
           program_id: string;
-          type: string;
+          type:
+            | "api_key.regenerated"
+            | "click"
+            | "commission.created"
+            | "commission.updated"
+            | "customers.imported"
+            | "flow.created"
+            | "flow.deleted"
+            | "flow.updated"
+            | "member.signed_in"
+            | "partner.created"
+            | "partner.deleted"
+            | "partner.signed_in"
+            | "partner.updated"
+            | "payout.exported"
+            | "payout.generated"
+            | "payout.paid"
+            | "payout.updated"
+            | "program.updated"
+            | "reconciliation.failed"
+            | "reconciliation.repaired"
+            | "session.all_ended"
+            | "session.ended"
+            | "sign_in.failed"
+            | "webhook.provider_a"
+            | "webhook.provider_b"
+            | "webhook.refused"
+            | "webhook_endpoint.created"
+            | "webhook_endpoint.deleted"
+            | "webhook_endpoint.updated";
           payload: {
             [x: string]: JSONValue;
           };
@@ -436,7 +465,36 @@ type Routes = {
       output: {
         id: string;
         program_id: string;
-        type: string;
+        type:
+          | "api_key.regenerated"
+          | "click"
+          | "commission.created"
+          | "commission.updated"
+          | "customers.imported"
+          | "flow.created"
+          | "flow.deleted"
+          | "flow.updated"
+          | "member.signed_in"
+          | "partner.created"
+          | "partner.deleted"
+          | "partner.signed_in"
+          | "partner.updated"
+          | "payout.exported"
+          | "payout.generated"
+          | "payout.paid"
+          | "payout.updated"
+          | "program.updated"
+          | "reconciliation.failed"
+          | "reconciliation.repaired"
+          | "session.all_ended"
+          | "session.ended"
+          | "sign_in.failed"
+          | "webhook.provider_a"
+          | "webhook.provider_b"
+          | "webhook.refused"
+          | "webhook_endpoint.created"
+          | "webhook_endpoint.deleted"
+          | "webhook_endpoint.updated";
         payload: {
           [x: string]: JSONValue;
         };
@@ -1952,7 +2010,15 @@ type Routes = {
           id: string;
           program_id: string;
           url: string;
-          events: string[];
+          events: (
+            | "*"
+            | "commission.created"
+            | "commission.updated"
+            | "partner.created"
+            | "partner.updated"
+            | "payout.generated"
+            | "payout.paid"
+          )[];
           description: string | null;
           active: boolean;
           disabled_at: string | null;
@@ -1983,7 +2049,15 @@ type Routes = {
         id: string;
         program_id: string;
         url: string;
-        events: string[];
+        events: (
+          | "*"
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+        )[];
         description: string | null;
         active: boolean;
         disabled_at: string | null;
@@ -2019,7 +2093,15 @@ type Routes = {
         id: string;
         program_id: string;
         url: string;
-        events: string[];
+        events: (
+          | "*"
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+        )[];
         description: string | null;
         active: boolean;
         disabled_at: string | null;
@@ -2028,7 +2110,14 @@ type Routes = {
         deliveries: {
           id: string;
           event_id: string;
-          event: string;
+          event:
+            | "commission.created"
+            | "commission.updated"
+            | "partner.created"
+            | "partner.updated"
+            | "payout.generated"
+            | "payout.paid"
+            | "ping";
           status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
           attempt_count: number;
           next_attempt_at: string | null;
@@ -2076,7 +2165,15 @@ type Routes = {
         id: string;
         program_id: string;
         url: string;
-        events: string[];
+        events: (
+          | "*"
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+        )[];
         description: string | null;
         active: boolean;
         disabled_at: string | null;
@@ -2104,7 +2201,14 @@ type Routes = {
         data: {
           id: string;
           event_id: string;
-          event: string;
+          event:
+            | "commission.created"
+            | "commission.updated"
+            | "partner.created"
+            | "partner.updated"
+            | "payout.generated"
+            | "payout.paid"
+            | "ping";
           status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
           attempt_count: number;
           next_attempt_at: string | null;
@@ -2145,7 +2249,14 @@ type Routes = {
       output: {
         id: string;
         event_id: string;
-        event: string;
+        event:
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+          | "ping";
         status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
         attempt_count: number;
         next_attempt_at: string | null;
@@ -2199,7 +2310,15 @@ type Routes = {
         id: string;
         program_id: string;
         url: string;
-        events: string[];
+        events: (
+          | "*"
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+        )[];
         description: string | null;
         active: boolean;
         disabled_at: string | null;
@@ -2225,7 +2344,14 @@ type Routes = {
       output: {
         id: string;
         event_id: string;
-        event: string;
+        event:
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+          | "ping";
         status: "blocked" | "delivering" | "failed" | "pending" | "succeeded";
         attempt_count: number;
         next_attempt_at: string | null;

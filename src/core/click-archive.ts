@@ -56,7 +56,7 @@ export async function writeStretch(
 export interface ArchivedClick {
   id: string;
   program_id: string;
-  type: string;
+  type: "click";
   payload: Record<string, unknown>;
   created_at: string;
 }

@@ -1,7 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runRaw, type Database } from "../db/client.ts";
+import { jsonFields } from "../db/json-object.ts";
 import { databaseFor, type DatabaseBindings } from "../db/shards.ts";
 import type { Arrival, ClickDropReason } from "../domain/click.ts";
+import type { EventPayloads } from "../domain/event.ts";
 import { slugKey } from "../domain/partner.ts";
 import { shardOfClickObject } from "../domain/shard.ts";
 import { iso } from "../lib/time.ts";
@@ -213,10 +215,17 @@ function countDrops(counted: string, drops: string): SQL {
     on conflict (program_id, day, reason) do update set count = count + excluded.count`;
 }
 
+/** Of the click `c` that came by a reference of the partner `p`. */
+const PAYLOAD = jsonFields<EventPayloads["click"]>({
+  ref: sql`p.slug`,
+  landing: sql`c.value ->> 'landing'`,
+  referrer: sql`c.value ->> 'referrer'`,
+  partner_id: sql`p.id`,
+});
+
 function insertEvents(groups: string, allNew: boolean): SQL {
   return sql`insert into events (program_id, id, type, payload, created_at)
-    select s.program_id, c.value ->> 'id', 'click', json_object('ref', p.slug, 'landing', c.value ->> 'landing',
-      'referrer', c.value ->> 'referrer', 'partner_id', p.id), c.value ->> 'created_at'
+    select s.program_id, c.value ->> 'id', 'click', ${PAYLOAD}, c.value ->> 'created_at'
     from json_each(${groups}) g ${RESOLVED} cross join json_each(g.value, '$.clicks') c
     where true ${allNew ? sql`` : sql`on conflict (program_id, id) do nothing`}`;
 }

@@ -1,8 +1,27 @@
-import { sql, type SQL } from "drizzle-orm";
+import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { jsonOf } from "../db/json-object.ts";
+import { commissions } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
 import { eventIds, type SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { alsoOfProgram } from "./tenant.ts";
+import { viewCommissionData } from "./views.ts";
+
+/** What an audit event says of a commission. */
+export function commissionPayload(commission: InferSelectModel<typeof commissions>) {
+  return {
+    commission_id: commission.id,
+    partner_id: commission.partner_id,
+    amount_cents: commission.amount_cents,
+    txn_amount_cents: commission.txn_amount_cents,
+    provider: commission.provider,
+    currency: commission.currency,
+    status: commission.status,
+    kind: commission.kind,
+    payment_id: commission.payment_id,
+    flagged: commission.flagged,
+  };
+}
 
 /**
  * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionChanged`
@@ -15,20 +34,19 @@ export function movedCommissions(
   [from, to]: [CommissionStatus, CommissionStatus],
   isSent: boolean,
 ): SelectedOccurrences {
+  const event = "commission.updated";
   return {
-    type: "commission.updated",
+    type: event,
     changes: { status: [from, to] },
-    ...(isSent ? { outbound: "commission.updated" } : {}),
-    rows: sql`select ${eventIds(ctx.now, sql`c.id`)} as id,
-        json_object('commission_id', c.id, 'partner_id', c.partner_id, 'amount_cents', c.amount_cents,
-          'txn_amount_cents', c.txn_amount_cents, 'provider', c.provider, 'currency', c.currency, 'status', c.status,
-          'kind', c.kind, 'payment_id', c.payment_id, 'flagged', json(iif(c.flagged, 'true', 'false')),
-          'payout_id', c.payout_id) as payload,
-        json_object('id', c.id, 'partner_id', c.partner_id, 'amount', c.amount_cents, 'revenue', c.txn_amount_cents,
-          'status', c.status, 'currency', c.currency) as data
-      from commissions c where ${alsoOfProgram(ctx, sql`c.program_id`)} and ${which}`,
+    id: eventIds(ctx.now, sql`c.id`),
+    payload: PAYLOAD,
+    from: sql`from commissions c where ${alsoOfProgram(ctx, sql`c.program_id`)} and ${which}`,
+    ...(isSent ? { outbound: { event, data: DATA } } : {}),
   };
 }
+
+const PAYLOAD = jsonOf(commissions, (row) => ({ ...commissionPayload(row), payout_id: row.payout_id }));
+const DATA = jsonOf(commissions, viewCommissionData);
 
 /** `nextStamp` (core/stamps.ts) for every row of a statement: now, but always later than what the column holds. */
 export function laterStamp(column: SQL, stamp: string): SQL {

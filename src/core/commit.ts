@@ -1,14 +1,16 @@
 import { sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
+import type { JsonText } from "../db/page.ts";
 import { iso } from "../lib/time.ts";
 import { newId } from "../lib/id.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Changes } from "../domain/actor.ts";
-import type { AuditEventType, ChangeEventType, OutboundEventType } from "../domain/event.ts";
+import type { AuditEventType, ChangeEventType, EventPayloads, SentAs } from "../domain/event.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 import { addToCounts } from "./event-counts.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
+import type { OutboundData } from "./views.ts";
 
 /** A change of state, and how many rows it must touch for the whole commit to hold. */
 export interface Write {
@@ -17,29 +19,40 @@ export interface Write {
   expect?: number;
 }
 
-/** A type, and what changed where the type is one of a change (`core/changes.ts`); who did it is the context's actor. */
-type Happening =
-  | { type: ChangeEventType; changes: Changes }
-  | { type: Exclude<AuditEventType, ChangeEventType>; changes?: never };
+/** An occurrence for the audit log, and the webhook that it is sent as, if any, as the catalogue has them. */
+export type Occurrence = { [T in AuditEventType]: OccurrenceOf<T> }[AuditEventType];
 
-/** An occurrence for the audit log, and the outbound event it sends, if any. */
-export type Occurrence = Happening & {
-  payload: Record<string, unknown>;
-  outbound?: { event: OutboundEventType; data: Record<string, unknown> };
-  /** Sent by e-mail once the commit is done. */
-  payoutDetails?: PayoutDetailsChange | null;
-  /** Minted by the caller where a row refers to the event; otherwise here. */
-  id?: string;
-};
+type OccurrenceOf<T extends AuditEventType> = Changed<T> &
+  Sent<T> & {
+    type: T;
+    payload: EventPayloads[T];
+    /** Sent by e-mail once the commit is done. */
+    payoutDetails?: PayoutDetailsChange | null;
+    /** Minted by the caller where a row refers to the event; otherwise here. */
+    id?: string;
+  };
+
+/** What changed, where the type is one of a change (`core/changes.ts`); who did it is the context's actor. */
+type Changed<T extends AuditEventType> = T extends ChangeEventType ? { changes: Changes } : { changes?: never };
+
+/** What is subscribed to is sent; what is not, is not. */
+type Sent<T extends AuditEventType> = [SentAs<T>] extends [never]
+  ? { outbound?: never }
+  : { outbound: { event: SentAs<T>; data: OutboundData[SentAs<T>] } };
 
 /**
- * Occurrences that the database itself writes, one for each row of `rows`: for changes of more rows than a request
- * reads. The query is asked after the writes, several times, and must give the same rows each time. Its columns: `id` of
- * the event (see `eventIds`), `payload` and, where something is sent, `data`, both JSON. `changes` are those of every row.
+ * Occurrences that the database itself writes, one for each row of `from`: for changes of more rows than a request
+ * reads. The query is asked after the writes, several times, and must give the same rows each time. `id` of the event
+ * (see `eventIds`), `payload` and, where something is sent, `data` are JSON. `changes` are those of every row.
  */
-export type SelectedOccurrences = Happening & {
-  outbound?: OutboundEventType;
-  rows: SQL;
+export type SelectedOccurrences = { [T in AuditEventType]: SelectedOf<T> }[AuditEventType];
+
+type SelectedOf<T extends AuditEventType> = Changed<T> & {
+  type: T;
+  id: SQL;
+  payload: SQL<JsonText<EventPayloads[T]>>;
+  outbound?: { event: SentAs<T>; data: SQL<JsonText<OutboundData[SentAs<T>]>> };
+  from: SQL;
 };
 
 export interface CommitPlan {
@@ -142,14 +155,19 @@ function givenSource(created_at: string, occurrences: (Occurrence & { id: string
   };
 }
 
-function selectedSource(created_at: string, { type, changes, outbound, rows }: SelectedOccurrences): Source {
+function selectedSource(
+  created_at: string,
+  { type, changes, id, payload, outbound, from }: SelectedOccurrences,
+): Source {
   const events = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload),
     'changes', json(${changes ? JSON.stringify(changes) : null}))`;
-  const body = sql`json_object('event', ${outbound ?? ""}, 'timestamp', ${created_at}, 'data', json(r.data))`;
-  const messages = sql`json_object('id', r.id, 'event', ${outbound ?? ""}, 'body', ${body})`;
+  const made = sql`select ${events} as value from (select ${id} as id, ${payload} as payload ${from}) r`;
+  if (!outbound) return { events: sql`(${made}) m`, messages: null };
+  const body = sql`json_object('event', ${outbound.event}, 'timestamp', ${created_at}, 'data', json(r.data))`;
+  const message = sql`json_object('id', r.id, 'event', ${outbound.event}, 'body', ${body})`;
   return {
-    events: sql`(select ${events} as value from (${rows}) r) m`,
-    messages: outbound ? sql`(select ${messages} as value from (${rows}) r) m` : null,
+    events: sql`(${made}) m`,
+    messages: sql`(select ${message} as value from (select ${id} as id, ${outbound.data} as data ${from}) r) m`,
   };
 }
 

@@ -10,6 +10,7 @@ import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
+import type { PingData } from "./views.ts";
 import { endpointChanged, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
 
 /** So long the secret before signs too (HOOK-8). */
@@ -74,7 +75,7 @@ export async function sendPing(ctx: ProgramCtx, id: string): Promise<DeliveryRec
     const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
     refuseUnlessActive(endpoint);
     const event_id = newId("event", ctx.now);
-    const data = { id: event_id, endpoint_id: id, description: endpoint.description };
+    const data: PingData = { id: event_id, endpoint_id: id, description: endpoint.description };
     const message: typeof messages.$inferSelect = {
       event_id,
       program_id: ctx.program.id,

@@ -3,6 +3,7 @@ import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { webhookEndpoints } from "../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
+import type { SentEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
 import type { ProgramCtx } from "./context.ts";
 import { live, type Endpoint } from "./webhooks.ts";
@@ -20,7 +21,7 @@ export interface AttemptRecord {
 export interface DeliveryRecord {
   id: string;
   event_id: string;
-  event: string;
+  event: SentEventType;
   status: DeliveryStatus;
   attempt_count: number;
   next_attempt_at: string | null;

@@ -5,7 +5,7 @@ import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
-import { commit, type Occurrence } from "./commit.ts";
+import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./stamps.ts";
@@ -129,7 +129,7 @@ function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-function payloadOf(flow: Flow): Occurrence["payload"] {
+function payloadOf(flow: Flow) {
   const { id: flow_id, name, action_type, action_value, conditions, priority, active } = flow;
   return { flow_id, name, action_type, action_value, conditions, priority, active };
 }

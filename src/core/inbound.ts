@@ -3,7 +3,7 @@ import { literal } from "../db/client.ts";
 import { providerEvents, payments } from "../db/schema.ts";
 import { actors } from "../domain/actor.ts";
 import { testFact, type Fact } from "../domain/fact.ts";
-import type { Outcome } from "../domain/payment.ts";
+import type { EventOutcome, Outcome } from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { ProviderEvent } from "../providers/provider.ts";
@@ -12,9 +12,6 @@ import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
 import { actingAs, type ProgramCtx } from "./context.ts";
 import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
 import { settle, type Closing } from "./ledger.ts";
-
-/** What an event came to, in addition to the outcome of the payment it is about. */
-export type EventOutcome = Outcome | "adjusted" | "waiting" | "flagged" | "remembered" | "linked" | "ignored";
 
 export interface Received {
   outcome: EventOutcome;

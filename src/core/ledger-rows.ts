@@ -5,10 +5,10 @@ import { planRows, reviewed } from "../domain/commission.ts";
 import { judgedBy } from "../domain/decision.ts";
 import { NOTHING } from "../domain/money.ts";
 import type { Decision, Outcome } from "../domain/payment.ts";
-import type { OutboundEventType } from "../domain/event.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
+import { commissionPayload } from "./commission-rows.ts";
 import type { Occurrence, Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission, LedgerState, Payment } from "./ledger.ts";
@@ -21,27 +21,13 @@ export function commissionCreated(commission: Commission): Occurrence {
 }
 
 /** `commission.updated` with its outbound event. */
-export function commissionChanged(before: Commission, after: Commission): Occurrence {
+export function commissionChanged(before: Commission, after: Commission) {
   const changes = changesOf("commission", before, after);
-  return { type: "commission.updated", changes, ...toldOf("commission.updated", after) };
+  return { type: "commission.updated" as const, changes, ...toldOf("commission.updated", after) };
 }
 
-function toldOf(event: OutboundEventType, commission: Commission) {
-  return {
-    payload: {
-      commission_id: commission.id,
-      partner_id: commission.partner_id,
-      amount_cents: commission.amount_cents,
-      txn_amount_cents: commission.txn_amount_cents,
-      provider: commission.provider,
-      currency: commission.currency,
-      status: commission.status,
-      kind: commission.kind,
-      payment_id: commission.payment_id,
-      flagged: commission.flagged,
-    },
-    outbound: { event, data: viewCommissionData(commission) },
-  };
+function toldOf<E extends "commission.created" | "commission.updated">(event: E, commission: Commission) {
+  return { payload: commissionPayload(commission), outbound: { event, data: viewCommissionData(commission) } };
 }
 
 /** The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. */
@@ -192,7 +178,7 @@ function planCommissions(
     );
     const after: Commission = { ...row, status: "rejected", amount_cents: NOTHING, rejected_reason: decision.outcome };
     const change = commissionChanged(row, after);
-    occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true, reason: decision.outcome } });
+    occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true as const, reason: decision.outcome } });
   };
   const add = (commission: Commission) => {
     writes.push({ statement: ctx.db.insert(commissions).values(commission) });

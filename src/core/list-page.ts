@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { literal } from "../db/client.ts";
-import { jsonObject } from "../db/json-object.ts";
+import { jsonOf } from "../db/json-object.ts";
 import {
   cursorId,
   pageOfTexts,
@@ -29,9 +29,7 @@ export function pagedList<Table extends SQLiteTable & { id: SQLiteColumn }, View
   table: Table,
   view: (row: Table["$inferSelect"]) => View,
 ): PagedList<View> {
-  // A view that only takes fields of a row takes the columns of the table alike.
-  const columns = view(table) as Record<string, SQLiteColumn>;
-  return { name, table, row: jsonObject(columns) };
+  return { name, table, row: jsonOf(table, view) };
 }
 
 export interface Selection {

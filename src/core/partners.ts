@@ -1,7 +1,6 @@
 import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { clickCounts, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
-import type { OutboundEventType } from "../domain/event.ts";
 import type { Percent } from "../domain/money.ts";
 import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../domain/partner.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -201,7 +200,7 @@ export function partnerChanged(
   };
 }
 
-function toldOf(event: OutboundEventType, partner: Partner) {
+function toldOf<E extends "partner.created" | "partner.updated">(event: E, partner: Partner) {
   return {
     payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },
     outbound: { event, data: viewPartner(partner) },

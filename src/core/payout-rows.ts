@@ -1,5 +1,6 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
-import type { payouts } from "../db/schema.ts";
+import { jsonOf } from "../db/json-object.ts";
+import { payouts } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "./commit.ts";
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
@@ -9,36 +10,41 @@ import { viewPayout } from "./views.ts";
 
 export type Payout = InferSelectModel<typeof payouts>;
 
-/** What an audit event says of a payout: each the column of the same name, `payout_id` apart. */
-const PUBLISHED = ["partner_id", "amount_cents", "currency", "status", "method", "commission_count"] as const;
-
 /** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
 export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
+  const { reference, failure_code } = payout;
+  const changes = changesOf("payout", before, payout);
+  const payload = { ...payoutPayload(payout), reference, failure_code };
+  if (type === "payout.updated") return { type, changes, payload };
+  return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
+}
+
+/** What every audit event of a payout says of it. */
+function payoutPayload(payout: Payout) {
   return {
-    type,
-    changes: changesOf("payout", before, payout),
-    payload: {
-      payout_id: payout.id,
-      ...Object.fromEntries(PUBLISHED.map((name) => [name, payout[name]])),
-      reference: payout.reference,
-      failure_code: payout.failure_code,
-    },
-    ...(type === "payout.paid" ? { outbound: { event: type, data: viewPayout(payout) } } : {}),
+    payout_id: payout.id,
+    partner_id: payout.partner_id,
+    amount_cents: payout.amount_cents,
+    currency: payout.currency,
+    status: payout.status,
+    method: payout.method,
+    commission_count: payout.commission_count,
   };
 }
 
 /** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
 export function generatedOccurrences(ctx: ProgramCtx, which: SQL): SelectedOccurrences {
-  const payload = [sql`'payout_id', p.id`, ...PUBLISHED.map((name) => sql.raw(`'${name}', p.${name}`))];
-  // Every field of the view is the column of its name.
-  const data = Object.keys(viewPayout({} as Payout)).map((name) => sql.raw(`'${name}', p.${name}`));
   return {
     type: "payout.generated",
-    outbound: "payout.generated",
-    rows: sql`select ${eventIds(ctx.now, sql`p.id`)} as id, json_object(${sql.join(payload, sql`, `)}) as payload,
-      json_object(${sql.join(data, sql`, `)}) as data from payouts p where ${which}`,
+    id: eventIds(ctx.now, sql`p.id`),
+    payload: PAYLOAD,
+    outbound: { event: "payout.generated", data: DATA },
+    from: sql`from payouts p where ${which}`,
   };
 }
+
+const PAYLOAD = jsonOf(payouts, payoutPayload);
+const DATA = jsonOf(payouts, viewPayout);
 
 /**
  * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every

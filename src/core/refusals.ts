@@ -1,4 +1,6 @@
 import { sql } from "drizzle-orm";
+import { jsonFields } from "../db/json-object.ts";
+import type { EventPayloads } from "../domain/event.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../domain/refusal.ts";
 import { firstIdAt, newId } from "../lib/id.ts";
@@ -50,9 +52,13 @@ export async function noteRefusals(
     selected: [
       {
         type: "webhook.refused",
-        rows: sql`select ${id} as id,
-            json_object('provider', ${provider}, 'reason', ${reason}, 'count', ${kept("count")}) as payload
-          from programs where id = ${program.id} and ${kept("event_id")} = ${id}`,
+        id: sql`${id}`,
+        payload: jsonFields<EventPayloads["webhook.refused"]>({
+          provider: sql`${provider}`,
+          reason: sql`${reason}`,
+          count: kept("count"),
+        }),
+        from: sql`from programs where id = ${program.id} and ${kept("event_id")} = ${id}`,
       },
     ],
   });

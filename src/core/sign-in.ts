@@ -192,7 +192,7 @@ async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: st
   const reason = used_at === null ? "expired" : "used";
   for (const identity of (await identitiesOf(base, email)).slice(0, MOST_TOLD)) {
     const { bound, partner } = await actAs(base, identity);
-    const payload = { ...(partner && { partner_id: partner.id }), email, reason };
+    const payload = { ...(partner && { partner_id: partner.id }), email, reason } as const;
     await commit(bound, { writes: [], occurrences: [{ type: "sign_in.failed", payload }] });
   }
 }

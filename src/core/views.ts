@@ -13,6 +13,7 @@ import type {
   webhookEndpoints,
 } from "../db/schema.ts";
 import { VISITOR } from "../domain/actor.ts";
+import type { DataName, EVENTS, OutboundEventType } from "../domain/event.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { CurrencyStats } from "./journal.ts";
 
@@ -188,6 +189,23 @@ export function viewPayout(payout: InferSelectModel<typeof payouts>) {
 }
 
 export type PayoutView = ReturnType<typeof viewPayout>;
+
+/** `data` of each outbound event: the object of the API that the catalogue names. */
+export type OutboundData = { [E in OutboundEventType]: SentObjects[(typeof EVENTS)[E]["data"]] };
+
+interface SentObjects extends Record<DataName, object> {
+  CommissionData: ReturnType<typeof viewCommissionData>;
+  Partner: PartnerView;
+  Payout: PayoutView;
+  PingData: PingData;
+}
+
+export interface PingData {
+  /** Of the event. */
+  id: string;
+  endpoint_id: string;
+  description: string | null;
+}
 
 /** A payment in lists; only a single one has `trace`. */
 export function viewPayment(payment: InferSelectModel<typeof payments>) {

@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { deliveries, webhookEndpoints } from "../db/schema.ts";
+import type { EventPayloads, Subscription } from "../domain/event.ts";
 import { isOwnHost, OWN_HOST_REASON } from "../domain/own-host.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
 import { toBase64 } from "../lib/crypto.ts";
@@ -19,7 +20,7 @@ export const MAX_ENDPOINTS = 20;
 export interface EndpointInput {
   /** Judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
   url: string;
-  events: string[];
+  events: Subscription[];
   description?: string | null | undefined;
 }
 
@@ -172,7 +173,7 @@ export function newEndpointSecret(): string {
 }
 
 /** Each type once; beside `*`, which stands for all, no other needs to be named. */
-function eventList(events: readonly string[]): string[] {
+function eventList(events: readonly Subscription[]): Subscription[] {
   return events.includes("*") ? ["*"] : [...new Set(events)];
 }
 
@@ -180,7 +181,7 @@ function eventList(events: readonly string[]): string[] {
 export function endpointChanged(
   before: Endpoint,
   after: Endpoint,
-  why: { reason?: string; [detail: string]: unknown } = {},
+  why: Partial<Omit<EventPayloads["webhook_endpoint.updated"], keyof ReturnType<typeof payloadOf>>> = {},
 ): Occurrence {
   return {
     type: "webhook_endpoint.updated",
@@ -189,7 +190,7 @@ export function endpointChanged(
   };
 }
 
-function payloadOf(endpoint: Endpoint): Occurrence["payload"] {
+function payloadOf(endpoint: Endpoint) {
   const { id: endpoint_id, url, events, description, active } = endpoint;
   return { endpoint_id, url, events, description, active };
 }

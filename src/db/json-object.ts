@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { JsonText } from "./page.ts";
 
 /**
@@ -26,6 +26,20 @@ export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): 
   }
   endPlain();
   return sql.raw(`'{' || ${parts.join(" || ',' || ")} || '}'`) as SQL<JsonText<T>>;
+}
+
+/** The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. */
+export function jsonOf<Table extends SQLiteTable, View extends object>(
+  table: Table,
+  view: (row: Table["$inferSelect"]) => View,
+): SQL<JsonText<View>> {
+  return jsonObject(view(table) as Record<string, SQLiteColumn>);
+}
+
+/** SQL that makes a JSON object of exactly the fields of `T`, each from its expression; at most 16. */
+export function jsonFields<T>(fields: { [K in keyof T]: SQL }): SQL<JsonText<T>> {
+  const parts = Object.entries<SQL>(fields).map(([name, value]) => sql`${sql.raw(`'${name}'`)}, ${value}`);
+  return sql`json_object(${sql.join(parts, sql`, `)})` as SQL<JsonText<T>>;
 }
 
 /** D1 promises no more than 32 arguments to a function: names and values. */

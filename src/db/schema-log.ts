@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Actor, Changes } from "../domain/actor.ts";
 import type { DeliveryStatus } from "../domain/delivery.ts";
+import type { AuditEventType, SentEventType, Subscription } from "../domain/event.ts";
 import type { Check, Figures } from "../domain/reconciliation.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { programs } from "./schema-ledger.ts";
@@ -13,7 +14,7 @@ export const events = sqliteTable(
   {
     program_id: text().notNull(),
     id: text().notNull(),
-    type: text().notNull(),
+    type: text().$type<AuditEventType>().notNull(),
     payload: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
     created_at: text().notNull(),
     /** Null for clicks, whose actor is always a visitor, and for what was written before actors were. */
@@ -134,7 +135,7 @@ export const webhookEndpoints = sqliteTable(
     secret: text().$type<Sealed>().notNull(),
     secret_previous: text().$type<Sealed>(),
     secret_previous_until: text(),
-    events: text({ mode: "json" }).$type<string[]>().notNull(),
+    events: text({ mode: "json" }).$type<Subscription[]>().notNull(),
     description: text(),
     active: integer({ mode: "boolean" }).notNull().default(true),
     /** Failed attempts since the last success, and since when: what automatic disabling looks at. */
@@ -156,7 +157,7 @@ export const webhookEndpoints = sqliteTable(
 export const messages = sqliteTable("messages", {
   event_id: text().primaryKey(),
   program_id: text().notNull(),
-  event: text().notNull(),
+  event: text().$type<SentEventType>().notNull(),
   body: text().notNull(),
   created_at: text().notNull(),
 });
@@ -170,7 +171,7 @@ export const deliveries = sqliteTable(
       .notNull()
       .references(() => webhookEndpoints.id),
     event_id: text().notNull(),
-    event: text().notNull(),
+    event: text().$type<SentEventType>().notNull(),
     status: text().$type<DeliveryStatus>().notNull().default("pending"),
     attempt_count: integer().notNull().default(0),
     next_attempt_at: text(),

@@ -1,54 +1,206 @@
-/** Audit event types (EVT-5). */
-export const AUDIT_EVENT_TYPES = [
-  "click",
-  "commission.created",
-  "commission.updated",
-  "partner.created",
-  "partner.updated",
-  "partner.deleted",
-  "payout.generated",
-  "payout.updated",
-  "payout.paid",
-  "payout.exported",
-  "webhook.provider_a",
-  "webhook.provider_b",
-  "webhook.refused",
-  "flow.created",
-  "flow.updated",
-  "flow.deleted",
-  "webhook_endpoint.created",
-  "webhook_endpoint.updated",
-  "webhook_endpoint.deleted",
-  "program.updated",
-  "api_key.regenerated",
-  "partner.signed_in",
-  "member.signed_in",
-  "session.ended",
-  "session.all_ended",
-  "sign_in.failed",
-  "customers.imported",
-  "reconciliation.failed",
-  "reconciliation.repaired",
-] as const;
-export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
+/**
+ * The catalogue of events: for each type of the audit log its payload, whether an event of it says what changed, its text
+ * for people, and the webhook that it is sent as, with the API's object that is the webhook's `data`. The emitters
+ * (`core/commit.ts`), the OpenAPI document, the pages, the guide and the tests are held to it.
+ */
+import type { Actor } from "./actor.ts";
+import type { CommissionKind, CommissionStatus } from "./commission.ts";
+import type { Condition, FlowActionType } from "./flow.ts";
+import type { PartnerStatus, PayoutMethod } from "./partner.ts";
+import type { EventOutcome, Outcome } from "./payment.ts";
+import type { PayoutStatus } from "./payout.ts";
+import type { ProviderName } from "./provider-name.ts";
+import type { Check, Figures } from "./reconciliation.ts";
+import type { RefusalReason } from "./refusal.ts";
 
-const FURTHER_CHANGES = ["partner.deleted", "payout.paid", "api_key.regenerated"] as const;
+/** What `payload` holds, by the type of the event. Rows of earlier versions may lack a field that came later. */
+export interface EventPayloads {
+  click: { ref: string; landing: string; referrer: string; partner_id: string };
+  "commission.created": CommissionPayload;
+  "commission.updated": CommissionPayload & {
+    /** Of many that moved at once: the payout that holds it. */
+    payout_id?: string | null;
+    /** Late facts took its ground: the row is gone. `reason` is the payment's outcome. */
+    withdrawn?: true;
+    reason?: Outcome;
+  };
+  "partner.created": PartnerPayload;
+  "partner.updated": PartnerPayload;
+  "partner.deleted": PartnerPayload;
+  "payout.generated": PayoutPayload;
+  "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
+  "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
+  "payout.exported": { format: string; status: PayoutStatus | null; count: number };
+  "webhook.provider_a": ProviderEventPayload;
+  "webhook.provider_b": ProviderEventPayload;
+  /** `count`: how many were refused for this reason so far. */
+  "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
+  "flow.created": FlowPayload;
+  "flow.updated": FlowPayload;
+  "flow.deleted": FlowPayload;
+  "webhook_endpoint.created": EndpointPayload;
+  "webhook_endpoint.updated": EndpointPayload & {
+    reason?: "secret_rotated" | "failing";
+    failing_since?: string | null;
+    failure_count?: number;
+  };
+  "webhook_endpoint.deleted": EndpointPayload;
+  "program.updated": { program_id: string; changed: string[] };
+  "api_key.regenerated": { program_id: string; last4: string; actor: Actor["type"] };
+  "partner.signed_in": { partner_id: string; email: string; slug: string; device: string | null };
+  "member.signed_in": { email: string; device: string | null };
+  "session.ended": { partner_id?: string; session_id: string; email: string };
+  "session.all_ended": { partner_id?: string; email: string; sessions: number };
+  "sign_in.failed": { partner_id?: string; email: string; reason: "expired" | "used" };
+  "customers.imported": { customers: number; partners: { partner_id: string; customers: number }[] };
+  "reconciliation.failed": { check: Check; subject: string; expected: Figures; found: Figures };
+  "reconciliation.repaired": { what: "balances"; partner_ids: string[] };
+}
+
+interface CommissionPayload {
+  commission_id: string;
+  partner_id: string;
+  amount_cents: number;
+  txn_amount_cents: number;
+  provider: ProviderName | null;
+  currency: string;
+  status: CommissionStatus;
+  kind: CommissionKind;
+  payment_id: string | null;
+  flagged: boolean;
+}
+
+interface PartnerPayload {
+  partner_id: string;
+  email: string;
+  slug: string;
+  status: PartnerStatus;
+}
+
+interface PayoutPayload {
+  payout_id: string;
+  partner_id: string;
+  amount_cents: number;
+  currency: string;
+  status: PayoutStatus;
+  method: PayoutMethod | null;
+  commission_count: number;
+}
+
+/** The vendor's id and type of the event. */
+interface ProviderEventPayload {
+  event_id: string;
+  event_type: string;
+  outcome: EventOutcome;
+}
+
+interface FlowPayload {
+  flow_id: string;
+  name: string;
+  action_type: FlowActionType;
+  action_value: number;
+  conditions: Condition[];
+  priority: number;
+  active: boolean;
+}
+
+interface EndpointPayload {
+  endpoint_id: string;
+  url: string;
+  events: string[];
+  description: string | null;
+  active: boolean;
+}
+
+interface EventKind {
+  /** What happened, for people. */
+  text: string;
+  /** Events of this type say what changed (EVT-2). */
+  isChange?: true;
+  /** Endpoints can subscribe to this type; `data` of its webhook is this object of the API, by its name in OpenAPI. */
+  data?: string;
+  /** It is sent as the webhook of another type. */
+  sentAs?: string;
+}
+
+export const EVENTS = {
+  click: { text: "A visitor came by a partner's link" },
+  "commission.created": { text: "A payment made a commission", data: "CommissionData" },
+  "commission.updated": {
+    text: "A commission was approved, rejected or recalculated",
+    isChange: true,
+    data: "CommissionData",
+  },
+  "partner.created": { text: "A partner was added", data: "Partner" },
+  "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
+  "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
+  "payout.generated": { text: "A payout was prepared", data: "Payout" },
+  "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
+  "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
+  "payout.exported": { text: "A file of payouts was read" },
+  "webhook.provider_a": { text: "An event of provider A was taken in" },
+  "webhook.provider_b": { text: "An event of provider B was taken in" },
+  "webhook.refused": { text: "Deliveries of a provider were refused" },
+  "flow.created": { text: "A commission rule was added" },
+  "flow.updated": { text: "A commission rule was changed", isChange: true },
+  "flow.deleted": { text: "A commission rule was removed" },
+  "webhook_endpoint.created": { text: "A webhook endpoint was added" },
+  "webhook_endpoint.updated": { text: "A webhook endpoint was changed or disabled", isChange: true },
+  "webhook_endpoint.deleted": { text: "A webhook endpoint was removed" },
+  "program.updated": { text: "Settings were changed", isChange: true },
+  "api_key.regenerated": { text: "The API key was replaced", isChange: true },
+  "partner.signed_in": { text: "A partner signed in" },
+  "member.signed_in": { text: "An owner signed in" },
+  "session.ended": { text: "A session was ended" },
+  "session.all_ended": { text: "All sessions of an address were ended" },
+  "sign_in.failed": { text: "A used or expired sign-in link was tried" },
+  "customers.imported": { text: "Customers were bound to partners by an import" },
+  "reconciliation.failed": { text: "The check of the ledger found a difference" },
+  "reconciliation.repaired": { text: "Balances were recomputed" },
+} as const satisfies { [T in keyof EventPayloads]: EventKind };
+
+type Kinds = typeof EVENTS;
+
+/** Audit event types (EVT-5). */
+export type AuditEventType = keyof EventPayloads;
+export const AUDIT_EVENT_TYPES = Object.keys(EVENTS) as AuditEventType[];
 
 /** Events of these types say what changed (EVT-2). */
-export type ChangeEventType = Extract<AuditEventType, `${string}.updated` | (typeof FURTHER_CHANGES)[number]>;
+export type ChangeEventType = {
+  [T in AuditEventType]: Kinds[T] extends { isChange: true } ? T : never;
+}[AuditEventType];
 
 export function isChange(type: AuditEventType): type is ChangeEventType {
-  const further: readonly string[] = FURTHER_CHANGES;
-  return type.endsWith(".updated") || further.includes(type);
+  return "isChange" in EVENTS[type];
 }
 
 /** Outbound webhook event types an endpoint can subscribe to (HOOK-1). */
-export const OUTBOUND_EVENT_TYPES = [
-  "commission.created",
-  "commission.updated",
-  "partner.created",
-  "partner.updated",
-  "payout.generated",
-  "payout.paid",
-] as const;
-export type OutboundEventType = (typeof OUTBOUND_EVENT_TYPES)[number];
+export type OutboundEventType = {
+  [T in AuditEventType]: Kinds[T] extends { data: string } ? T : never;
+}[AuditEventType];
+export const OUTBOUND_EVENT_TYPES = AUDIT_EVENT_TYPES.filter(
+  (type): type is OutboundEventType => "data" in EVENTS[type],
+);
+
+/** What an endpoint subscribes to: a type, or everything, what comes later too. */
+export type Subscription = OutboundEventType | "*";
+export const SUBSCRIPTIONS: readonly Subscription[] = [...OUTBOUND_EVENT_TYPES, "*"];
+
+/** The webhook that an event of this type is sent as. */
+export type SentAs<T extends AuditEventType> = Kinds[T] extends { sentAs: infer E extends OutboundEventType }
+  ? E
+  : Extract<T, OutboundEventType>;
+
+/** What an owner sends to one endpoint to try it; it is in no audit log. */
+const PING = { text: "The owner tried the endpoint", data: "PingData" } as const satisfies EventKind;
+
+/** Everything that an endpoint can be sent. */
+export type SentEventType = OutboundEventType | "ping";
+export const SENT_EVENT_TYPES: readonly SentEventType[] = [...OUTBOUND_EVENT_TYPES, "ping"];
+
+/** A webhook's text, and the name of the API's object that is its `data`. */
+export function sentEvent(type: SentEventType): { text: string; data: DataName } {
+  return type === "ping" ? PING : EVENTS[type];
+}
+
+export type DataName = Kinds[OutboundEventType]["data"] | typeof PING.data;

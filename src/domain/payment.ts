@@ -23,6 +23,18 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** What a provider's event came to: the outcome of the payment that it is about, or what else it did. */
+export const EVENT_OUTCOMES = [
+  ...OUTCOMES,
+  "adjusted",
+  "waiting",
+  "flagged",
+  "remembered",
+  "linked",
+  "ignored",
+] as const;
+export type EventOutcome = (typeof EVENT_OUTCOMES)[number];
+
 /** How a payment was decided, in full: what its trace shows, and what a later settling compares with. */
 export interface PaymentDecision {
   ref: string | null;

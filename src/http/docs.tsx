@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import type { Child } from "hono/jsx";
+import { SENT_EVENT_TYPES, sentEvent } from "../domain/event.ts";
 import { ERROR_CODES, statusOf } from "./errors.ts";
 import { openApiDocument } from "./openapi.ts";
-import type { Answer, JsonSchema, OpenApiDocument, Operation } from "./openapi/document.ts";
+import { schemaPath, type Answer, type JsonSchema, type OpenApiDocument, type Operation } from "./openapi/document.ts";
 import { ERROR_MEANINGS } from "./openapi/errors.ts";
 import { Mark, PageHead } from "./pages/layout.tsx";
 import { page } from "./pages/page.tsx";
@@ -248,21 +249,20 @@ function Fields({ document, schema, label, optional }: FieldsProps) {
 }
 
 function Outbound({ document }: { document: OpenApiDocument }) {
-  const events = Object.entries(document.webhooks);
-  const parameters = events[0]?.[1].post.parameters ?? [];
+  const parameters = document.webhooks["ping"]?.post.parameters ?? [];
   return (
     <section class="card" id="outbound">
       <h2>Outbound webhooks</h2>
-      <p>
-        The events{" "}
-        {events.map(([event], i) => (
-          <>
-            {i > 0 ? ", " : ""}
-            <code>{event}</code>
-          </>
-        ))}
-        . Each is a POST to your endpoint with these headers:
-      </p>
+      <TextTable
+        label="Outbound events"
+        head={["Event", "Schema", "When"]}
+        rows={SENT_EVENT_TYPES.map((event) => [
+          <code>{event}</code>,
+          <a href={schemaPath(event)}>Schema</a>,
+          sentEvent(event).text,
+        ])}
+      />
+      <p>Each is a POST to your endpoint with these headers:</p>
       <TextTable
         label="Headers of a delivery"
         head={["Header", "What it is"]}

@@ -2,20 +2,10 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ACTOR_TYPES, type Changes, type ShownActor } from "../../src/domain/actor.ts";
-import { AUDIT_EVENT_TYPES, isChange, type AuditEventType } from "../../src/domain/event.ts";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
-import { baseContext } from "../../src/http/context.ts";
-import { runCron } from "../../src/jobs.ts";
-import { click, flush } from "../support/clicks.ts";
-import { create, ENDPOINT } from "../support/conformance.ts";
-import { sendImport } from "../support/imports.ts";
-import { sendA, sendB } from "../support/ledger.ts";
-import { makeCommissions } from "../support/payouts.ts";
-import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
-import { transactionCompleted } from "../support/provider-b.ts";
-import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
-import { callWith } from "../support/watched-database.ts";
+import { AUDIT_EVENT_TYPES, isChange, OUTBOUND_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
+import { liveThroughAll, send } from "../support/every-event.ts";
+import type { TestProgram } from "../support/program.ts";
+import { textOf } from "../support/visitor.ts";
 
 interface Reported {
   id: string;
@@ -47,84 +37,6 @@ async function last(program: Pick<TestProgram, "api">, type: AuditEventType): Pr
   return event;
 }
 
-/** The cron's jobs over the one database of the tests. */
-async function fire(cron: string): Promise<void> {
-  const ctx = baseContext(env, Date.now(), () => {});
-  const outbound = { db: ctx.db, now: Date.now, wake: async () => {} };
-  await runCron(cron, [{ env, ctx, outbound }]);
-}
-
-/** A form of a page, as a person sends it. */
-async function send(visitor: Visitor, page: string, fields: Record<string, string>, action = ""): Promise<void> {
-  await visitor.get(page);
-  const reply = await visitor.post(`${page}${action}`, fields);
-  if (reply.status !== 303) throw new Error(`${page}: ${reply.status} ${textOf(reply.body)}`);
-}
-
-/** One program to which everything happens, through every way into the service. */
-async function liveThroughAll() {
-  const program = await makeProgram({ auto_approve_days: 0 });
-  const patch = (path: string, body: unknown) => program.api("PATCH", `/api/v1${path}`, body);
-  const partner = await makePartner(program, { payout_email: "wanda@example.com" });
-  await patch(`/partners/${partner.id}`, { payout_email: "walter@example.com", first_name: "Wanda" });
-  const gone = await makePartner(program);
-  await program.api("DELETE", `/api/v1/partners/${gone.id}`);
-
-  const flow = await create(program, "/api/v1/flows", { name: "x", action_type: "flat", action_value: 1_000 });
-  await patch(`/flows/${flow["id"]}`, { action_value: 2_000 });
-  await program.api("DELETE", `/api/v1/flows/${flow["id"]}`);
-  const endpoint = await create(program, "/api/v1/webhooks", ENDPOINT);
-  await patch(`/webhooks/${endpoint["id"]}`, { description: "new" });
-  await program.api("POST", `/api/v1/webhooks/${endpoint["id"]}/rotate-secret`);
-  await program.api("DELETE", `/api/v1/webhooks/${endpoint["id"]}`);
-
-  const [sale, session] = [
-    transactionCompleted({ ref: partner.slug, program: program.id }),
-    sessionCompleted({ ref: partner.slug }),
-  ];
-  await sendB(program, sale);
-  await sendA(program, session);
-  await callWith({}, `/webhooks/provider_a?program_id=${program.id}`, { method: "POST", body: "{}" });
-  await fire("17 3 * * *");
-  await sendImport(program, { kind: "customers" }, `customer_id,partner_code\ncus_1,${partner.slug}\n`);
-  await click({ program_id: program.id, ref: partner.slug, landing: "/", referrer: "" });
-  await flush();
-
-  await program.api("POST", "/api/v1/payouts/generate", {});
-  const { data } = (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts")).body;
-  await program.api("GET", "/api/v1/payouts/export.csv?status=pending");
-  await program.api("POST", `/api/v1/payouts/${data[0]!.id}/mark-paid`, { reference: "bank 1" });
-  await makeCommissions(program, partner.id, [{}]);
-  await program.api("POST", "/api/v1/payouts/generate", {});
-  const [pending] = (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts?status=pending")).body.data;
-  await program.api("POST", `/api/v1/payouts/${pending!.id}/cancel`);
-
-  await patch("/programs/me", { min_payout_cents: 7, provider_a_api_key: "rk_test_1" });
-  const portal = await signInPartner(partner.email);
-  await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
-
-  await (await signInOwner(program)).post("/sign-out");
-  await send(await signInOwner(program), "/dashboard/settings/sessions", {}, "/end-all");
-  const { token } = await createOwnerLink(testContext(), program.program.owner_email);
-  for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
-
-  await env.DB.prepare("update balances set amount_cents = amount_cents + 1 where partner_id = ?")
-    .bind(partner.id)
-    .run();
-  for (const repair of [undefined, "balances"]) {
-    await callApi("test-admin-token", "POST", "/admin/reconcile", { program_id: program.id, repair });
-  }
-
-  const issued = await callApi<{ api_key: string }>(
-    "test-admin-token",
-    "POST",
-    `/admin/programs/${program.id}/api-key`,
-  );
-  const { api_key } = issued.body;
-  const after: TestProgram = { ...program, api: (...args) => callApi(api_key, ...args) };
-  return { program: after, before: program.program, partner, sale, session, owner: await signInOwner(after) };
-}
-
 describe("the audit trail", () => {
   let world: Awaited<ReturnType<typeof liveThroughAll>>;
   let events: Reported[];
@@ -142,6 +54,14 @@ describe("the audit trail", () => {
       for (const [field, change] of Object.entries(changes ?? {}))
         expect([field, change]).toEqual([field, [change[0], change[1]]]);
     }
+  });
+
+  it("every type of the catalogue is emitted by what is said to make it, and every outbound type is sent (EVT-5, HOOK-1)", async () => {
+    expect(world.unmade).toEqual([]);
+    const { results } = await env.DB.prepare("select distinct event from messages where program_id = ? order by event")
+      .bind(world.program.id)
+      .all<{ event: string }>();
+    expect(results.map(({ event }) => event)).toEqual(OUTBOUND_EVENT_TYPES.toSorted());
   });
 
   it("names the API key, the member, the partner, the vendor's event, the operator and the job (EVT-2)", async () => {

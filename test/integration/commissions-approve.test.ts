@@ -58,7 +58,7 @@ describe("auto-approval", () => {
     expect(await reported(program.id)).toEqual([
       {
         payload: { ...occurrence.payload, payout_id: null },
-        sent: { event: "commission.updated", timestamp: iso(NOW), data: occurrence.outbound!.data },
+        sent: { event: "commission.updated", timestamp: iso(NOW), data: occurrence.outbound.data },
       },
     ]);
     expect(await approve()).toBe(0);

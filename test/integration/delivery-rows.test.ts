@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { commit } from "../../src/core/commit.ts";
 import { MAX_IN_FLIGHT } from "../../src/core/deliveries.ts";
+import { anyOccurrence } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 
 /** What the database holds for the program's endpoints, by endpoint. */
@@ -75,17 +76,8 @@ describe("the wake-ups of a commit", () => {
   /** Commits `count` events at once and returns, by endpoint, how many of their deliveries are woken. */
   async function wakeUpsOf(program: TestProgram, count: number): Promise<Record<string, number>> {
     const woken: string[] = [];
-    await commit(
-      { ...programContext(program), wake: (ids) => void woken.push(...ids) },
-      {
-        writes: [],
-        occurrences: Array.from({ length: count }, (_, i) => ({
-          type: "partner.created",
-          payload: {},
-          outbound: { event: "partner.created", data: { id: i } },
-        })),
-      },
-    );
+    const ctx = { ...programContext(program), wake: (ids: string[]) => void woken.push(...ids) };
+    await commit(ctx, { writes: [], occurrences: Array.from({ length: count }, () => anyOccurrence(ctx)) });
     expect(new Set(woken).size).toBe(woken.length);
     const { results } = await env.DB.prepare(
       "select endpoint_id, count(*) as n from deliveries where id in (select value from json_each(?)) group by endpoint_id",

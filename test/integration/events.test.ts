@@ -41,7 +41,8 @@ async function store(program: TestProgram, made: { type: string; ms: number }[])
   await env.DB.batch([
     env.DB.prepare(
       `insert into events (program_id, id, type, payload, created_at) select ?, value ->> 'id', value ->> 'type',
-         json_object('n', key), value ->> 'created_at' from json_each(?)`,
+         json_object('ref', 'x', 'landing', '/', 'referrer', '', 'partner_id', 'par_' || key), value ->> 'created_at'
+       from json_each(?)`,
     ).bind(program.id, json),
     env.DB.prepare(
       `insert into event_hours (program_id, hour, type, count, minutes)

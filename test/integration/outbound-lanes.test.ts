@@ -13,7 +13,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
 import { ATTEMPTS_AT_ONCE } from "../../src/outbound/consumer.ts";
 import { playOutsideWorld, type OutsideWorld, type Receiver } from "../support/dns.ts";
-import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
+import { anyOccurrence, attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 import { eventually } from "../support/time.ts";
@@ -231,12 +231,8 @@ describe("the statements of deliveries", () => {
       [{ endpoint_id: "whe", want: 1 }],
     );
     const program = await makeProgram();
-    const occurrence = {
-      type: "partner.created" as const,
-      payload: {},
-      outbound: { event: "partner.created" as const, data: {} },
-    };
-    await commit({ ...programContext(program), db }, { writes: [], occurrences: [occurrence] });
+    const ctx = { ...programContext(program), db };
+    await commit(ctx, { writes: [], occurrences: [anyOccurrence(ctx)] });
     const statements = roundTrips.flat();
     expect(statements.length).toBeGreaterThan(9);
     for (const { sql, values } of statements) {

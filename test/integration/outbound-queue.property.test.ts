@@ -4,7 +4,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { commit } from "../../src/core/commit.ts";
 import { claimLanesOf, LEASE_MS } from "../../src/core/deliveries.ts";
 import { playOutsideWorld, type ReceivedRequest } from "../support/dns.ts";
-import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound, type DeliveryRow } from "../support/outbound.ts";
+import {
+  anyOccurrence,
+  attemptsOf,
+  deliveriesOf,
+  makeEndpoint,
+  openOutbound,
+  type DeliveryRow,
+} from "../support/outbound.ts";
 import { makeProgram, programContext } from "../support/program.ts";
 
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
@@ -119,8 +126,7 @@ async function simulate(plan: Plan): Promise<Simulated> {
   };
   for (let i = 0; i < events; i++) {
     const ctx = { ...programContext(program, clock.now), wake: (ids: string[]) => ids.forEach((id) => put(id, 0)) };
-    const outbound = { event: "partner.created" as const, data: { id: i } };
-    await commit(ctx, { writes: [], occurrences: [{ type: "partner.created", payload: {}, outbound }] });
+    await commit(ctx, { writes: [], occurrences: [anyOccurrence(ctx)] });
   }
   const order = (await deliveriesOf(program)).map(({ id }) => id);
 

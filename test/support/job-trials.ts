@@ -80,8 +80,8 @@ function payouts(fields: Record<string, string>): string {
 }
 
 const CLICKS = `insert into events (program_id, id, type, payload, created_at)
-  select t.program_id, ${id("event", LONG_AGO)}, 'click', json_object('partner_id', ${own("partner")}),
-    '${iso(LONG_AGO)}' from trial t`;
+  select t.program_id, ${id("event", LONG_AGO)}, 'click',
+    json_object('ref', 'x', 'landing', '/', 'referrer', '', 'partner_id', ${own("partner")}), '${iso(LONG_AGO)}' from trial t`;
 
 const noted = (table: string, where: string) => `select distinct program_id from ${table} where ${where}`;
 const withRetention = (context: RunContext): RunContext => ({

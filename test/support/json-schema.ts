@@ -53,7 +53,7 @@ function targetOf(root: object, ref: string): Schema {
   return target;
 }
 
-const ANNOTATIONS = new Set(["description", "default", "examples", "title"]);
+const ANNOTATIONS = new Set(["$schema", "description", "default", "examples", "title"]);
 
 const KEYWORDS: Record<string, Keyword> = {
   type: (type) => {

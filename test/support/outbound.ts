@@ -1,6 +1,10 @@
 /** Runs the consumer and the sweep against the real database, with a played outside world and a clock of the test's. */
 import { createMessageBatch, env } from "cloudflare:test";
+import type { Occurrence } from "../../src/core/commit.ts";
+import type { ProgramCtx } from "../../src/core/context.ts";
+import { newPartner, partnerCreated } from "../../src/core/partners.ts";
 import type { DeliveryMessage } from "../../src/env.ts";
+import { newId } from "../../src/lib/id.ts";
 import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consumer.ts";
 import { wakeDue } from "../../src/outbound/sweep.ts";
 import type { WakeUp } from "../../src/core/wake.ts";
@@ -113,6 +117,12 @@ export async function attemptsOf(delivery_id: string): Promise<AttemptRow[]> {
     .bind(delivery_id)
     .all<AttemptRow>();
   return results;
+}
+
+/** An event that is sent, for tests that ask only how: nobody was added. */
+export function anyOccurrence(ctx: ProgramCtx): Occurrence {
+  const name = newId("partner", ctx.now);
+  return partnerCreated(newPartner(ctx, { email: `${name}@partners.example`, slug: name }));
 }
 
 /** An endpoint made through the API, subscribed to everything by default. */

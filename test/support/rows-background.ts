@@ -116,8 +116,9 @@ export const BACKGROUND: Record<string, Operation> = {
     const then = now - 40 * DAY;
     await run("insert into click_archive_days (program_id, day) values (?, ?)", program.id, iso(then).slice(0, 10));
     await run(
-      "insert into events (program_id, id, type, payload, created_at) values (?, ?, 'click', '{}', ?)",
-      ...[program.id, newId("event", then), iso(then)],
+      "insert into events (program_id, id, type, payload, created_at) values (?, ?, 'click', ?, ?)",
+      ...[program.id, newId("event", then)],
+      ...[JSON.stringify({ ref: "x", landing: "/", referrer: "", partner_id: "par_x" }), iso(then)],
     );
     expect(await serveAll(archiveNotedDays(meteredContext(), env.ARCHIVE))).toBe(1);
   },

@@ -1,6 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach } from "vitest";
+import { afterAll, beforeEach } from "vitest";
+import { assertEmitted } from "./emitted.ts";
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(
@@ -13,5 +14,13 @@ beforeEach(async () => {
   for (const [, database] of databases) {
     const db = database as D1Database;
     await db.batch([db.prepare("delete from waiting_events"), db.prepare("delete from claimed_subscriptions")]);
+  }
+});
+
+// Files share a runtime, and most of them its databases: each answers for the programs that it made.
+const checked = ((globalThis as { checkedPrograms?: Map<string, number> }).checkedPrograms ??= new Map());
+afterAll(async () => {
+  for (const [name, database] of databases) {
+    checked.set(name, await assertEmitted(database as D1Database, checked.get(name) ?? 0));
   }
 });

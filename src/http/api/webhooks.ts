@@ -10,7 +10,7 @@ import {
 } from "../../core/webhooks.ts";
 import { viewEndpoint } from "../../core/views.ts";
 import { DELIVERY_STATUSES } from "../../domain/delivery.ts";
-import { OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import { SUBSCRIPTIONS } from "../../domain/event.ts";
 import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
@@ -24,7 +24,7 @@ const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
 
 export const endpointCreate = z.strictObject({
   url,
-  events: z.array(z.enum([...OUTBOUND_EVENT_TYPES, "*"])).min(1),
+  events: z.array(z.enum(SUBSCRIPTIONS)).min(1),
   description: text(500, 0).nullish(),
 });
 

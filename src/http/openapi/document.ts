@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import { sentEvent, SENT_EVENT_TYPES, type SentEventType } from "../../domain/event.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
@@ -14,7 +14,9 @@ import { PROGRAM_ROUTES } from "./routes-program.ts";
 
 /** JSON Schema 2020-12, as far as the document uses it. */
 export interface JsonSchema {
+  $schema?: string;
   $ref?: string;
+  title?: string;
   type?: string | string[];
   description?: string;
   format?: string;
@@ -308,17 +310,22 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
     header("webhook-signature", "Standard Webhooks: `v1,<base64>`; two of them for a day after a rotation."),
   ];
   return Object.fromEntries(
-    [...OUTBOUND_EVENT_TYPES, "ping" as const].map((event) => {
-      const data = DATA[event.split(".")[0] ?? ""] ?? { type: "object" };
+    SENT_EVENT_TYPES.map((event) => {
+      const { text, data } = sentEvent(event);
       const envelope = {
         type: "object",
-        properties: { event: { const: event }, timestamp: { type: "string", format: "date-time" }, data },
+        properties: {
+          event: { const: event },
+          timestamp: { type: "string", format: "date-time" },
+          data: ref(data),
+        },
         required: ["event", "timestamp", "data"],
       };
       const post = {
         operationId: `on-${event}`,
         tags: ["Webhooks"],
         summary: `The event ${event}`,
+        description: `${text}. The schema of \`data\` alone: \`${schemaPath(event)}\`.`,
         parameters,
         requestBody: { required: true, content: { "application/json": { schema: envelope } } },
         responses: { "2XX": { description: "It has arrived. Any other answer is a failed attempt." } },
@@ -328,8 +335,18 @@ function outboundWebhooks(): OpenApiDocument["webhooks"] {
   );
 }
 
-const DATA: Record<string, JsonSchema> = {
-  commission: ref("CommissionData"),
-  partner: ref("Partner"),
-  payout: ref("Payout"),
-};
+/** Where the schema of an event's `data` is published. */
+export function schemaPath(event: SentEventType): string {
+  return `/docs/events/${event}.json`;
+}
+
+/** The JSON Schema of an outbound event's `data`, whole in itself; null for what is no outbound event. */
+export function dataSchema(type: string): JsonSchema | null {
+  const event = SENT_EVENT_TYPES.find((sent) => sent === type);
+  if (event === undefined) return null;
+  const { text, data } = sentEvent(event);
+  const schema = z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema;
+  return { $schema: SCHEMA_DIALECT, title: event, description: text, ...schema };
+}
+
+const SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema";

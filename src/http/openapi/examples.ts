@@ -177,6 +177,7 @@ const commissionData = {
   status: "pending",
   currency: "USD",
 };
+const pingData = { id: id("evt"), endpoint_id: id("whe"), description: null };
 const delivery = {
   id: id("dlv"),
   event_id: id("evt"),
@@ -260,6 +261,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   EndpointWithSecret: { ...endpoint, secret },
   EndpointWithNewSecret: { ...endpoint, secret, previous_secret_valid_until: AT },
   EndpointWithDeliveries: { ...endpoint, deliveries: [delivery] },
+  PingData: pingData,
   Delivery: delivery,
   DeliveryList: listOf(delivery),
   Recovered: { recovered: 12, has_more: false },

@@ -3,18 +3,25 @@ import type { ClickSummary, Dropped } from "../../core/click-summary.ts";
 import type { Erased } from "../../core/customers.ts";
 import type { Recovered } from "../../core/delivery-actions.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../core/delivery-history.ts";
-import type { EventOutcome } from "../../core/inbound.ts";
 import type { ProviderStatus } from "../../core/integrations.ts";
 import type { CurrencyStats } from "../../core/journal.ts";
-import type { viewEndpoint, viewEvent, viewFlow, viewPartner, viewProgram, viewStats } from "../../core/views.ts";
+import type {
+  PingData,
+  viewEndpoint,
+  viewEvent,
+  viewFlow,
+  viewPartner,
+  viewProgram,
+  viewStats,
+} from "../../core/views.ts";
 import { ACTOR_TYPES } from "../../domain/actor.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
 import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
-import { AUDIT_EVENT_TYPES, OUTBOUND_EVENT_TYPES } from "../../domain/event.ts";
+import { AUDIT_EVENT_TYPES, SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
-import { OUTCOMES } from "../../domain/payment.ts";
+import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
@@ -168,7 +175,7 @@ const endpointFields = once(() => ({
   id: idOf("endpoint"),
   program_id: idOf("program"),
   url: z.string(),
-  events: z.array(z.enum([...OUTBOUND_EVENT_TYPES, "*"])),
+  events: z.array(z.enum(SUBSCRIPTIONS)),
   description: z.string().nullable(),
   active: z.boolean(),
   disabled_at: timestamp.nullable().describe("When it was switched off because nothing arrived any more."),
@@ -180,11 +187,16 @@ const endpoint = once(() => shows<ReturnType<typeof viewEndpoint>>()(endpointFie
 
 const secret = once(() => prefixed("whsec_").describe("The signing secret; no other reply shows it."));
 
+/** `data` of a ping; that of the other events are objects of the API. */
+const pingData = once(() =>
+  shows<PingData>()({ id: idOf("event"), endpoint_id: idOf("endpoint"), description: z.string().nullable() }),
+);
+
 const delivery = once(() =>
   shows<DeliveryRecord>()({
     id: idOf("delivery"),
     event_id: idOf("event"),
-    event: z.enum([...OUTBOUND_EVENT_TYPES, "ping"]),
+    event: z.enum(SENT_EVENT_TYPES),
     status: z.enum(DELIVERY_STATUSES),
     attempt_count: z.int(),
     next_attempt_at: timestamp.nullable(),
@@ -219,16 +231,6 @@ const provider = once(() =>
       .describe("The last delivery that was refused, and why."),
   }),
 );
-
-const EVENT_OUTCOMES = [
-  ...OUTCOMES,
-  "adjusted",
-  "waiting",
-  "flagged",
-  "remembered",
-  "linked",
-  "ignored",
-] as const satisfies EventOutcome[];
 
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
 export const replies = once(() => ({
@@ -302,6 +304,7 @@ export const replies = once(() => ({
     previous_secret_valid_until: timestamp.nullable(),
   }),
   EndpointWithDeliveries: z.strictObject({ ...endpointFields(), deliveries: z.array(delivery()) }),
+  PingData: pingData(),
   Delivery: delivery(),
   DeliveryList: listOf(delivery()),
   Recovered: shows<Recovered>()({ recovered: z.int(), has_more: z.boolean() }),

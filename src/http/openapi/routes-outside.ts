@@ -156,6 +156,15 @@ export const OUTSIDE_ROUTES: Route[] = [
   },
   {
     method: "GET",
+    path: "/docs/events/:file",
+    tag: "Service",
+    summary: "The schema of an outbound event",
+    description: "`file` is the event's type and `.json`, such as `payout.paid.json`.",
+    replies: [{ status: 200, description: "JSON Schema of the event's `data`.", media_type: "application/json" }],
+    errors: ["not_found", "internal_error"],
+  },
+  {
+    method: "GET",
     path: "/docs",
     tag: "Service",
     summary: "This document as a page",

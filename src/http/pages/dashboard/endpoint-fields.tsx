@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../core/webhooks.ts";
-import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../../domain/event.ts";
+import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";
 
@@ -20,15 +20,6 @@ export function endpointInput(fields: FormFields) {
   const { url, description, events } = endpointValues(fields);
   return { url, description: description || null, events };
 }
-
-const EVENT_TEXTS: Record<OutboundEventType, string> = {
-  "commission.created": "A payment made a commission",
-  "commission.updated": "A commission was approved, rejected or recalculated",
-  "partner.created": "A partner was added",
-  "partner.updated": "A partner's details or status changed",
-  "payout.generated": "A payout was prepared",
-  "payout.paid": "A payout was paid",
-};
 
 export function EndpointFields({ values, problems }: { values: EndpointValues; problems?: Problems | undefined }) {
   const problem = problems?.fields.events;
@@ -62,7 +53,7 @@ export function EndpointFields({ values, problems }: { values: EndpointValues; p
               value={type}
               label={<code>{type}</code>}
               checked={values.events.includes(type)}
-              hint={EVENT_TEXTS[type]}
+              hint={EVENTS[type].text}
             />
           ))}
         </div>

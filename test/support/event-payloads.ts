@@ -1,0 +1,144 @@
+/** What an audit event of each type holds, held to the catalogue's types by the compiler and to the rows by the tests. */
+import * as z from "zod";
+import { ACTOR_TYPES } from "../../src/domain/actor.ts";
+import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
+import type { AuditEventType, EventPayloads } from "../../src/domain/event.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES } from "../../src/domain/flow.ts";
+import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
+import { EVENT_OUTCOMES, OUTCOMES } from "../../src/domain/payment.ts";
+import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
+import { PROVIDER_NAMES } from "../../src/domain/provider-name.ts";
+import { CHECKS } from "../../src/domain/reconciliation.ts";
+import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
+import { bag, cents, currencyCode, idOf, shows } from "../../src/http/openapi/fields.ts";
+
+const commission = {
+  commission_id: idOf("commission"),
+  partner_id: idOf("partner"),
+  amount_cents: cents,
+  txn_amount_cents: cents,
+  provider: z.enum(PROVIDER_NAMES).nullable(),
+  currency: currencyCode,
+  status: z.enum(COMMISSION_STATUSES),
+  kind: z.enum(COMMISSION_KINDS),
+  payment_id: idOf("payment").nullable(),
+  flagged: z.boolean(),
+};
+const partner = { partner_id: idOf("partner"), email: z.string(), slug: z.string(), status: z.enum(PARTNER_STATUSES) };
+const payout = {
+  payout_id: idOf("payout"),
+  partner_id: idOf("partner"),
+  amount_cents: cents,
+  currency: currencyCode,
+  status: z.enum(PAYOUT_STATUSES),
+  method: z.enum(PAYOUT_METHODS).nullable(),
+  commission_count: z.int(),
+};
+const payoutMove = { ...payout, reference: z.string().nullable(), failure_code: z.string().nullable() };
+const providerEvent = { event_id: z.string(), event_type: z.string(), outcome: z.enum(EVENT_OUTCOMES) };
+const flow = {
+  flow_id: idOf("flow"),
+  name: z.string(),
+  action_type: z.enum(FLOW_ACTION_TYPES),
+  action_value: z.number(),
+  conditions: z.array(
+    z.strictObject({
+      field: z.enum(CONDITION_FIELDS),
+      op: z.enum(CONDITION_OPS),
+      value: z.union([z.number(), z.string()]),
+    }),
+  ),
+  priority: z.number(),
+  active: z.boolean(),
+};
+const endpoint = {
+  endpoint_id: idOf("endpoint"),
+  url: z.string(),
+  events: z.array(z.string()),
+  description: z.string().nullable(),
+  active: z.boolean(),
+};
+const mayBePartner = idOf("partner").exactOptional();
+const device = z.string().nullable();
+
+const of = <T extends AuditEventType>() => shows<EventPayloads[T]>();
+
+/** Strict: a field more is not as the catalogue has it. */
+export const EVENT_PAYLOADS: { [T in AuditEventType]: z.ZodType<EventPayloads[T]> } = {
+  click: of<"click">()({
+    ref: z.string(),
+    landing: z.string(),
+    referrer: z.string(),
+    partner_id: idOf("partner"),
+  }),
+  "commission.created": of<"commission.created">()(commission),
+  "commission.updated": of<"commission.updated">()({
+    ...commission,
+    payout_id: idOf("payout").nullable().exactOptional(),
+    withdrawn: z.literal(true).exactOptional(),
+    reason: z.enum(OUTCOMES).exactOptional(),
+  }),
+  "partner.created": of<"partner.created">()(partner),
+  "partner.updated": of<"partner.updated">()(partner),
+  "partner.deleted": of<"partner.deleted">()(partner),
+  "payout.generated": of<"payout.generated">()(payout),
+  "payout.updated": of<"payout.updated">()(payoutMove),
+  "payout.paid": of<"payout.paid">()(payoutMove),
+  "payout.exported": of<"payout.exported">()({
+    format: z.string(),
+    status: z.enum(PAYOUT_STATUSES).nullable(),
+    count: z.int(),
+  }),
+  "webhook.provider_a": of<"webhook.provider_a">()(providerEvent),
+  "webhook.provider_b": of<"webhook.provider_b">()(providerEvent),
+  "webhook.refused": of<"webhook.refused">()({
+    provider: z.enum(PROVIDER_NAMES),
+    reason: z.enum(REFUSAL_REASONS),
+    count: z.int().min(1),
+  }),
+  "flow.created": of<"flow.created">()(flow),
+  "flow.updated": of<"flow.updated">()(flow),
+  "flow.deleted": of<"flow.deleted">()(flow),
+  "webhook_endpoint.created": of<"webhook_endpoint.created">()(endpoint),
+  "webhook_endpoint.updated": of<"webhook_endpoint.updated">()({
+    ...endpoint,
+    reason: z.enum(["secret_rotated", "failing"]).exactOptional(),
+    failing_since: z.string().nullable().exactOptional(),
+    failure_count: z.int().exactOptional(),
+  }),
+  "webhook_endpoint.deleted": of<"webhook_endpoint.deleted">()(endpoint),
+  "program.updated": of<"program.updated">()({ program_id: idOf("program"), changed: z.array(z.string()).min(1) }),
+  "api_key.regenerated": of<"api_key.regenerated">()({
+    program_id: idOf("program"),
+    last4: z.string().length(4),
+    actor: z.enum(ACTOR_TYPES),
+  }),
+  "partner.signed_in": of<"partner.signed_in">()({
+    partner_id: idOf("partner"),
+    email: z.string(),
+    slug: z.string(),
+    device,
+  }),
+  "member.signed_in": of<"member.signed_in">()({ email: z.string(), device }),
+  "session.ended": of<"session.ended">()({ partner_id: mayBePartner, session_id: z.string(), email: z.string() }),
+  "session.all_ended": of<"session.all_ended">()({ partner_id: mayBePartner, email: z.string(), sessions: z.int() }),
+  "sign_in.failed": of<"sign_in.failed">()({
+    partner_id: mayBePartner,
+    email: z.string(),
+    reason: z.enum(["expired", "used"]),
+  }),
+  "customers.imported": of<"customers.imported">()({
+    customers: z.int(),
+    partners: z.array(z.strictObject({ partner_id: idOf("partner"), customers: z.int() })),
+  }),
+  "reconciliation.failed": of<"reconciliation.failed">()({
+    check: z.enum(CHECKS),
+    subject: z.string(),
+    expected: bag,
+    found: bag,
+  }),
+  "reconciliation.repaired": of<"reconciliation.repaired">()({
+    what: z.literal("balances"),
+    partner_ids: z.array(idOf("partner")),
+  }),
+};

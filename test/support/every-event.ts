@@ -1,0 +1,156 @@
+/** One program to which everything happens, through every way into the service: what makes an event of each type. */
+import { env } from "cloudflare:workers";
+import { AUDIT_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
+import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { baseContext } from "../../src/http/context.ts";
+import { runCron } from "../../src/jobs.ts";
+import { click, flush } from "./clicks.ts";
+import { create, ENDPOINT } from "./conformance.ts";
+import { sendImport } from "./imports.ts";
+import { sendA, sendB } from "./ledger.ts";
+import { makeEndpoint } from "./outbound.ts";
+import { makeCommissions } from "./payouts.ts";
+import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { sessionCompleted } from "./provider-a.ts";
+import { transactionCompleted } from "./provider-b.ts";
+import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "./visitor.ts";
+import { callWith } from "./watched-database.ts";
+
+interface World {
+  program: TestProgram;
+  partner: Awaited<ReturnType<typeof makePartner>>;
+  sale: ReturnType<typeof transactionCompleted>;
+  session: ReturnType<typeof sessionCompleted>;
+  flow_id: string;
+  endpoint_id: string;
+  patch: (path: string, body: unknown) => Promise<unknown>;
+}
+
+/** In this order: what one makes, the next ones change. Adding a type without saying here what makes it does not compile. */
+const MADE_BY: Record<AuditEventType, (world: World) => Promise<unknown>> = {
+  "partner.created": async (world) => {
+    world.partner = await makePartner(world.program, { payout_email: "wanda@example.com" });
+  },
+  "partner.updated": ({ patch, partner }) =>
+    patch(`/partners/${partner.id}`, { payout_email: "walter@example.com", first_name: "Wanda" }),
+  "partner.deleted": async ({ program }) => {
+    const gone = await makePartner(program);
+    await program.api("DELETE", `/api/v1/partners/${gone.id}`);
+  },
+  "flow.created": async (world) => {
+    const flow = await create(world.program, "/api/v1/flows", { name: "x", action_type: "flat", action_value: 1_000 });
+    world.flow_id = flow["id"];
+  },
+  "flow.updated": ({ patch, flow_id }) => patch(`/flows/${flow_id}`, { action_value: 2_000 }),
+  "flow.deleted": ({ program, flow_id }) => program.api("DELETE", `/api/v1/flows/${flow_id}`),
+  "webhook_endpoint.created": async (world) => {
+    const endpoint = await create(world.program, "/api/v1/webhooks", ENDPOINT);
+    world.endpoint_id = endpoint["id"];
+  },
+  "webhook_endpoint.updated": async ({ program, patch, endpoint_id }) => {
+    await patch(`/webhooks/${endpoint_id}`, { description: "new" });
+    await program.api("POST", `/api/v1/webhooks/${endpoint_id}/rotate-secret`);
+  },
+  "webhook_endpoint.deleted": ({ program, endpoint_id }) => program.api("DELETE", `/api/v1/webhooks/${endpoint_id}`),
+  "webhook.provider_b": async (world) => {
+    world.sale = transactionCompleted({ ref: world.partner.slug, program: world.program.id });
+    await sendB(world.program, world.sale);
+  },
+  "webhook.provider_a": async (world) => {
+    world.session = sessionCompleted({ ref: world.partner.slug });
+    await sendA(world.program, world.session);
+  },
+  "commission.created": ({ program, partner }) =>
+    create(program, "/api/v1/commissions", { partner_id: partner.id, amount_cents: 500, note: "by hand" }),
+  "webhook.refused": ({ program }) =>
+    callWith({}, `/webhooks/provider_a?program_id=${program.id}`, { method: "POST", body: "{}" }),
+  "commission.updated": () => fire("17 3 * * *"),
+  "customers.imported": ({ program, partner }) =>
+    sendImport(program, { kind: "customers" }, `customer_id,partner_code\ncus_1,${partner.slug}\n`),
+  click: async ({ program, partner }) => {
+    await click({ program_id: program.id, ref: partner.slug, landing: "/", referrer: "" });
+    await flush();
+  },
+  "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
+  "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),
+  "payout.paid": async ({ program }) =>
+    program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/mark-paid`, { reference: "bank 1" }),
+  "payout.updated": async ({ program, partner }) => {
+    await makeCommissions(program, partner.id, [{}]);
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    await program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/cancel`);
+  },
+  "program.updated": ({ patch }) => patch("/programs/me", { min_payout_cents: 7, provider_a_api_key: "rk_test_1" }),
+  "partner.signed_in": async ({ partner }) => {
+    const portal = await signInPartner(partner.email);
+    await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
+  },
+  "member.signed_in": ({ program }) => signInOwner(program),
+  "session.ended": async ({ program }) => (await signInOwner(program)).post("/sign-out"),
+  "session.all_ended": async ({ program }) =>
+    send(await signInOwner(program), "/dashboard/settings/sessions", {}, "/end-all"),
+  "sign_in.failed": async ({ program }) => {
+    const { token } = await createOwnerLink(testContext(), program.program.owner_email);
+    for (let use = 0; use < 2; use++) await followLink(makeVisitor(), token);
+  },
+  "reconciliation.failed": async (world) => {
+    await env.DB.prepare("update balances set amount_cents = amount_cents + 1 where partner_id = ?")
+      .bind(world.partner.id)
+      .run();
+    await reconcile(world);
+  },
+  "reconciliation.repaired": (world) => reconcile(world, "balances"),
+  "api_key.regenerated": async (world) => {
+    const { program } = world;
+    const path = `/admin/programs/${program.id}/api-key`;
+    const { body } = await callApi<{ api_key: string }>("test-admin-token", "POST", path);
+    world.program = { ...program, api: (...args) => callApi(body.api_key, ...args) };
+  },
+};
+
+/** The cron's jobs over the one database of the tests. */
+async function fire(cron: string): Promise<void> {
+  const ctx = baseContext(env, Date.now(), () => {});
+  const outbound = { db: ctx.db, now: Date.now, wake: async () => {} };
+  await runCron(cron, [{ env, ctx, outbound }]);
+}
+
+function reconcile({ program }: World, repair?: string) {
+  return callApi("test-admin-token", "POST", "/admin/reconcile", { program_id: program.id, repair });
+}
+
+async function pendingPayout(program: TestProgram): Promise<string> {
+  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts?status=pending");
+  return body.data[0]!.id;
+}
+
+/** A form of a page, as a person sends it. */
+export async function send(visitor: Visitor, page: string, fields: Record<string, string>, action = ""): Promise<void> {
+  await visitor.get(page);
+  const reply = await visitor.post(`${page}${action}`, fields);
+  if (reply.status !== 303) throw new Error(`${page}: ${reply.status} ${textOf(reply.body)}`);
+}
+
+/**
+ * Lives through all of it; an endpoint is subscribed to everything from the start. `unmade` are the types of which no
+ * event was there after what should have made it. `before` is the program as it was before its key was replaced.
+ */
+export async function liveThroughAll() {
+  const program = await makeProgram({ auto_approve_days: 0 });
+  await makeEndpoint(program, "https://all.example/");
+  const patch = (path: string, body: unknown) => program.api("PATCH", `/api/v1${path}`, body);
+  const world = { program, patch } as World;
+  const unmade: AuditEventType[] = [];
+  const types = Object.keys(MADE_BY) as AuditEventType[];
+  const count = async (type: AuditEventType) =>
+    env.DB.prepare("select count(*) from events where program_id = ? and type = ?")
+      .bind(program.id, type)
+      .first<number>("count(*)");
+  for (const type of types) {
+    const before = await count(type);
+    await MADE_BY[type](world);
+    if ((await count(type)) === before) unmade.push(type);
+  }
+  if (types.length !== AUDIT_EVENT_TYPES.length) throw new Error("not every type of the catalogue was tried");
+  return { ...world, before: program.program, owner: await signInOwner(world.program), unmade };
+}

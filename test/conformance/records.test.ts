@@ -84,6 +84,22 @@ describe("records", () => {
     );
   });
 
+  it("stay as they are, without an event, after a PATCH without a field (HTTP-15)", async () => {
+    const { program, ids } = stocked;
+    const logged = async () => (await program.api<{ total: number }>("GET", "/api/v1/events")).body.total;
+    const before = await logged();
+    for (const kind of ["partners", "flows", "webhooks", "commissions"]) {
+      const at = `/api/v1/${kind}/${ids[kind]}`;
+      const { stats: _, deliveries: __, ...record } = await read(`/${kind}/${ids[kind]}`);
+      const reply = await program.api("PATCH", at, {});
+      expect([kind, reply.status, reply.body]).toEqual([kind, 200, record]);
+    }
+    const settings = { ...(await read("/programs/me")), api_key_last_used_at: null };
+    const patched = await program.api<object>("PATCH", "/api/v1/programs/me", {});
+    expect({ ...patched.body, api_key_last_used_at: null }).toEqual(settings);
+    expect(await logged()).toBe(before);
+  });
+
   it("begin with defaults where creation leaves them out (FLOW-7, HOOK-11, PART-9)", async () => {
     const { program } = stocked;
     const flow = await create(program, "/api/v1/flows", { name: "Plain", action_type: "flat", action_value: 5 });

@@ -6,7 +6,7 @@ async function compressed(text: string): Promise<number> {
   return (await new Response(stream).arrayBuffer()).byteLength;
 }
 
-describe("GET /service.js (TRACK-1, TRACK-15)", () => {
+describe("GET /service.js (TRACK-1, TRACK-15, HTTP-23)", () => {
   it("is a plain script that anyone may cache and any page may load", async () => {
     const { status, headers, body } = await visit("/service.js");
     expect(status).toBe(200);

@@ -147,7 +147,7 @@ beforeEach(async () => {
 afterEach(() => vi.restoreAllMocks());
 
 describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
-  it("brings every sealed value of the database under the new key; then the old one is not needed", async () => {
+  it("brings every sealed value of the database under the new key; then the old one is not needed (HTTP-10)", async () => {
     const { program, replay } = await stock();
     const before = await sealedBy(MARKS.old);
     expect(before).toHaveLength(SEALED_VALUES);

@@ -48,9 +48,10 @@ const LIST = pagedList("commissions", commissions, viewCommission);
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const narrowed = Boolean(
-    filter.partner_id || filter.payout_id || filter.provider || filter.flagged !== undefined || isTimed(filter),
+    filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
   );
-  return readPage(ctx, LIST, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
+  const list = filter.flagged ? { ...LIST, name: "flagged" as const } : LIST;
+  return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
 }
 
 /** Of the program's commissions those that are meant. */

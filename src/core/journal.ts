@@ -54,19 +54,20 @@ export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when '
  * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions older than the journal
  * that are not in it yet. As many rows are read as there are currencies and accounts.
  */
-function accountSums(ctx: ProgramCtx, partner_id: string): SQL {
+function accountSums(ctx: ProgramCtx, partner_id: string, unjournaled: SQL): SQL {
   // A kept balance beyond 2^63 is no whole number any more.
   const amount = sql`cast(amount_cents as integer)`;
   return sql`select currency, account, ${exactSum(amount)} as amount_cents, sum(commissions) as commissions from (
       select currency, account, amount_cents, commissions from balances
       where program_id = ${ctx.programId} and partner_id = ${partner_id}
       union all
-      select currency, ${ACCOUNT}, amount_cents, 1 from commissions
-      where partner_id = ${partner_id} and program_id = ${ctx.programId} and journaled = 0)
+      select currency, ${ACCOUNT}, amount_cents, 1 from commissions indexed by commissions_unjournaled
+      where ${unjournaled} and program_id = ${ctx.programId} and journaled = 0)
     where account <> 'expense' group by currency, account having sum(commissions) > 0 or ${comparableSum(amount)} <> 0`;
 }
 
-interface AccountSum {
+/** What one account holds in one currency. */
+export interface AccountSum {
   currency: string;
   account: Exclude<JournalAccount, "expense">;
   /** For `readSum`. */
@@ -76,7 +77,19 @@ interface AccountSum {
 
 /** The statement whose rows `statsOf` reads. */
 export function partnerSums(ctx: ProgramCtx, partner_id: string) {
-  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id));
+  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id, sql`partner_id = ${partner_id}`));
+}
+
+/** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
+export function programSums(ctx: ProgramCtx) {
+  return ctx.db.all<AccountSum>(
+    accountSums(
+      ctx,
+      "",
+      sql`partner_id in (select id from partners where program_id = ${ctx.programId}
+        and exists (select 1 from commissions indexed by commissions_unjournaled where journaled = 0))`,
+    ),
+  );
 }
 
 export function statsOf(sums: readonly AccountSum[]): CurrencyStats[] {

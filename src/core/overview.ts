@@ -4,6 +4,7 @@ import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
+import { partnerSums, programSums, statsOf, type AccountSum, type CurrencyStats } from "./journal.ts";
 import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
@@ -16,23 +17,21 @@ export interface DailyAmounts {
   days: Daily<Sum>;
 }
 
-/** One partner's commissions of one currency by status; rejected ones left out. */
-export interface StatusSums {
+/** What is on the way to the partners' pockets, in one currency, from the kept balances. */
+export interface Standing {
+  /** `pending` commissions, those approved that no payout holds, and payouts neither paid nor canceled. */
+  account: "pending" | "payable" | "in_payout";
   currency: string;
-  pending_cents: Sum;
-  approved_cents: Sum;
-  paid_cents: Sum;
+  amount_cents: Sum;
 }
 
-/** What is at one station on the way to the partners' pockets, in one currency. */
-export interface Standing {
-  /** `pending` and `approved` commissions that no payout holds, and payouts neither paid nor canceled. */
-  station: "pending" | "approved" | "payouts";
-  currency: string;
-  count: number;
-  amount_cents: Sum;
-  /** Of the pending ones, how many are flagged. */
+/** How many wait for somebody, from the kept counts. */
+export interface Waiting {
+  pending: number;
+  /** Of the pending commissions. */
   flagged: number;
+  /** Neither paid nor canceled. */
+  payouts: number;
 }
 
 /** One of those who earned most in a currency. */
@@ -64,6 +63,7 @@ export interface Overview {
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
   standing: Standing[];
+  waiting: Waiting;
   /** By currency, in each the one who earned most first. */
   top: TopPartner[];
   seen: SetupSeen;
@@ -80,7 +80,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   const own = sql`program_id = ${ctx.programId}`;
   const earned = sql`c.program_id = ${ctx.programId} and c.id >= ${firstIdAt("commission", first)}
     and c.status <> 'rejected'`;
-  const [clicks, paid, earnings, standing, top, [seen], [books]] = await ctx.read(
+  const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
     db.all<Row>(sql`select day, count as value from event_counts
       where ${own} and type = 'click' and day >= ${from}`),
     db.all<Row>(sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
@@ -89,7 +89,8 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     db.all<MoneyRow>(sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
         ${exactSum(sql`c.amount_cents`)} as value
       from commissions c where ${earned} group by 1, 2`),
-    db.all<Unread<Standing>>(standingSums(own)),
+    programSums(ctx),
+    db.all<Waiting>(waitingCounts(own)),
     db.all<
       Unread<TopPartner>
     >(sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
@@ -114,7 +115,8 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     clicks: daily(clicks, first, days, 0),
     payments: daily(paid, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
-    standing: standing.map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
+    standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
+    waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0 },
     top: top
       .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
       .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
@@ -128,7 +130,7 @@ export interface PartnerOverview {
   clicks: Daily<number>;
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
-  sums: StatusSums[];
+  sums: CurrencyStats[];
 }
 
 /** The same for one partner: the portal's overview, and the partner's page of the dashboard. */
@@ -141,13 +143,13 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     db.all<Row>(sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
     db.all<MoneyRow>(sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
       where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`),
-    db.all<Unread<StatusSums>>(statusSums(own)),
+    partnerSums(ctx, partner_id),
   );
   return {
     from,
     clicks: daily(clicks, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
-    sums: sums.map(readStatusSums),
+    sums: statsOf(sums),
   };
 }
 
@@ -165,35 +167,20 @@ interface MoneyRow {
 /** A row as the database gives it: sums are texts. */
 type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
 
-function readStatusSums({ currency, ...sums }: Unread<StatusSums>): StatusSums {
-  return {
-    currency,
-    pending_cents: readSum(sums.pending_cents),
-    approved_cents: readSum(sums.approved_cents),
-    paid_cents: readSum(sums.paid_cents),
-  };
-}
-
 function readRow({ day, value }: MoneyRow): Row<Sum> {
   return { day, value: readSum(value) };
 }
 
-/** Only what is still on its way is summed, by the indexes of its states: the paid past may be long. */
-function standingSums(own: SQL): SQL {
-  const sums = sql`currency, count(*) as count, ${exactSum(sql`amount_cents`)} as amount_cents`;
-  return sql`select 'pending' as station, ${sums}, sum(flagged) as flagged from commissions
-      where ${own} and status = 'pending' group by currency
-    union all select 'approved', ${sums}, 0 from commissions
-      where ${own} and status = 'approved' and payout_id is null group by currency
-    union all select 'payouts', ${sums}, 0 from payouts
-      where ${own} and status in ('pending', 'processing', 'failed') group by currency`;
+function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
+  return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
 }
 
-function statusSums(own: SQL): SQL {
-  const sum = (status: string) => exactSum(sql`iif(status = ${status}, amount_cents, 0)`);
-  return sql`select currency, ${sum("pending")} as pending_cents, ${sum("approved")} as approved_cents,
-      ${sum("paid")} as paid_cents
-    from commissions where ${own} and status <> 'rejected' group by currency order by count(*) desc`;
+function waitingCounts(own: SQL): SQL {
+  const count = (list: string, ...states: string[]) => sql`sum(iif(list = ${list}
+    and state in ${states}, count, 0))`;
+  return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
+      ${count("payouts", "pending", "processing", "failed")} as payouts
+    from list_counts where ${own}`;
 }
 
 /** The first instant of the UTC day `days - 1` days ago. */

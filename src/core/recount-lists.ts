@@ -7,12 +7,13 @@ import type { Owner, Work } from "./job.ts";
 
 type ListName = typeof listCounts.$inferSelect.list;
 
-/** The column by which each list is counted, with the index that has nothing else. */
-const LISTS: Record<ListName, { column: string; index: string }> = {
-  partners: { column: "status", index: "partners_status" },
-  payments: { column: "outcome", index: "payments_outcome" },
-  commissions: { column: "status", index: "commissions_status" },
-  payouts: { column: "status", index: "payouts_status" },
+/** The column by which each list is counted, with the index that has nothing else; `only` is that of a partial one. */
+const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
+  partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
+  payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
+  commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },
+  flagged: { table: "commissions", column: "status", index: "commissions_flagged", only: "flagged = 1" },
+  payouts: { table: "payouts", column: "status", index: "payouts_status", only: "true" },
 };
 
 const PROGRAMS_AT_ONCE = 50;
@@ -89,12 +90,12 @@ function longLists(program_id: SQL): SQL {
 
 function mendShort(program_id: string): SQL {
   const counted = Object.entries(LISTS).map(
-    ([list, { column }]) => sql`select ${list} as list, ${stateOf(column)} as state, count(*) as n
-      from ${sql.raw(list)} where program_id = ${program_id}
+    ([list, { table, column, index, only }]) => sql`select ${list} as list, ${stateOf(column)} as state, count(*) as n
+      from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
         and ${list} not in (${longLists(sql`${program_id}`)}) group by 2`,
   );
   return sql`insert into list_counts (program_id, list, state, count)
-    select ${program_id}, list, state, sum(n) from (${sql.join(counted, sql` union all `)}
+    select ${program_id}, list, state, sum(n) from (select * from (${sql.join(counted, sql` union all `)})
       union all select list, state, 0 from list_counts where program_id = ${program_id}
         and list not in (${longLists(sql`${program_id}`)}))
     where true group by list, state
@@ -104,12 +105,12 @@ function mendShort(program_id: string): SQL {
 
 /** In parts, each of them a statement, while rows come and go. */
 async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, kept }: LongState): Promise<number> {
-  const { column, index } = LISTS[list];
+  const { table, column, index, only } = LISTS[list];
   const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
   let counted = 0;
   for (let after = "", part = 0; part <= MOST_PARTS; part++) {
     const [row] = await db.all<{ n: number; last: string | null }>(sql`select count(*) as n, max(id) as last from (
-      select id from ${sql.raw(`${list} indexed by ${index}`)} where program_id = ${program_id}
+      select id from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
         and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`);
     counted += row!.n;
     if (row!.n < limit) break;
@@ -124,9 +125,9 @@ async function mendState(
   { program_id, list, state, kept }: LongState,
   counted: number,
 ): Promise<Mended[]> {
-  const { column } = LISTS[list];
-  const rows = sql`(select count(*) from ${sql.raw(list)} where program_id = ${program_id}
-    and ${sql.raw(column)} is ${state === "" ? null : state})`;
+  const { table, column, index, only } = LISTS[list];
+  const rows = sql`(select count(*) from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id}
+    and ${sql.raw(only)} and ${sql.raw(column)} is ${state === "" ? null : state})`;
   return db.all<Mended>(sql`update list_counts set count = ${rows}
     where program_id = ${program_id} and list = ${list} and state = ${state}
       and ${counted} not between min(count, ${kept}) and max(count, ${kept}) and count <> ${rows}

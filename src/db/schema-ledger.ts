@@ -413,7 +413,8 @@ export const listCounts = sqliteTable(
   "list_counts",
   {
     program_id: text().notNull(),
-    list: text().$type<"partners" | "payments" | "commissions" | "payouts">().notNull(),
+    /** `flagged` are the flagged commissions. */
+    list: text().$type<"partners" | "payments" | "commissions" | "flagged" | "payouts">().notNull(),
     state: text().notNull(),
     count: integer().notNull(),
   },

@@ -25,9 +25,11 @@ async function countsOf(program_id: string): Promise<[Record<string, number>, Re
     const state = list === "payments" ? "ifnull(outcome, '')" : "status";
     return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
   });
+  const flagged = `select 'flagged ' || status as name, count(*) as n from commissions
+    where program_id = ? and flagged = 1 group by 1`;
   const kept = "select list || ' ' || state as name, count as n from list_counts where program_id = ? and count <> 0";
   const results = await env.DB.batch<{ name: string; n: number }>(
-    [kept, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
+    [kept, flagged, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
   );
   const [first, ...rest] = results.map(({ results: rows }) => rows.map(({ name, n }) => [name, n] as const));
   return [Object.fromEntries(first ?? []), Object.fromEntries(rest.flat())];
@@ -53,6 +55,7 @@ const some = fc.integer({ min: 1, max: 4 });
 const operation = fc.oneof(
   fc.record({ kind: fc.constantFrom("insert", "upsert", "ignore"), list, state, id: fc.nat({ max: 9 }) }),
   fc.record({ kind: fc.constantFrom("move", "delete", "touch"), list, state, id: some }),
+  fc.record({ kind: fc.constant("flag"), list: fc.constant("commissions" as const), state, id: some }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
@@ -63,6 +66,10 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
   if (kind === "move") {
     const sql = `update ${table} set ${column} = ?, updated_at = 'x' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
     return env.DB.prepare(sql).bind(value, program_id, id);
+  }
+  if (kind === "flag") {
+    const sql = `update commissions set flagged = ?, status = ? where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
+    return env.DB.prepare(sql).bind(operation_.state % 2, value, program_id, id);
   }
   if (kind === "touch")
     return env.DB.prepare(`update ${table} set updated_at = 'y' where program_id = ?`).bind(program_id);
@@ -77,6 +84,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     program_id,
     ...REQUIRED[table](key),
     ...(table === "commissions" || table === "payouts" ? { partner_id } : {}),
+    ...(table === "commissions" ? { flagged: operation_.state % 2 } : {}),
     [column]: value,
     created_at: "2026",
     updated_at: "2026",

@@ -14,6 +14,7 @@ import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeEvents } from "../support/many-clicks.ts";
 import { meterDatabase } from "../support/metered-database.ts";
+import { makeCommissions } from "../support/payouts.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 
@@ -72,6 +73,7 @@ const rowsOf = async (program_id: string) =>
       const state = list === "payments" ? "ifnull(outcome, '')" : "status";
       return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
     }),
+    `select 'flagged ' || status as name, count(*) as n from commissions where program_id = ? and flagged = 1 group by 1`,
   ]);
 
 /** Writes clicks as the version before `event_hours` does, which counts them by day and by partner only. */
@@ -164,8 +166,10 @@ describe("kept counts (JOB-6)", () => {
     const [jane, joe] = [await makePartner(program), await makePartner(program)];
     await flush(program, jane.slug, [START, START + HOUR, START + 3 * DAY]);
     await flush(program, joe.slug, [START + 5, START + 40 * DAY]);
+    await makeCommissions(program, jane.id, [{ flagged: true }, { flagged: true, status: "pending" }]);
     const own = `program_id = '${program.id}'`;
     const right = await keptOf(program.id);
+    expect(right).toMatchObject({ "flagged approved": 1, "flagged pending": 1 });
     expect(right).toEqual(await rowsOf(program.id));
     for (const wrong of [
       `update event_hours set count = count + 3 where ${own}`,

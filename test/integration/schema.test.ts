@@ -120,7 +120,7 @@ describe("the migrated database", () => {
     const found = await rows<{ name: string; sql: string }>(
       "select name, sql from sqlite_master where type = 'trigger' order by name",
     );
-    const ofLists = ["commissions", "partners", "payments", "payouts"].flatMap((table) =>
+    const ofLists = ["commissions", "commissions_flagged", "partners", "payments", "payouts"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_${what}`),
     );
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(

@@ -47,6 +47,7 @@ export const ROUTES: Record<string, Operation> = {
 
   "GET /api/v1/commissions": api("GET", "/api/v1/commissions"),
   "GET /api/v1/commissions, of a status": api("GET", "/api/v1/commissions?status=pending"),
+  "GET /api/v1/commissions, to review": api("GET", "/api/v1/commissions?status=pending&flagged=true"),
   "GET /api/v1/commissions, of a partner": api("GET", "/api/v1/commissions?partner_id={partner}"),
   "GET /api/v1/commissions, of both": api("GET", "/api/v1/commissions?partner_id={partner}&status=pending"),
   "GET /api/v1/commissions, of a payout": api("GET", "/api/v1/commissions?payout_id={payouts.0}"),

@@ -69,19 +69,17 @@ function Books({ books: { reconciled_at, differences } }: { books: Overview["boo
 }
 
 function Owed({ overview, program }: { overview: Overview; program: Program }) {
-  const at = (station: Standing["station"]) => overview.standing.filter((row) => row.station === station);
-  const counted = (rows: Standing[]) => rows.reduce((sum, row) => sum + row.count, 0);
-  const [pending, approved, payouts] = [at("pending"), at("approved"), at("payouts")];
-  const count = counted(pending);
-  const flagged = pending.reduce((sum, row) => sum + row.flagged, 0);
+  const at = (account: Standing["account"]) => overview.standing.filter((row) => row.account === account);
+  const approved = at("payable");
+  const { pending, flagged, payouts } = overview.waiting;
   return (
     <dl class="stats">
       <Stat
         label="To review"
-        value={<Count of={count} />}
-        note={count === 0 ? "Nothing waits" : <ReviewLink flagged={flagged} />}
+        value={<Count of={pending} />}
+        note={pending === 0 ? "Nothing waits" : <ReviewLink flagged={flagged} />}
       />
-      <Stat label="Pending" value={<Sums of={sumUp(pending, program)} />} />
+      <Stat label="Pending" value={<Sums of={sumUp(at("pending"), program)} />} />
       <Stat
         label="Approved, not yet in a payout"
         value={<Sums of={sumUp(approved, program)} />}
@@ -89,10 +87,8 @@ function Owed({ overview, program }: { overview: Overview; program: Program }) {
       />
       <Stat
         label="In open payouts"
-        value={<Sums of={sumUp(payouts, program)} />}
-        note={
-          payouts.length === 0 ? "None open" : <a href="/dashboard/payouts">{plural(counted(payouts), "payout")}</a>
-        }
+        value={<Sums of={sumUp(at("in_payout"), program)} />}
+        note={payouts === 0 ? "None open" : <a href="/dashboard/payouts">{plural(payouts, "payout")}</a>}
       />
     </dl>
   );

@@ -12,7 +12,7 @@ import { recountEvents } from "./core/recount-events.ts";
 import { recountLists } from "./core/recount-lists.ts";
 import { reconcilePrograms } from "./core/reconcile.ts";
 import { forgetOld } from "./core/retention.ts";
-import { finishVendorEvents, settleUnsettled } from "./core/unfinished.ts";
+import { finishVendorEvents, settleUnsettled } from "./core/settle-jobs.ts";
 import { MAX_WAKE_UPS } from "./core/wake.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";

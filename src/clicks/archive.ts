@@ -1,4 +1,4 @@
-import { archiveNotedDays, noteArchivableDays } from "../core/archive-clicks.ts";
+import { archiveNotedDays, noteArchivableDays } from "../core/click-archive-jobs.ts";
 import type { BaseCtx } from "../core/context.ts";
 import type { Work } from "../core/job.ts";
 import type { Bindings } from "../env.ts";

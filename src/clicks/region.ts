@@ -19,7 +19,7 @@ export interface ClickObject {
 }
 
 /** Objects per region and database. Constant, so that a repeated click finds the object that knows it. */
-export const SHARDS = 4;
+export const OBJECTS_PER_REGION = 4;
 
 /**
  * The object that takes a visitor's clicks on the programs of a shard, whose database must be bound: the region from the
@@ -91,5 +91,5 @@ function numberIn(value: unknown): number | null {
 function numberOf(colo: string): number {
   let hash = 0;
   for (let i = 0; i < colo.length; i++) hash = (hash * 31 + colo.charCodeAt(i)) >>> 0;
-  return hash % SHARDS;
+  return hash % OBJECTS_PER_REGION;
 }

@@ -3,7 +3,7 @@ import { literal } from "../db/client.ts";
 import { commissions } from "../db/schema.ts";
 import type { Amount } from "../domain/amount.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../domain/commission.ts";
-import { judgeChange } from "../domain/commission-change.ts";
+import { checkChange } from "../domain/commission-change.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
 import { commit, type Write } from "./commit.ts";
@@ -79,11 +79,11 @@ async function moveChosen(
         return refused(changedMeanwhile(before).message);
       }
       seen.set(id, before.status);
-      const judged = judgeChange(before, { status: change.status, reason: change.reason }, iso(ctx.now));
-      if (!judged.ok) return refused(judged.message);
+      const checked = checkChange(before, { status: change.status, reason: change.reason }, iso(ctx.now));
+      if (!checked.ok) return refused(checked.message);
       const isHeld = before.flagged && !change.include_flagged;
       if (isHeld && (!isWhole || change.status === "approved")) return refused(LEFT_OUT, "flagged");
-      const after = changed(ctx, before, judged.changes);
+      const after = changed(ctx, before, checked.changes);
       changes.push({ before, after });
       return { id, ok: true, status: after.status };
     });

@@ -48,7 +48,7 @@ export function movedCommissions(
 const PAYLOAD = jsonOf(commissions, (row) => ({ ...commissionPayload(row), payout_id: row.payout_id }));
 const DATA = jsonOf(commissions, viewCommissionData);
 
-/** `nextStamp` (core/stamps.ts) for every row of a statement: now, but always later than what the column holds. */
+/** `nextStamp` (core/updated-at.ts) for every row of a statement: now, but always later than what the column holds. */
 export function laterStamp(column: SQL, stamp: string): SQL {
   return sql`iif(${column} < ${stamp}, ${stamp}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, '+0.001 seconds'))`;
 }

@@ -3,7 +3,7 @@ import { literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
-import { judgeChange, type ChangeableCommission, type CommissionChange } from "../domain/commission-change.ts";
+import { checkChange, type ChangeableCommission, type CommissionChange } from "../domain/commission-change.ts";
 import { NOTHING, type Cents } from "../domain/money.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../lib/errors.ts";
@@ -17,7 +17,7 @@ import { commissionChanged, commissionCreated } from "./ledger-rows.ts";
 import { settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { refuseWhere, untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewCommission, type CommissionView } from "./views.ts";
 
@@ -92,16 +92,16 @@ export async function updateCommission(ctx: ProgramCtx, id: string, change: Comm
     if (!before) throw notFound("commission");
     seen ??= before.status;
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
-    const judged = judgeChange(before, change, iso(ctx.now));
-    if (!judged.ok) throw new AppError("invalid_transition", judged.message);
-    if (Object.keys(judged.changes).length === 0) return before;
-    const after = changed(ctx, before, judged.changes);
+    const checked = checkChange(before, change, iso(ctx.now));
+    if (!checked.ok) throw new AppError("invalid_transition", checked.message);
+    if (Object.keys(checked.changes).length === 0) return before;
+    const after = changed(ctx, before, checked.changes);
     await commit(ctx, {
       writes: [
         {
           statement: ctx.db
             .update(commissions)
-            .set({ ...judged.changes, updated_at: after.updated_at })
+            .set({ ...checked.changes, updated_at: after.updated_at })
             .where(
               and(
                 owned(ctx, id),

@@ -75,7 +75,7 @@ export interface ProgramCtx extends Ctx {
   alongside?: (result: unknown) => Promise<Alongside>;
 }
 
-/** What is committed beside a change, and who is told once it is: a commit that lost its race leaves nothing of it. */
+/** What is committed beside a change, and who is notified once it is: a commit that lost its race leaves nothing of it. */
 export interface Alongside {
   statements: Statement[];
   committed: () => void;

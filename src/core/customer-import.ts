@@ -10,7 +10,7 @@ import { commit, CommitConflict } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import {
   identityKey,
-  judgeCustomerLines,
+  decideCustomerLines,
   type Binding,
   type CustomerIdentity,
   type CustomerLine,
@@ -21,9 +21,9 @@ import { insertStoredFacts, type PaymentKey, type StoredFact } from "./facts.ts"
 import { MAX_INLINE, settle } from "./ledger.ts";
 import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partner-import.ts";
 
-/** What an import of these lines would do (`judgeCustomerLines`). Writes nothing. */
-export async function judgeCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
-  return (await judge(ctx, lines)).verdicts;
+/** What an import of these lines would do (`decideCustomerLines`). Writes nothing. */
+export async function previewCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
+  return (await decideLines(ctx, lines)).verdicts;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerL
   if (lines.length > MAX_IMPORT_LINES) {
     throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
   }
-  const { verdicts, bindings } = await judge(ctx, lines);
+  const { verdicts, bindings } = await decideLines(ctx, lines);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
   let settled = 0;
   for (const chunk of partsOf(bindings, IMPORT_CHUNK)) {
@@ -47,7 +47,7 @@ export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerL
   return [...became.values()];
 }
 
-async function judge(
+async function decideLines(
   ctx: ProgramCtx,
   lines: readonly CustomerLine[],
 ): Promise<{ verdicts: CustomerVerdict[]; bindings: Binding[] }> {
@@ -65,7 +65,7 @@ async function judge(
     // What the provider said of the customer before what a payment carried.
     for (const row of [...paid, ...said]) if (row.email !== null) known.addresses.set(identityKey(row), row.email);
   }
-  return inSlices(judgeCustomerLines(lines, known));
+  return inSlices(decideCustomerLines(lines, known));
 }
 
 /** The partners that lines name, who has their customers, and the addresses that these had when they last paid. */
@@ -146,7 +146,7 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
     } catch (error) {
       // Another import bound one of them meanwhile: judged again, that line is known or kept.
       if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
-      ({ verdicts, bindings } = await judge(
+      ({ verdicts, bindings } = await decideLines(
         ctx,
         chunk.map(({ line }) => line),
       ));

@@ -63,7 +63,7 @@ export interface KnownCustomers {
  * nothing that the file says of it is in doubt: every code and address in its lines leads to a partner, all to the same
  * one, and that one is not the customer. The bindings are a function of the set of lines.
  */
-export function* judgeCustomerLines(
+export function* decideCustomerLines(
   lines: readonly CustomerLine[],
   known: KnownCustomers,
 ): Generator<void, { verdicts: CustomerVerdict[]; bindings: Binding[] }, void> {

@@ -9,7 +9,7 @@ import type { ProgramCtx } from "./context.ts";
 import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
 import { refuseWhere, untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import type { PingData } from "./views.ts";
 import { endpointChanged, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
 

@@ -6,7 +6,7 @@ import { iso } from "../lib/time.ts";
 import { commit, CommitConflict } from "./commit.ts";
 import { forProgram, type Ctx, type Program } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { endpointChanged, type Endpoint } from "./webhooks.ts";
 
 const ENDPOINTS_AT_ONCE = 50;

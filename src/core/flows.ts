@@ -8,7 +8,7 @@ import { changesOf } from "./changes.ts";
 import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 export type Flow = InferSelectModel<typeof flows>;
 

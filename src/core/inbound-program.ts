@@ -64,12 +64,12 @@ async function tellOthers(home: ProgramCtx, { event, body, verifies }: Delivery,
 async function claimedProgram(verified: ProgramCtx, { claim, verifies }: Delivery): Promise<ProgramCtx | null> {
   if (claim.program_id === null || !isProgramId(claim.program_id)) return null;
   if (claim.program_id === verified.program.id) return verified;
-  const claimed = await findProgramById(verified, claim.program_id);
+  const claimed = await openProgramOrNull(verified, claim.program_id);
   return claimed && (await verifies(claimed.program)) ? claimed : null;
 }
 
 /** The program with this id, bound to its database, in one read; null where there is none. */
-export async function findProgramById(ctx: Ctx, id: string): Promise<ProgramCtx | null> {
+export async function openProgramOrNull(ctx: Ctx, id: string): Promise<ProgramCtx | null> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) return null;
   const [program] = await on.db
@@ -180,7 +180,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
   for (const { program_id } of await url.db.all<{ program_id: string }>(claimed)) {
-    const owner = await findProgramById(url, program_id);
+    const owner = await openProgramOrNull(url, program_id);
     if (owner && (await delivery.verifies(owner.program))) return receive(owner, delivery);
   }
   return receive(url, delivery);
@@ -280,7 +280,7 @@ async function receiveGuarded(
   if (!payment) return received;
   const noted = (asked as { program_id: string }[]).map(({ program_id }) => program_id);
   for (const program_id of noted) {
-    const source = program_id === from.program.id ? from : await findProgramById(ctx, program_id);
+    const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, program_id);
     if (!source || !(await verifies(source.program))) continue;
     await fetchFrom(source, ctx, payment);
     await runBatch(ctx.db, [forgetWaiting(ctx, payment, program_id)]);

@@ -12,7 +12,7 @@ import { commissionPayload } from "./commission-rows.ts";
 import type { Occurrence, Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission, LedgerState, Payment } from "./ledger.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { viewCommissionData } from "./views.ts";
 
 /** `commission.created` with its outbound event (HOOK-15). */

@@ -7,7 +7,7 @@ import type { ProgramCtx } from "./context.ts";
 import { partnerChanged, type Partner } from "./partners.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 export interface OnboardingInput {
   /** Where the vendor sends the partner afterwards, and where when the link has run out. */

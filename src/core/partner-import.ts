@@ -7,14 +7,14 @@ import { inSlices, partsOf } from "../lib/slices.ts";
 import { commit, CommitConflict, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import {
-  judgeLines,
+  decidePartnerLines,
   type ChangedPartner,
   type KnownPartner,
   type PartnerLine,
   type PartnerVerdict,
 } from "./partner-lines.ts";
 import { newPartner, partnerChanged, partnerCreated, type Partner } from "./partners.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { alsoOfProgram } from "./tenant.ts";
 
 /** How many lines one import takes. */
@@ -33,20 +33,20 @@ const CHUNK_BYTES = 1_000_000;
 export const MAX_IMPORT_RACES = 100;
 
 /**
- * What an import of these lines would do (`judgeLines`). Partners are identified by their e-mail address. Who is there
+ * What an import of these lines would do (`decidePartnerLines`). Partners are identified by their e-mail address. Who is there
  * already keeps everything, status and rate too: only an empty name, empty payout details and further codes are filled
  * in. Without a state of its own a new partner is `status`. Writes nothing.
  */
-export async function judgePartners(
+export async function previewPartners(
   ctx: ProgramCtx,
   lines: readonly PartnerLine[],
   status: PartnerStatus,
 ): Promise<PartnerVerdict[]> {
-  return (await judge(ctx, lines, status)).verdicts;
+  return (await decideLines(ctx, lines, status)).verdicts;
 }
 
 /**
- * Does what `judgePartners` says, with the audit events, some hundred partners in one transaction. Returns what really
+ * Does what `previewPartners` says, with the audit events, some hundred partners in one transaction. Returns what really
  * happened to each line, which is something else where others changed the same partners meanwhile. Ended in the middle, a
  * rerun does the rest; after a whole run it changes nothing.
  */
@@ -58,7 +58,7 @@ export async function importPartners(
   if (lines.length > MAX_IMPORT_LINES) {
     throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
   }
-  const { verdicts, changed, metadataBytes } = await judge(ctx, lines, status);
+  const { verdicts, changed, metadataBytes } = await decideLines(ctx, lines, status);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
   for (const chunk of chunksOf(changed, metadataBytes)) {
     for (const verdict of await store(ctx, chunk, status)) became.set(verdict.line, verdict);
@@ -73,7 +73,7 @@ interface Judged {
   metadataBytes: ReadonlyMap<string, number>;
 }
 
-async function judge(ctx: ProgramCtx, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
+async function decideLines(ctx: ProgramCtx, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
   const known = { partners: new Map<string, KnownPartner>(), holders: new Map<string, string>() };
   const metadataBytes = new Map<string, number>();
   for (const part of partsOf(lines, LOOK_UP_LINES)) {
@@ -84,7 +84,10 @@ async function judge(ctx: ProgramCtx, lines: readonly PartnerLine[], status: Par
     }
     for (const { slug_key, partner_id } of holders) known.holders.set(slug_key, partner_id);
   }
-  const judged = judgeLines(lines, known, (input, own) => ({ ...newPartner(ctx, input), status: own ?? status }));
+  const judged = decidePartnerLines(lines, known, (input, own) => ({
+    ...newPartner(ctx, input),
+    status: own ?? status,
+  }));
   return { ...(await inSlices(judged)), metadataBytes };
 }
 
@@ -145,7 +148,7 @@ async function store(
     } catch (error) {
       // Someone registered or changed one of them meanwhile: judged again, that line is known, completed or refused.
       if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
-      ({ verdicts, changed } = await judge(ctx, lines, status));
+      ({ verdicts, changed } = await decideLines(ctx, lines, status));
     }
   }
   return verdicts;

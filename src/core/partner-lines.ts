@@ -52,7 +52,7 @@ export interface ChangedPartner {
  * partner. So nothing is taken of lines that contradict each other: a code that is used for two addresses, or a partner
  * with two rates, states or places to be paid at.
  */
-export function* judgeLines(
+export function* decidePartnerLines(
   lines: readonly PartnerLine[],
   known: Known,
   register: (input: PartnerInput, status: PartnerStatus | null) => KnownPartner,
@@ -76,7 +76,7 @@ export function* judgeLines(
   }
   const changed: ChangedPartner[] = [];
   for (const [key, own] of taken) {
-    const partner = judgePartner(own, known.partners.get(key) ?? null, known.holders, register);
+    const partner = decidePartner(own, known.partners.get(key) ?? null, known.holders, register);
     for (const verdict of partner.verdicts) verdicts.set(verdict.line, verdict);
     if (partner.changed) changed.push(partner.changed);
     if (slice.add(LINE_WORK * own.length)) yield;
@@ -121,7 +121,7 @@ function refusedCode({ input, codes }: PartnerLine, known: Known, claims: Readon
 }
 
 /** Judges the lines of one address whose codes are good. */
-function judgePartner(
+function decidePartner(
   lines: readonly PartnerLine[],
   before: KnownPartner | null,
   holders: Known["holders"],

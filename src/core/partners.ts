@@ -14,7 +14,7 @@ import { settleWaiting } from "./ledger.ts";
 import { pagedList, readPage } from "./list-page.ts";
 import { payoutDetailsChange } from "./payout-details.ts";
 import { untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { viewPartner, type PartnerView } from "./views.ts";
 
 export type Partner = InferSelectModel<typeof partners>;

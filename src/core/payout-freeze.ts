@@ -8,7 +8,7 @@ import type { Owner, Work } from "./job.ts";
 import { sealRecipient } from "./payout-recipient.ts";
 import { payoutMoved, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 /** Of one program and of all together: what one look takes. */
 const PAYOUTS_AT_ONCE = 100;

@@ -12,7 +12,7 @@ import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 /**
  * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the

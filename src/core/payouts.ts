@@ -14,7 +14,7 @@ import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewPayout, type PayoutView } from "./views.ts";
 

@@ -14,7 +14,7 @@ import { forProgram, type BaseCtx, type Ctx, type Program, type ProgramCtx } fro
 import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { onShard } from "./shards.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 export interface ProgramInput {
   name: string;
@@ -88,7 +88,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
 }
 
 /** The program with this id, bound to its database; for its operator. */
-export async function findProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
+export async function openProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) throw notFound("program");
   const [[program]] = await runBatch(on.db, [on.db.select().from(programs).where(eq(programs.id, id))]);

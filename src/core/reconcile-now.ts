@@ -4,7 +4,7 @@ import { programs } from "../db/schema.ts";
 import type { Check, Checked, Figures } from "../domain/reconciliation.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
-import { findProgram } from "./programs.ts";
+import { openProgram } from "./programs.ts";
 import { reconcileStep, type ReconcileTools } from "./reconcile.ts";
 import { NAMED, openDifferences } from "./reconcile-findings.ts";
 import { repairBalances } from "./reconcile-repair.ts";
@@ -56,7 +56,7 @@ export async function reconcileNow(ctx: Ctx, input: ReconcileInput, tools: Recon
   };
   const budget = { left: STATEMENTS };
   const given = input.program_id ?? input.next;
-  let program = given === undefined ? await programAfter(ctx, null) : await findProgram(ctx, given);
+  let program = given === undefined ? await programAfter(ctx, null) : await openProgram(ctx, given);
   if (program && input.repair) reply.repaired = await repairBalances(program);
   let goesOn = input.next !== undefined;
   while (program) {

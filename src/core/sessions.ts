@@ -11,7 +11,7 @@ import { settleWaiting } from "./ledger.ts";
 import { partnerChanged, wakeWaitingPayments, type Partner } from "./partners.ts";
 import { onShard } from "./shards.ts";
 import type { Audience, Identity } from "./sign-in.ts";
-import { nextStamp } from "./stamps.ts";
+import { nextStamp } from "./updated-at.ts";
 
 /** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };

@@ -16,14 +16,14 @@ export interface ChangeableCommission extends ReviewState {
   approved_at: string | null;
 }
 
-export type JudgedChange = { ok: true; changes: Partial<ChangeableCommission> } | { ok: false; message: string };
+export type CheckedChange = { ok: true; changes: Partial<ChangeableCommission> } | { ok: false; message: string };
 
 /**
  * What a change by hand writes, or why it is refused: an illegal move is 409 `invalid_transition` and changes nothing (COM-1).
  * A commission inside a payout that is not canceled cannot change (COM-2). Canceling a payout frees its
  * commissions, so a commission with a `payout_id` is inside one that is not. `changes` is empty where nothing is asked.
  */
-export function judgeChange(before: ChangeableCommission, change: CommissionChange, now: string): JudgedChange {
+export function checkChange(before: ChangeableCommission, change: CommissionChange, now: string): CheckedChange {
   const { status } = change;
   if (status === "paid") return { ok: false, message: "A commission is paid by its payout." };
   if (status !== undefined && !canBecome(before.status, status)) {

@@ -105,7 +105,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   const adjusted_cents = adjustedTotal(input.facts, state);
   const rules = input.rulesOf(state);
   const { partner, ...chosen } = chooseReference(input.facts, state, rules.program.attribution, input.partnerByRef);
-  const outcome = judge(input, rules, state, chosen.ref, partner);
+  const outcome = outcomeOf(input, rules, state, chosen.ref, partner);
   const record: PaymentDecision = {
     ...chosen,
     partner_id: partner?.id ?? null,
@@ -128,7 +128,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   };
 }
 
-function judge(
+function outcomeOf(
   input: DecisionInput,
   rules: Rules,
   state: PaymentState,

@@ -2,7 +2,7 @@ import { Hono, type Context } from "hono";
 import * as z from "zod";
 import type { Ctx } from "../core/context.ts";
 import { listPrograms } from "../core/program-list.ts";
-import { createProgram, findProgram, regenerateApiKey, type ProgramWithKey } from "../core/programs.ts";
+import { createProgram, openProgram, regenerateApiKey, type ProgramWithKey } from "../core/programs.ts";
 import { reconcileNow } from "../core/reconcile-now.ts";
 import { resealAll } from "../core/reseal.ts";
 import { onShard } from "../core/shards.ts";
@@ -65,7 +65,7 @@ export const admin = new Hono<AppEnv>()
     return c.json({ ...page, data: page.data.map(viewProgram) });
   })
   .post("/programs/:id/api-key", optionalJson(nothing), async (c) => {
-    const program = await findProgram(c.var.operator, c.req.param("id"));
+    const program = await openProgram(c.var.operator, c.req.param("id"));
     return c.json(viewWithKey(await regenerateApiKey(program)), 201);
   })
   .post("/sign-in-links", requireJson, jsonBody(linkCreate), async (c) => {

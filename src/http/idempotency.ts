@@ -38,7 +38,7 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
       });
     }
     let isStored = false;
-    // Asked again where a commit lost a race and is tried once more, which may then find nothing left to commit.
+    // Asked again where a commit lost a race and is tried again, which may then find nothing left to commit.
     ctx.alongside = async (result) => {
       const reply = c.get("reply");
       if (!reply) return { statements: [], committed: () => {} };

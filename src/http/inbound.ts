@@ -1,6 +1,6 @@
 import { Hono, type Context } from "hono";
 import { actingAs, type Ctx, type Program, type ProgramCtx } from "../core/context.ts";
-import { findProgramById, programsStoring, takeEvent } from "../core/inbound-program.ts";
+import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound-program.ts";
 import { providerSecrets } from "../core/provider-secrets.ts";
 import { actors } from "../domain/actor.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
@@ -13,7 +13,7 @@ import { providerA } from "../providers/provider-a.ts";
 import { providerB } from "../providers/provider-b.ts";
 import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
 import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
-import { judgeBody, judgeUnread } from "./unverified-body.ts";
+import { checkBody, checkUnread } from "./unverified-body.ts";
 
 /** `POST /webhooks/provider_a|provider_b`: called by the payment providers, verified by their signatures. */
 export const inbound = new Hono<AppEnv>()
@@ -43,7 +43,7 @@ interface Verified {
  * answered is IN-2 to IN-4.
  */
 async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response> {
-  const arrival = await judgeUnread(c.req, async () => {
+  const arrival = await checkUnread(c.req, async () => {
     const arriving = arrivalOf(c, provider);
     await refuseByHeader(arriving);
     refuseByLimits(arriving);
@@ -62,7 +62,7 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     });
   }
   const claim = provider.claimedOwner(json.value);
-  const verifies = async (program: Program) => (await judge(arrival, program, body)) === "verified";
+  const verifies = async (program: Program) => (await verifyEvent(arrival, program, body)) === "verified";
   const { outcome, ignored } = await orUnavailable(() =>
     takeEvent(ctx, { provider: provider.name, event: parsed.event, body: json.text, claim, verifies }),
   );
@@ -72,7 +72,7 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
 /** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */
 function verify(arrival: Arrival): Promise<Verified> {
   const { c, program_id } = arrival;
-  const verifying = judgeBody(
+  const verifying = checkBody(
     c.req,
     (read) => (program_id === null ? verifyUnnamed(arrival, read) : verifyNamed(arrival, program_id, read)),
     () => countWrongSecret(c, program_id ?? UNNAMED),
@@ -108,7 +108,7 @@ async function refuseByHeader(arrival: Arrival): Promise<void> {
   const problem = provider.whyRefused({ header, now: c.var.now });
   if (problem === null) return;
   if (program_id !== null && looked.get(program_id, c.var.now) !== false) {
-    noteRefusedUnread(c, provider.name, problem, program_id, () => findProgram(arrival, program_id));
+    noteRefusedUnread(c, provider.name, problem, program_id, () => openProgram(arrival, program_id));
   }
   // Who presents none has guessed nothing.
   if (header !== null) await countWrongSecret(c, program_id ?? UNNAMED);
@@ -128,7 +128,7 @@ type Read = () => Promise<Uint8Array>;
 
 /** Where the URL names the program the signature is verified before anything is parsed (IN-5). */
 async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
-  const ctx = await findProgram(arrival, program_id);
+  const ctx = await openProgram(arrival, program_id);
   if (!ctx) {
     await countWrongSecret(arrival.c, UNKNOWN);
     throw unknownProgram(arrival.c, arrival.provider);
@@ -147,7 +147,7 @@ async function verifyUnnamed(arrival: Arrival, read: Read): Promise<Verified> {
   const claim = arrival.provider.claimedOwner(json.ok ? json.value : null);
   let unfit: { ctx: ProgramCtx; verdict: Exclude<Verdict, "verified"> } | null = null;
   for await (const ctx of candidates(arrival, claim)) {
-    const verdict = await judge(arrival, ctx.program, body);
+    const verdict = await verifyEvent(arrival, ctx.program, body);
     if (verdict === "verified") return { ctx, body, json };
     if (unfit?.verdict !== "wrong_signature") unfit = { ctx, verdict };
   }
@@ -165,7 +165,7 @@ async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerato
       await countWrongSecret(c, UNNAMED);
       refuseGuesser(c, program_id);
     }
-    const claimed = await findProgram(arrival, program_id);
+    const claimed = await openProgram(arrival, program_id);
     if (claimed) yield claimed;
   }
   if (claim.transaction_id === null && claim.subscription_id === null) return;
@@ -176,8 +176,8 @@ async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerato
   });
 }
 
-async function findProgram({ base }: Arrival, program_id: string): Promise<ProgramCtx | null> {
-  const ctx = await orUnavailable(() => findProgramById(base, program_id));
+async function openProgram({ base }: Arrival, program_id: string): Promise<ProgramCtx | null> {
+  const ctx = await orUnavailable(() => openProgramOrNull(base, program_id));
   const { now, databases } = base;
   if (databases.open(shardOfProgram(program_id))) looked.set(program_id, ctx !== null, now + (ctx ? HOUR : MINUTE));
   return ctx;
@@ -185,7 +185,7 @@ async function findProgram({ base }: Arrival, program_id: string): Promise<Progr
 
 type Verdict = "verified" | "wrong_signature" | "not_configured";
 
-async function judge(arrival: Arrival, program: Program, body: Uint8Array): Promise<Verdict> {
+async function verifyEvent(arrival: Arrival, program: Program, body: Uint8Array): Promise<Verdict> {
   const secrets = await secretsOf(arrival, program);
   if (secrets.length === 0) return "not_configured";
   return (await isSigned(arrival, secrets, body)) ? "verified" : "wrong_signature";

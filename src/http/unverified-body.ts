@@ -21,14 +21,14 @@ const LATE_MS = SECOND;
 const LOOK_MS = SECOND / 4;
 
 /**
- * Judges a request by all but its body: too long a one is refused by its declared length, the rest by `judge`, which throws.
+ * Judges a request by all but its body: too long a one is refused by its declared length, the rest by `verify`, which throws.
  * Where the body is declared to be large the refusal comes late: who sends it again and again does so slowly.
  */
-export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<T>): Promise<T> {
+export async function checkUnread<T>(request: HonoRequest, verify: () => Promise<T>): Promise<T> {
   const length = lengthOf(request.raw);
   try {
     if (length !== null && length > BODY_LIMIT) throw tooLong();
-    return await judge();
+    return await verify();
   } catch (error) {
     if (length !== null && length > LARGE) await wait(LATE_MS);
     throw error;
@@ -36,7 +36,7 @@ export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<
 }
 
 /**
- * Lets `judge` read a body that nobody has vouched for yet; it throws where the body is not to be trusted. However many
+ * Lets `verify` read a body that nobody has vouched for yet; it throws where the body is not to be trusted. However many
  * send, from wherever, what an isolate holds of such bodies is bounded: `LARGE_AT_ONCE` of more than 64 KiB, and
  * `SMALL_BYTES` of all others together. The place of a large one that was refused rests. No network has more than half
  * of the places, so that one that takes all it can get keeps nobody else out. What counts is how much really comes: the
@@ -44,9 +44,9 @@ export async function judgeUnread<T>(request: HonoRequest, judge: () => Promise<
  * @throws `payload_too_large`; `rate_limited` where no place became free; `invalid_json` where the body did not arrive,
  * after `onMissing`.
  */
-export async function judgeBody<T>(
+export async function checkBody<T>(
   request: HonoRequest,
-  judge: (read: () => Promise<Uint8Array>) => Promise<T>,
+  verify: (read: () => Promise<Uint8Array>) => Promise<T>,
   onMissing: () => Promise<void>,
 ): Promise<T> {
   const network = addressKey(request.raw.headers);
@@ -61,7 +61,7 @@ export async function judgeBody<T>(
     if (place) place.until = place.room === largeRoom && ms > 0 ? Date.now() + ms : 0;
   };
   try {
-    const judged = await judge(() => readBody(request.raw, hold, onMissing));
+    const judged = await verify(() => readBody(request.raw, hold, onMissing));
     rest(0);
     return judged;
   } catch (error) {

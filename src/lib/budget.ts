@@ -40,7 +40,7 @@ export function openBudget(limit: number): { open(part: number): Share } {
   }
 
   /** Null while it depends on others. */
-  function judge(member: Member, amount: number): boolean | null {
+  function decide(member: Member, amount: number): boolean | null {
     if (spent + amount > limit) return false;
     return amount <= freeFor(member) ? true : null;
   }
@@ -54,7 +54,7 @@ export function openBudget(limit: number): { open(part: number): Share } {
 
   function serve(): void {
     for (const member of members) {
-      const judged = member.waiting && judge(member, member.waiting.amount);
+      const judged = member.waiting && decide(member, member.waiting.amount);
       if (judged !== null) answer(member, judged);
     }
     // Where all wait for each other, the parts are no longer kept free.

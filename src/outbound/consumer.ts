@@ -163,7 +163,7 @@ async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Pr
   return previous === null ? [current] : [current, await sealer.open(previous, { ...at, column: "secret_previous" })];
 }
 
-type Record = (claim: ClaimedDelivery, outcome: AttemptOutcome) => Promise<ClaimedDelivery | undefined>;
+type RecordAttempt = (claim: ClaimedDelivery, outcome: AttemptOutcome) => Promise<ClaimedDelivery | undefined>;
 
 interface Finished {
   claim: ClaimedDelivery;
@@ -175,7 +175,7 @@ interface Finished {
  * Records attempts as they end: one transaction at a time, and whatever ends meanwhile rides the next one. Gives each
  * the next delivery of its lane, which the same transaction claims, until `until`.
  */
-function openRecorder(deps: ConsumerDeps, until: number): Record {
+function openRecorder(deps: ConsumerDeps, until: number): RecordAttempt {
   let waiting: Finished[] = [];
   let isRunning = false;
   async function drain(): Promise<void> {

@@ -109,10 +109,10 @@ async function guardAndPost(delivery: OutgoingDelivery, attempt: Attempt): Promi
   const init: RequestInit = { method: "POST", headers, body, redirect: "manual" };
   const response = await fetchWithin(deadline, fetch, target.url.href, init);
   if (response === EXPIRED) return failed("timeout", TIMED_OUT);
-  return judgeResponse(response.status, await readAtMost(response.body, MAX_RESPONSE_BYTES, deadline));
+  return outcomeOf(response.status, await readAtMost(response.body, MAX_RESPONSE_BYTES, deadline));
 }
 
-function judgeResponse(status_code: number, body: BodyStart): Outcome {
+function outcomeOf(status_code: number, body: BodyStart): Outcome {
   const answered = { status_code, response_excerpt: excerptOf(body.bytes) };
   if (status_code >= 300 && status_code < 400) return { ...answered, error: "redirect", reason: "answered a redirect" };
   if (status_code < 200 || status_code > 299) {

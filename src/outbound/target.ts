@@ -37,7 +37,7 @@ export async function resolveTarget(hostname: string, deps: ResolveDeps): Promis
   const deadline = startDeadline(deps.timeoutMs);
   try {
     const lookups = await Promise.all(["A", "AAAA"].map((type) => lookUp(hostname, type, deps, deadline)));
-    return judge(lookups, deps.ownHosts);
+    return resolutionOf(lookups, deps.ownHosts);
   } finally {
     deadline.clear();
   }
@@ -61,7 +61,7 @@ const RESPONSE_CODES: Readonly<Record<number, string>> = { 1: "FORMERR", 2: "SER
 /** More than any answer over a 64 KiB DNS message needs as JSON for the names and addresses that matter. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-function judge(lookups: Lookup[], ownHosts: OwnHosts): Resolution {
+function resolutionOf(lookups: Lookup[], ownHosts: OwnHosts): Resolution {
   const failures: string[] = [];
   let addresses = 0;
   for (const lookup of lookups) {

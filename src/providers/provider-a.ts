@@ -18,7 +18,7 @@ import {
 } from "./provider-a-schema.ts";
 import { invoiceReading, sessionReading } from "./provider-a-payment.ts";
 import type { Fact, Provider } from "./provider.ts";
-import { judgeHeader, verifySignature } from "./signature.ts";
+import { checkHeader, verifySignature } from "./signature.ts";
 import {
   aliasesOf,
   factsOf,
@@ -39,7 +39,7 @@ const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner
 export const providerA: Provider = {
   name: "provider_a",
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
-  whyRefused: (input) => judgeHeader(SCHEME, input),
+  whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
   // Its program is in the URL only (IN-1).

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../domain/money.ts";
 import type { AdjustmentFact, Provider } from "./provider.ts";
-import { judgeHeader, verifySignature } from "./signature.ts";
+import { checkHeader, verifySignature } from "./signature.ts";
 import {
   aliasesOf,
   amount,
@@ -30,7 +30,7 @@ const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joine
 export const providerB: Provider = {
   name: "provider_b",
   signature_headers: ["Provider-B-Signature", "Paddle-Signature"],
-  whyRefused: (input) => judgeHeader(SCHEME, input),
+  whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
   claimedOwner(body) {

@@ -41,7 +41,7 @@ export async function verifySignature(
 }
 
 /** What of `verifySignature` the header alone decides: null where the body decides. */
-export function judgeHeader(
+export function checkHeader(
   scheme: SignatureScheme,
   input: { header: string | null; now: number },
 ): "no_signature" | "time" | null {

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
-import { archiveNotedDays, noteArchivableDays } from "../../src/core/archive-clicks.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/click-archive-jobs.ts";
 import { flushClicks } from "../../src/core/clicks.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Arrival } from "../../src/domain/click.ts";

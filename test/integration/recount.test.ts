@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
-import { archiveNotedDays, noteArchivableDays } from "../../src/core/archive-clicks.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/click-archive-jobs.ts";
 import { flushClicks } from "../../src/core/clicks.ts";
 import { recountEvents } from "../../src/core/recount-events.ts";
 import { recountLists } from "../../src/core/recount-lists.ts";

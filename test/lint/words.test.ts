@@ -1,9 +1,11 @@
 /**
- * The words of the project: plain technical English in code, comments, messages, pages and guides. What is banned is in
- * two lists, each entry with what to write instead; a place where a banned word is right is in `EXCEPTIONS`.
+ * The words of the project: plain technical English in code, comments, messages, pages and guides, and one meaning for
+ * each name. What is banned is in lists, each entry with what to write instead; a place where a banned word is right is in
+ * `EXCEPTIONS`.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -38,6 +40,19 @@ const BANNED: Record<string, RegExp> = {
     /\b\w*(?:colour|behaviour|honour|favour|neighbour)\w*\b|\b(?:cancelled|cancelling|recognise[sd]?|normalise[sd]?|serialise[sd]?|initialise[sd]?|organise[sd]?|authorise[sd]?|summarise[sd]?|minimise[sd]?|licence|centre)\b/i,
 };
 
+/** Names in src that would mean several things, and what to call each instead. */
+const OVERLOADED: Record<string, RegExp> = {
+  "what the function returns or checks (parse, check, decide, verify)": /\bjudge(?:[A-Z]\w*)?\s*[(<]/,
+  "the thing recorded (`Record` is TypeScript's)": /\b(?:type|interface|class) Record\b/,
+  "what is sharded: a shard is a database": /\bSHARDS\b/,
+  "`open…` for a context, `find…` for a row": /\bfindProgram(?:ById)?\(/,
+  "the thing itself, as in TypeScript's field":
+    /\b(?:type|interface|class) (?:\w+Story|Data|Info|Item|Thing|Manager|Helper|Utils)\b/,
+};
+
+/** File names that say nothing of what is in the file. */
+const EMPTY_NAMES = /^(?:story|names|stamps|unfinished|utils?|helpers?|misc|common|shared|manager|stuff|tools)\.tsx?$/;
+
 /** Where a banned word is the right one: file, text, reason. */
 const EXCEPTIONS: { file: RegExp; text: string; why: string }[] = [
   { file: /^src\/dev\/test\.ts$/, text: 'count("cancelled")', why: "the word of Node's test runner" },
@@ -56,6 +71,15 @@ function faultsIn(file: string, text: string): string[] {
       return found ? [`${file}:${i + 1}: "${found[0]}": write: ${instead}`] : [];
     });
   });
+}
+
+function overloadsIn(file: string, text: string): string[] {
+  return text.split("\n").flatMap((line, i) =>
+    Object.entries(OVERLOADED).flatMap(([instead, pattern]) => {
+      const found = pattern.exec(line);
+      return found ? [`${file}:${i + 1}: "${found[0]}": name it for ${instead}`] : [];
+    }),
+  );
 }
 
 const files = globSync(FILES, { cwd: ROOT })
@@ -93,6 +117,26 @@ describe("the words of the project", () => {
     ]) {
       assert.deepEqual(faultsIn("x.ts", text), [], text);
     }
+  });
+
+  it("name one thing each in src", () => {
+    const src = files.filter((file) => /^src\/.*\.tsx?$/.test(file));
+    assert.ok(src.length > 250);
+    const faults = src.flatMap((file) => [
+      ...(EMPTY_NAMES.test(basename(file)) ? [`${file}: name it for what is in it`] : []),
+      ...overloadsIn(file, readFileSync(`${ROOT}${file}`, "utf8")),
+    ]);
+    assert.deepEqual(faults, []);
+    for (const text of [
+      "function judge(x",
+      "judgeLines(a",
+      "type Record = 1",
+      "const SHARDS = 4",
+      "findProgram(ctx)",
+    ]) {
+      assert.equal(overloadsIn("x.ts", text).length, 1, text);
+    }
+    assert.deepEqual(overloadsIn("x.ts", "const rows: Record<string, number> = {}"), []);
   });
 
   it("have no exception that is not needed", () => {

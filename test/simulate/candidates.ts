@@ -65,11 +65,11 @@ export function candidatesAfter(
 
 /** Crons alone, after all else; what changed just before may not be settled yet when they generate. */
 export function afterCrons(candidates: readonly Candidate[], now: number, before: readonly Operation[]): Candidate[] {
-  const besides = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
+  const others = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
   return distinctly(
     candidates.flatMap(({ state, applied }) =>
       MINUTE.flatMap((effect) =>
-        besides.flatMap((without) => {
+        others.flatMap((without) => {
           const after = changed(state, effect, now, { without, before: null });
           return after ? [{ state: after, applied }] : [];
         }),
@@ -104,14 +104,14 @@ function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: 
     status < 300 || status >= 500 || (!arrived && (status === 409 || status === 404 || status === 422));
   if (!isExpected) throw new Wrong([`${text}: ${status} ${JSON.stringify(reply.body)}`]);
   const isBeside = generates && (at.others.length > 0 || candidate.applied.length > 0);
-  const besides = isBeside
+  const others = isBeside
     ? [
         ALONE,
         ...withoutSome(at.others).map((without) => ({ without, before: null })),
         { without: [], before: at.before },
       ]
     : [ALONE];
-  const done = effects.flatMap((effect) => besides.map((beside) => changed(candidate.state, effect, at.now, beside)));
+  const done = effects.flatMap((effect) => others.map((beside) => changed(candidate.state, effect, at.now, beside)));
   const applied = done.flatMap((state) => (state ? [{ state, applied: [...candidate.applied, operation] }] : []));
   const isCron = operation.text.startsWith("cron ");
   if (status < 300) return isCron && at.hasFailed ? [...applied, candidate] : applied;

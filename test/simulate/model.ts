@@ -130,12 +130,12 @@ export function copyOf(state: State): State {
   };
 }
 
-/** The same for states that differ in nothing but moments within one step, and the order of what is told apart. */
+/** The same for states that differ in nothing but moments within one step, and the order of what is distinguished. */
 export function keyOf(state: State): string {
   const { pct, partners, flows, auto_approve_days, min_payout_cents, months, ended } = state;
   const parts = [JSON.stringify([pct, partners, auto_approve_days, min_payout_cents, months])];
   parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
-  // Two changes of one moment are told apart only where they change the same.
+  // Two changes of one moment are distinguished only where they change the same.
   parts.push(...state.changes.map(textOf).toSorted());
   for (const [key, sale] of Object.entries(state.sales)) parts.push(key, textOf(sale));
   for (const { slug, currency, amount, status } of state.payouts) parts.push(`${slug} ${currency} ${amount} ${status}`);

@@ -132,7 +132,7 @@ export const PLANTS: readonly Plant[] = [
     "insert into commit_guards (lost_race) select 1 where changes() <> 1",
     "insert into commit_guards (lost_race) select 1 where changes() > 1",
   ]),
-  plant("clicks: an object that begins anew does not know what it has seen", "clicks/store.ts", [
+  plant("clicks: an object that begins again does not know what it has seen", "clicks/store.ts", [
     "if (row.stored_at < this.#now - SEEN_WINDOW) continue;",
     "if (row.stored_at <= this.#now) continue;",
   ]),

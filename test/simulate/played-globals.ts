@@ -41,7 +41,7 @@ export async function breathe(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => REAL.setImmediate(resolve));
 }
 
-/** What waits for a moment waits for ever. */
+/** What waits for a moment waits forever. */
 export function stopTimers(): void {
   timers = [];
 }

@@ -15,7 +15,7 @@ interface Visit {
   landing: string;
   program: "program" | "neighbor";
   ref: string;
-  /** Under which a repetition is recognised; the page may give none. */
+  /** Under which a repetition is recognized; the page may give none. */
   id: string | null;
   colo: string;
   bot: boolean;
@@ -34,7 +34,7 @@ export class Visitors {
   /** Of which not everything is in the log yet. */
   #open = new Set<Visit>();
 
-  /** Somebody clicks, or a page reports a click once more. */
+  /** Somebody clicks, or a page reports a click again. */
   choose(world: World, chance: Chance): { text: string; run: () => Promise<Reply> } {
     const again = this.#visits.slice(-30).filter((visit) => isClear(visit, time.now));
     const isAgain = again.length > 0 && chance.happens(0.4);
@@ -70,7 +70,7 @@ export class Visitors {
     return visit;
   }
 
-  /** Tells what partners are at this moment; called before and after whatever may change it. */
+  /** Gives what partners are at this moment; called before and after whatever may change it. */
   note(world: World): void {
     if (this.#open.size === 0) return;
     const partners = world.database.look<{ slug: string; status: string }>("select slug, status from partners");

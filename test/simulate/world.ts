@@ -250,7 +250,7 @@ export class World {
     this.renew(true);
   };
 
-  /** A visitor's click, near a data centre; whatever it comes to. */
+  /** A visitor's click, near a data center; whatever it comes to. */
   async click(body: object, { colo, bot }: { colo: string; bot: boolean }): Promise<Reply> {
     const headers = { "content-type": "text/plain", "user-agent": bot ? "Googlebot/2.1" : BROWSER };
     const request = new Request(`${BASE}/click`, { method: "POST", headers, body: JSON.stringify(body) });

@@ -4,7 +4,7 @@
  */
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
 import { FLUSH_DELAY, ClickCounter } from "../../src/clicks/counter.ts";
-import { SHARDS } from "../../src/clicks/region.ts";
+import { OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
 import { meterDatabase } from "./metered-database.ts";
@@ -68,7 +68,7 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     for (const name of Object.keys(tally) as (keyof typeof tally)[]) tally[name] = 0;
     return read;
   },
-  constants: () => ({ flush_delay_ms: FLUSH_DELAY, shards: SHARDS, now: clock }),
+  constants: () => ({ flush_delay_ms: FLUSH_DELAY, shards: OBJECTS_PER_REGION, now: clock }),
   advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),
   commit: async (env, { object, commits }: Commits) => {
     for (const clicks of commits) {

@@ -24,7 +24,7 @@ import { limitParameters } from "../../src/http/query-limit.ts";
 import { pathOf } from "../../src/http/request-path.ts";
 import { requireVisit, type PageEnv } from "../../src/http/session.ts";
 import { track } from "../../src/http/track.ts";
-import { judgeUnread } from "../../src/http/unverified-body.ts";
+import { checkUnread } from "../../src/http/unverified-body.ts";
 import { jsonBody, pageQuery, query, requireJson, timeRange } from "../../src/http/validate.ts";
 import type { Parser } from "./parsers.ts";
 import { jsonTexts } from "./parsers.ts";
@@ -94,7 +94,7 @@ const HEADERS: Parser[] = [
     good: "1",
     read: (text) => {
       const raw = { headers: new Headers({ "content-length": ascii(text) }), body: null };
-      return judgeUnread({ raw } as HonoRequest, () => Promise.resolve());
+      return checkUnread({ raw } as HonoRequest, () => Promise.resolve());
     },
   },
   {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { approveDueCommissions } from "../../src/core/auto-approve.ts";
-import { archiveNotedDays, noteArchivableDays } from "../../src/core/archive-clicks.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/click-archive-jobs.ts";
 import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks.ts";
 import { disableGivenUp } from "../../src/core/endpoint-health.ts";
 import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
@@ -11,7 +11,7 @@ import { recountEvents } from "../../src/core/recount-events.ts";
 import { recountLists } from "../../src/core/recount-lists.ts";
 import { reconcilePrograms } from "../../src/core/reconcile.ts";
 import { forgetOld } from "../../src/core/retention.ts";
-import { finishVendorEvents, settleUnsettled } from "../../src/core/unfinished.ts";
+import { finishVendorEvents, settleUnsettled } from "../../src/core/settle-jobs.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, iso, MINUTE } from "../../src/lib/time.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clickObject, hintOf, SHARDS } from "../../src/clicks/region.ts";
+import { clickObject, hintOf, OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 
 describe("which object takes a click (architecture: objects are named by region and shard, not by program)", () => {
   it.each([
@@ -32,7 +32,7 @@ describe("which object takes a click (architecture: objects are named by region 
       expect(clickObject({ continent: "EU", longitude: "2.3", colo })).toEqual(first);
       return first.name;
     });
-    expect(new Set(names).size).toBe(SHARDS);
+    expect(new Set(names).size).toBe(OBJECTS_PER_REGION);
   });
 
   it("comes from a finite set whatever is sent, and its name contains its hint", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { flaggedBy, heldReasons, reviewed } from "../../src/domain/commission.ts";
-import { judgeChange } from "../../src/domain/commission-change.ts";
+import { checkChange } from "../../src/domain/commission-change.ts";
 
 const ROW = {
   status: "pending" as const,
@@ -30,7 +30,7 @@ describe("why a commission waits for a person", () => {
 
   it("clearing the flag clears all that holds, and each of it for good", () => {
     const row = { ...ROW, ...flaggedBy(["disputed", "self_referral", "manual"]), dismissed_reasons: "mostly_refunded" };
-    const judged = judgeChange(row, { flagged: false }, "2026-11-01T00:00:00.000Z");
+    const judged = checkChange(row, { flagged: false }, "2026-11-01T00:00:00.000Z");
     expect(judged).toEqual({
       ok: true,
       changes: { ...flaggedBy([]), dismissed_reasons: "mostly_refunded,disputed,self_referral" },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { currencyExponent, decimalAmount, formatMoney } from "../../src/domain/currency.ts";
 import { cents } from "../../src/domain/money.ts";
-import { FormFields, judge, parseMoney, problemsOf } from "../../src/http/pages/forms.ts";
+import { FormFields, parseInput, parseMoney, problemsOf } from "../../src/http/pages/forms.ts";
 import { AppError } from "../../src/lib/errors.ts";
 
 describe("an amount that people type", () => {
@@ -85,8 +85,8 @@ describe("what is wrong with a form", () => {
   });
 
   it("is reported by field, in words for people", () => {
-    const judged = judge(schema, { email: "x", name: "", pct: Number.NaN, inner: [{ value: "y" }] });
-    expect(judged).toEqual({
+    const parsed = parseInput(schema, { email: "x", name: "", pct: Number.NaN, inner: [{ value: "y" }] });
+    expect(parsed).toEqual({
       ok: false,
       problems: {
         message: "Please check the marked fields.",
@@ -98,7 +98,7 @@ describe("what is wrong with a form", () => {
         },
       },
     });
-    const long = judge(schema, { email: "a@b.co", name: "long name", pct: 101 });
+    const long = parseInput(schema, { email: "a@b.co", name: "long name", pct: 101 });
     expect(long.ok ? {} : long.problems.fields).toEqual({
       name: "This is at most 3 characters long.",
       pct: "This must be at most 100.",

@@ -6,11 +6,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   identityKey,
-  judgeCustomerLines,
+  decideCustomerLines,
   type CustomerLine,
   type KnownCustomers,
 } from "../../src/core/customer-lines.ts";
-import { judgeLines, type Known, type KnownPartner, type PartnerLine } from "../../src/core/partner-lines.ts";
+import { decidePartnerLines, type Known, type KnownPartner, type PartnerLine } from "../../src/core/partner-lines.ts";
 import type { PartnerInput } from "../../src/core/partners.ts";
 import { emailKey } from "../../src/domain/email.ts";
 import { percent } from "../../src/domain/money.ts";
@@ -68,7 +68,7 @@ const BEFORE: Known = {
 };
 
 function importInto(known: Known, lines: readonly PartnerLine[]) {
-  const { verdicts, changed } = allSlices(judgeLines(lines, known, partner)).result;
+  const { verdicts, changed } = allSlices(decidePartnerLines(lines, known, partner)).result;
   const after = { partners: new Map(known.partners), holders: new Map(known.holders) };
   for (const { after: row, codes } of changed) {
     after.partners.set(emailKey(row.email), row);
@@ -176,14 +176,14 @@ describe("D13: an import of customers", () => {
       customer: { provider: "provider_a", scope: "customer", subject },
       ...rest,
     }));
-  const judge = (lines: readonly CustomerLine[], of = known) => allSlices(judgeCustomerLines(lines, of)).result;
+  const decide = (lines: readonly CustomerLine[], of = known) => allSlices(decideCustomerLines(lines, of)).result;
   const drafts = fc.array(line, { minLength: 1, maxLength: 5 });
 
   it("binds a customer only where all that its lines say leads to one partner, who is somebody else", () => {
     fc.assert(
       fc.property(drafts, (list) => {
         const lines = toCustomerLines(list);
-        const { bindings } = judge(lines);
+        const { bindings } = decide(lines);
         for (const { line: bound, partner_id } of bindings) {
           const own = lines.filter(({ customer }) => customer.subject === bound.customer.subject);
           for (const { codes, partner_email, unreadable, customer_email } of own) {
@@ -204,7 +204,7 @@ describe("D13: an import of customers", () => {
   });
 
   it("binds the same customers to the same partners in any order, and nothing the second time", () => {
-    const bound = (bindings: ReturnType<typeof judge>["bindings"]) =>
+    const bound = (bindings: ReturnType<typeof decide>["bindings"]) =>
       bindings.map(({ line: { customer }, partner_id }) => `${identityKey(customer)} ${partner_id}`).toSorted();
     fc.assert(
       fc.property(
@@ -212,13 +212,13 @@ describe("D13: an import of customers", () => {
           fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length, maxLength: list.length })),
         ),
         ([list, shuffled]) => {
-          const { bindings } = judge(toCustomerLines(list));
-          expect(bound(judge(toCustomerLines(shuffled)).bindings)).toEqual(bound(bindings));
+          const { bindings } = decide(toCustomerLines(list));
+          expect(bound(decide(toCustomerLines(shuffled)).bindings)).toEqual(bound(bindings));
           const holders = new Map([
             ...known.holders,
             ...bindings.map(({ line: { customer }, partner_id }) => [identityKey(customer), partner_id] as const),
           ]);
-          expect(judge(toCustomerLines(list), { ...known, holders }).bindings).toEqual([]);
+          expect(decide(toCustomerLines(list), { ...known, holders }).bindings).toEqual([]);
         },
       ),
       { numRuns: 2_000 },

@@ -6,8 +6,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { judgeCustomerLines, type NamedPartner } from "../../src/core/customer-lines.ts";
-import { judgeLines, type KnownPartner } from "../../src/core/partner-lines.ts";
+import { decideCustomerLines, type NamedPartner } from "../../src/core/customer-lines.ts";
+import { decidePartnerLines, type KnownPartner } from "../../src/core/partner-lines.ts";
 import type { PartnerInput } from "../../src/core/partners.ts";
 import { growth, isLinear, TIMES } from "../support/linear.ts";
 import { HTTP_PARSERS } from "../support/parsers-http.ts";
@@ -117,7 +117,7 @@ describe("the import's judgment of lines", () => {
     const ratios = [
       await growth((all: Lines) => {
         allSlices(
-          judgeLines(
+          decidePartnerLines(
             all.map(({ partner }) => partner),
             known,
             newcomer,
@@ -126,7 +126,7 @@ describe("the import's judgment of lines", () => {
       }, inputs),
       await growth((all: Lines) => {
         allSlices(
-          judgeCustomerLines(
+          decideCustomerLines(
             all.map(({ customer }) => customer),
             known,
           ),

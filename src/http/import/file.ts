@@ -1,7 +1,7 @@
 import type { ProgramCtx } from "../../core/context.ts";
-import { importCustomers, judgeCustomers } from "../../core/customer-import.ts";
+import { importCustomers, previewCustomers } from "../../core/customer-import.ts";
 import type { CustomerLine } from "../../core/customer-lines.ts";
-import { importPartners, judgePartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
+import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
 import type { PartnerLine } from "../../core/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
 import {
@@ -93,10 +93,10 @@ export async function importFile(
   const rows =
     order.kind === "partners"
       ? await rowsOf(file, table.lines, readPartnerLine, (lines) =>
-          isDryRun ? judgePartners(ctx, lines, order.status) : importPartners(ctx, lines, order.status),
+          isDryRun ? previewPartners(ctx, lines, order.status) : importPartners(ctx, lines, order.status),
         )
       : await rowsOf(file, table.lines, readCustomerLine, (lines) =>
-          isDryRun ? judgeCustomers(ctx, lines) : importCustomers(ctx, lines),
+          isDryRun ? previewCustomers(ctx, lines) : importCustomers(ctx, lines),
         );
   return { ok: true, columns, rows };
 }

@@ -4,7 +4,7 @@ import { readCodes, readPercentage, readStatus, splitName } from "../../domain/i
 import type { ImportField } from "../../domain/import-columns.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { partnerCreate } from "../api/partners.ts";
-import { judge } from "../pages/forms.ts";
+import { parseInput } from "../pages/forms.ts";
 import type { ImportFile, LineCells, LineNote, ReadLine } from "./file.ts";
 
 const partnerLine = partnerCreate.omit({ slug: true, metadata: true });
@@ -14,7 +14,7 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
   const named = splitName(cell("name"));
   const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
   const payout = payoutAddress(each("payout_email"));
-  const judged = judge(partnerLine, {
+  const parsed = parseInput(partnerLine, {
     email: cell("email"),
     first_name: hasOwnNames ? cell("first_name") || null : named.first_name,
     last_name: hasOwnNames ? cell("last_name") || null : named.last_name,
@@ -22,8 +22,8 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
     payout_method: cell("payout_method").toLowerCase() || (payout ? "wallet" : null),
     payout_email: payout?.text ?? null,
   });
-  if (!judged.ok) {
-    const [[field, message] = ["", judged.problems.message]] = Object.entries(judged.problems.fields);
+  if (!parsed.ok) {
+    const [[field, message] = ["", parsed.problems.message]] = Object.entries(parsed.problems.fields);
     if (field === "payout_email" && payout) return { ...refused(field, message), column: payout.column };
     return refused(
       field as ImportField,
@@ -35,7 +35,7 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
   const status = readStatus(cell("status"), file.statuses, file.order.status);
   if (!status.ok) return refused("status", status.message);
   const given = cell("status") === "" ? null : status.value;
-  const value = { line, input: judged.value, codes: codes.value, status: given };
+  const value = { line, input: parsed.value, codes: codes.value, status: given };
   return { ok: true, value, ...(payout?.note ? { note: payout.note } : {}) };
 }
 

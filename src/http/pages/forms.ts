@@ -84,12 +84,12 @@ export function moneyValue(amount_cents: number, currency: string): string {
   return isCents(amount_cents) ? decimalAmount(amount_cents, currency) : String(amount_cents);
 }
 
-export type Judged<T> = { ok: true; value: T } | { ok: false; problems: Problems };
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problems };
 
 const CHECK_FIELDS = "Please check the marked fields.";
 
 /** The input as `schema` reads it, or what is wrong with it in words for people. */
-export function judge<T extends z.ZodType>(schema: T, input: unknown): Judged<z.output<T>> {
+export function parseInput<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {
   const result = schema.safeParse(input);
   if (result.success) return { ok: true, value: result.data };
   const fields: Record<string, string> = {};

@@ -8,13 +8,13 @@ import {
   type BulkGroup,
   type BulkReport,
 } from "../../../core/commission-bulk.ts";
-import { readPartnerNames } from "../../../core/names.ts";
+import { readPartnerNames } from "../../../core/partner-names.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge } from "../forms.ts";
+import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
@@ -40,17 +40,17 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   const status = fields.text("status");
   const reason = status === "rejected" ? fields.textOrNull("reason") : null;
   const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
-  const judged = judge(commissionBulk, {
+  const parsed = parseInput(commissionBulk, {
     ids: fields.all("ids"),
     status,
     ...(reason === null ? {} : { reason }),
     include_flagged: fields.has("include_flagged"),
   });
-  if (!judged.ok) {
-    const problem = fields.all("ids").length === 0 ? "Tick at least one commission first." : judged.problems.message;
+  if (!parsed.ok) {
+    const problem = fields.all("ids").length === 0 ? "Tick at least one commission first." : parsed.problems.message;
     return problemPage(c, back, [problem]);
   }
-  const { ids = [], ...change } = judged.value;
+  const { ids = [], ...change } = parsed.value;
   const results = await updateCommissions(c.var.ctx, ids, change);
   const refused = results.flatMap((result) => (result.ok ? [] : [result]));
   const flagged = refused.filter(({ error }) => error.code === "flagged").map(({ id }) => id);
@@ -128,13 +128,13 @@ export const commissionsMatching = new Hono<PageEnv>()
     const reason = move === "reject" ? fields.textOrNull("reason") : null;
     const include_flagged = fields.has("include_flagged");
     const given = confirmed.safeParse({ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 });
-    const judged = judge(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
+    const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
     if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
-    if (!judged.ok) return confirmPage(c, move, Object.values(judged.problems.fields).join(" "));
+    if (!parsed.ok) return confirmPage(c, move, Object.values(parsed.problems.fields).join(" "));
     const report = await updateMatching(
       c.var.ctx,
       filter.value,
-      { status, reason: judged.value.reason, include_flagged },
+      { status, reason: parsed.value.reason, include_flagged },
       { clock: Date.now, unchanged_since: given.data.seen_at },
     );
     const done = given.data.done + report.changed;

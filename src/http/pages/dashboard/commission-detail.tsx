@@ -1,5 +1,5 @@
 import { canBecome } from "../../../domain/commission.ts";
-import type { CommissionStory } from "../../../core/story.ts";
+import type { CommissionDetail } from "../../../core/commission-detail.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";
@@ -11,7 +11,7 @@ import { reviewText, Trace, whyText } from "../parts/trace.tsx";
 const AT = "/dashboard/commissions";
 
 /** One commission: why it is what it is, its state, what can be done. */
-export function CommissionDetail({ story }: { story: CommissionStory }) {
+export function CommissionDetail({ story }: { story: CommissionDetail }) {
   const { commission, partner, payment, payout, rows } = story;
   const review = reviewText(commission);
   return (
@@ -105,7 +105,7 @@ export function CommissionDetail({ story }: { story: CommissionStory }) {
   );
 }
 
-function StatusActions({ story: { commission, payout } }: { story: CommissionStory }) {
+function StatusActions({ story: { commission, payout } }: { story: CommissionDetail }) {
   const { id, status } = commission;
   if (payout !== null) return null;
   return (

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
-import type { PartnerName } from "../../../core/names.ts";
+import type { PartnerName } from "../../../core/partner-names.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
 import { yes, type Filter } from "../filters.ts";
 import { dayText, providerText } from "../parts/figures.tsx";

@@ -3,13 +3,13 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { createManualCommission } from "../../../core/commissions.ts";
 import { parsePage } from "../../../core/list-page.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/names.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partner-names.ts";
 import { listPartners } from "../../../core/partners.ts";
 import { commissionCreate } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Badge } from "../parts/figures.tsx";
@@ -40,14 +40,14 @@ export const commissionNew = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const { currency } = c.var.session.program;
     const values = { partner_id: fields.text("partner_id"), amount: fields.text("amount"), note: fields.text("note") };
-    const judged = judge(commissionCreate, {
+    const parsed = parseInput(commissionCreate, {
       partner_id: values.partner_id,
       amount_cents: fields.money("amount", currency),
       note: values.note,
     });
-    if (!judged.ok) return newPage(c, values, judged.problems);
+    if (!parsed.ok) return newPage(c, values, parsed.problems);
     try {
-      const commission = await createManualCommission(c.var.ctx, judged.value);
+      const commission = await createManualCommission(c.var.ctx, parsed.value);
       return c.redirect(`${COMMISSIONS}/${commission.id}?done=added`, 303);
     } catch (error) {
       return newPage(c, values, problemsOf(error));

@@ -3,14 +3,14 @@ import { Hono } from "hono";
 import { parsePage } from "../../../core/list-page.ts";
 import { listCommissions, updateCommission } from "../../../core/commissions.ts";
 import type { CommissionView } from "../../../core/views.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/names.ts";
-import { readCommissionStory } from "../../../core/story.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partner-names.ts";
+import { readCommissionDetail } from "../../../core/commission-detail.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { canBecome } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Checkbox, Form } from "../parts/form.tsx";
@@ -77,18 +77,18 @@ export const commissions = new Hono<PageEnv>()
     const id = c.req.param("id");
     const fields = new FormFields(await c.req.formData());
     const reason = fields.textOrNull("reason");
-    const judged = judge(commissionPatch, {
+    const parsed = parseInput(commissionPatch, {
       ...(fields.has("status") ? { status: fields.text("status") } : {}),
       ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
       ...(reason === null ? {} : { reason }),
     });
-    if (!judged.ok) return detailPage(c, id, judged.problems);
+    if (!parsed.ok) return detailPage(c, id, parsed.problems);
     try {
-      await updateCommission(c.var.ctx, id, judged.value);
+      await updateCommission(c.var.ctx, id, parsed.value);
     } catch (error) {
       return detailPage(c, id, problemsOf(error));
     }
-    const { status, flagged } = judged.value;
+    const { status, flagged } = parsed.value;
     return c.redirect(`${AT}/${id}?done=${status ?? (flagged ? "flagged" : "unflagged")}`, 303);
   });
 
@@ -208,7 +208,7 @@ function NoCommissions({ isFiltered }: { isFiltered: boolean }) {
 }
 
 async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) {
-  const story = await readCommissionStory(c.var.ctx, id);
+  const story = await readCommissionDetail(c.var.ctx, id);
   const done = c.req.query("done");
   return framed(
     c,

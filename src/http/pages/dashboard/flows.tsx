@@ -8,7 +8,7 @@ import { subtract } from "../../../domain/money.ts";
 import { flowCreate } from "../../api/flows.ts";
 import { amountOf, settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, judge, problemsOf, type Judged, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
@@ -160,12 +160,12 @@ async function save(
 ): Promise<Response> {
   const { currency } = c.var.session.program;
   const values = typedFlow(fields);
-  const judged = judgeFlow(flowInput(fields, currency));
-  if (!judged.ok) return editPage(c, { flow, values, problems: judged.problems });
+  const parsed = parseFlow(flowInput(fields, currency));
+  if (!parsed.ok) return editPage(c, { flow, values, problems: parsed.problems });
   try {
-    if (!fields.has("simulate")) return await verb(judged.value);
+    if (!fields.has("simulate")) return await verb(parsed.value);
     const simulation = await simulateFlow(c.var.ctx, {
-      flow: judged.value,
+      flow: parsed.value,
       last: SIMULATED,
       ...(flow ? { flow_id: flow.id } : {}),
     });
@@ -175,10 +175,10 @@ async function save(
   }
 }
 
-function judgeFlow(input: unknown): Judged<Input> {
-  const judged = judge(flowCreate, input);
-  const problem = judged.ok ? actionProblem(judged.value) : null;
-  if (problem === null) return judged;
+function parseFlow(input: unknown): Parsed<Input> {
+  const parsed = parseInput(flowCreate, input);
+  const problem = parsed.ok ? actionProblem(parsed.value) : null;
+  if (problem === null) return parsed;
   return { ok: false, problems: { message: "Please check the marked fields.", fields: { action_value: problem } } };
 }
 

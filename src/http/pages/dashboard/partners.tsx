@@ -18,7 +18,7 @@ import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form, SelectField } from "../parts/form.tsx";
@@ -139,10 +139,10 @@ export const partners = new Hono<PageEnv>()
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const values = partnerValues(fields);
-    const judged = judge(partnerCreate, partnerInput(fields));
-    if (!judged.ok) return editPage(c, null, values, judged.problems);
+    const parsed = parseInput(partnerCreate, partnerInput(fields));
+    if (!parsed.ok) return editPage(c, null, values, parsed.problems);
     try {
-      const partner = await createPartner(c.var.ctx, judged.value);
+      const partner = await createPartner(c.var.ctx, parsed.value);
       return c.redirect(`${AT}/${partner.id}?done=added`, 303);
     } catch (error) {
       return editPage(c, null, values, problemsOf(error));
@@ -186,10 +186,10 @@ export const partners = new Hono<PageEnv>()
     const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
     const values = partnerValues(fields);
-    const judged = judge(partnerPatch, partnerInput(fields));
-    if (!judged.ok) return editPage(c, partner, values, judged.problems);
+    const parsed = parseInput(partnerPatch, partnerInput(fields));
+    if (!parsed.ok) return editPage(c, partner, values, parsed.problems);
     try {
-      await updatePartner(c.var.ctx, partner.id, judged.value);
+      await updatePartner(c.var.ctx, partner.id, parsed.value);
       return c.redirect(`${AT}/${partner.id}?done=saved`, 303);
     } catch (error) {
       return editPage(c, partner, values, problemsOf(error));

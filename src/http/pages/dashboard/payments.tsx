@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { readPartnerNames } from "../../../core/names.ts";
+import { readPartnerNames } from "../../../core/partner-names.ts";
 import { parsePage } from "../../../core/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { readPartnerNames } from "../../../core/names.ts";
+import { readPartnerNames } from "../../../core/partner-names.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import { getPayout, markPayoutPaid } from "../../../core/payouts.ts";
 import { sumUp } from "../../../domain/amount.ts";
@@ -8,7 +8,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, judge } from "../forms.ts";
+import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
@@ -98,10 +98,10 @@ export const payoutChosen = new Hono<PageEnv>()
   .post("/confirmed", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const chosen = chosenIn(fields);
-    const judged = judge(payoutMarkPaid, { reference: fields.textOrNull("reference") });
+    const parsed = parseInput(payoutMarkPaid, { reference: fields.textOrNull("reference") });
     if (!chosen) return problemPage(c, "Nothing was chosen.");
-    if (!judged.ok) return problemPage(c, Object.values(judged.problems.fields).join(" "));
-    const reference = judged.value.reference ?? null;
+    if (!parsed.ok) return problemPage(c, Object.values(parsed.problems.fields).join(" "));
+    const reference = parsed.value.reference ?? null;
     const results: { id: string; said: string; ok: boolean }[] = [];
     // One after the other: every transfer is settled, whatever happens to the next.
     for (const id of chosen.ids) results.push(await moveOne(c, chosen.move, id, reference));

@@ -1,6 +1,6 @@
 import type { Program } from "../../../core/context.ts";
 import type { Commission } from "../../../core/ledger.ts";
-import type { PartnerName } from "../../../core/names.ts";
+import type { PartnerName } from "../../../core/partner-names.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { Program } from "../../../core/context.ts";
-import { readPartnerNames } from "../../../core/names.ts";
+import { readPartnerNames } from "../../../core/partner-names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payout-generate.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { SkipReason } from "../../../domain/payout.ts";
@@ -9,7 +9,7 @@ import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form } from "../parts/form.tsx";
@@ -38,12 +38,12 @@ export const payoutNew = new Hono<PageEnv>()
   .get("/", (c) => previewPage(c))
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const judged = judge(timeRange.shape.from.unwrap(), fields.text("period_end"));
-    if (!judged.ok) return previewPage(c, judged.problems);
+    const parsed = parseInput(timeRange.shape.from.unwrap(), fields.text("period_end"));
+    if (!parsed.ok) return previewPage(c, parsed.problems);
     try {
       const made = await generatePayouts(c.var.ctx, {
         period_start: null,
-        period_end: judged.value,
+        period_end: parsed.value,
         dry_run: false,
       });
       return donePage(c, made);

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import * as z from "zod";
 import type { PageEnv } from "../../session.ts";
-import { readPartnerNames } from "../../../core/names.ts";
+import { readPartnerNames } from "../../../core/partner-names.ts";
 import { EXPORT_FORMATS, exportPayouts } from "../../../core/payout-export.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
@@ -14,7 +14,7 @@ import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
 import { pageQuery, timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
@@ -170,9 +170,9 @@ export const payouts = new Hono<PageEnv>()
   .post("/:id/mark-paid", async (c) => {
     const id = c.req.param("id");
     const fields = new FormFields(await c.req.formData());
-    const judged = judge(payoutMarkPaid, { reference: fields.textOrNull("reference") });
-    if (!judged.ok) return confirmPage(c, id, "mark_paid", judged.problems);
-    return act(c, id, "mark_paid", () => markPayoutPaid(c.var.ctx, id, judged.value.reference ?? null));
+    const parsed = parseInput(payoutMarkPaid, { reference: fields.textOrNull("reference") });
+    if (!parsed.ok) return confirmPage(c, id, "mark_paid", parsed.problems);
+    return act(c, id, "mark_paid", () => markPayoutPaid(c.var.ctx, id, parsed.value.reference ?? null));
   })
   .get("/:id/cancel", (c) => confirmPage(c, c.req.param("id"), "cancel"))
   .post("/:id/cancel", (c) => act(c, c.req.param("id"), "cancel", () => cancelPayout(c.var.ctx, c.req.param("id"))));

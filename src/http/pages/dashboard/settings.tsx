@@ -4,7 +4,7 @@ import { regenerateApiKey, updateProgram } from "../../../core/programs.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSession, type PageEnv } from "../../session.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
@@ -35,10 +35,10 @@ export const settings = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const { program } = c.var.session;
     const values = programValues(fields);
-    const judged = judge(programPatch, programInput(fields, program.currency));
-    if (!judged.ok) return settingsPage(c, { values, problems: judged.problems });
+    const parsed = parseInput(programPatch, programInput(fields, program.currency));
+    if (!parsed.ok) return settingsPage(c, { values, problems: parsed.problems });
     try {
-      await updateProgram(c.var.ctx, judged.value);
+      await updateProgram(c.var.ctx, parsed.value);
       return c.redirect(`${AT}?done=saved`, 303);
     } catch (error) {
       return settingsPage(c, { values, problems: problemsOf(error) });
@@ -111,9 +111,9 @@ export const settings = new Hono<PageEnv>()
   });
 
 async function saveSecret(c: Context<PageEnv>, name: SecretName, secret: string | null, done: keyof typeof DONE) {
-  const judged = judge(programPatch, { [name]: secret });
-  if (!judged.ok) return settingsPage(c, { secretProblems: judged.problems });
-  await updateProgram(c.var.ctx, judged.value);
+  const parsed = parseInput(programPatch, { [name]: secret });
+  if (!parsed.ok) return settingsPage(c, { secretProblems: parsed.problems });
+  await updateProgram(c.var.ctx, parsed.value);
   const section = name === "provider_b_webhook_secret" ? "provider_b" : "provider_a";
   return c.redirect(`${AT}?done=${done}#${section}`, 303);
 }

@@ -17,7 +17,7 @@ import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";
@@ -99,10 +99,10 @@ export const webhooks = new Hono<PageEnv>()
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const values = endpointValues(fields);
-    const judged = judge(endpointCreate, endpointInput(fields));
-    if (!judged.ok) return editPage(c, null, values, judged.problems);
+    const parsed = parseInput(endpointCreate, endpointInput(fields));
+    if (!parsed.ok) return editPage(c, null, values, parsed.problems);
     try {
-      return secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, judged.value));
+      return secretPage(c, "Endpoint added", await createEndpoint(c.var.ctx, parsed.value));
     } catch (error) {
       return editPage(c, null, values, problemsOf(error));
     }
@@ -130,10 +130,10 @@ export const webhooks = new Hono<PageEnv>()
     const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
     const values = endpointValues(fields);
-    const judged = judge(endpointPatch, endpointInput(fields));
-    if (!judged.ok) return editPage(c, endpoint, values, judged.problems);
+    const parsed = parseInput(endpointPatch, endpointInput(fields));
+    if (!parsed.ok) return editPage(c, endpoint, values, parsed.problems);
     try {
-      await updateEndpoint(c.var.ctx, endpoint.id, judged.value);
+      await updateEndpoint(c.var.ctx, endpoint.id, parsed.value);
       return c.redirect(`${AT}/${endpoint.id}?done=saved`, 303);
     } catch (error) {
       return editPage(c, endpoint, values, problemsOf(error));

@@ -8,7 +8,7 @@ import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
 import type { PageEnv } from "../../session.ts";
-import { FormFields, judge, problemsOf, type Problems } from "../forms.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, Form, SelectField } from "../parts/form.tsx";
@@ -33,17 +33,17 @@ export const details = new Hono<PageEnv>()
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const values = { payout_method: fields.text("payout_method"), payout_email: fields.text("payout_email") };
-    const judged = judge(own, {
+    const parsed = parseInput(own, {
       payout_method: values.payout_method || null,
       payout_email: values.payout_email || null,
     });
-    if (!judged.ok) return detailsPage(c, { values, problems: judged.problems });
-    if (judged.value.payout_method === "wallet" && !judged.value.payout_email) {
+    if (!parsed.ok) return detailsPage(c, { values, problems: parsed.problems });
+    if (parsed.value.payout_method === "wallet" && !parsed.value.payout_email) {
       const message = "A wallet payout needs the e-mail address of your wallet.";
       return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
     }
     try {
-      await updatePartner(c.var.ctx, selfOf(c).id, judged.value);
+      await updatePartner(c.var.ctx, selfOf(c).id, parsed.value);
       return c.redirect(`${AT}?done=saved`, 303);
     } catch (error) {
       return detailsPage(c, { values, problems: problemsOf(error) });
@@ -53,13 +53,13 @@ export const details = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const origin = publicUrl(c.env);
     const country = fields.text("country").toUpperCase();
-    const judged = judge(onboardingStart, country === "" ? {} : { country });
-    if (!judged.ok) return detailsPage(c, { accountProblems: judged.problems });
+    const parsed = parseInput(onboardingStart, country === "" ? {} : { country });
+    if (!parsed.ok) return detailsPage(c, { accountProblems: parsed.problems });
     try {
       const started = await startOnboarding(
         c.var.ctx,
         selfOf(c).id,
-        { return_url: `${origin}${AT}?done=connected`, refresh_url: `${origin}${AT}`, country: judged.value.country },
+        { return_url: `${origin}${AT}?done=connected`, refresh_url: `${origin}${AT}`, country: parsed.value.country },
         connectOf(c.env),
       );
       return continuePage(c, started.url);

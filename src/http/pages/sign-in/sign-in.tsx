@@ -30,7 +30,7 @@ import {
   type PageEnv,
 } from "../../session.ts";
 import { email } from "../../validate.ts";
-import { FormFields, judge, type Problems } from "../forms.ts";
+import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { Mark, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
@@ -51,16 +51,16 @@ export const signIn = new Hono<PageEnv>()
   .post("/sign-in", async (c) => {
     await limitByAddress(c);
     const fields = new FormFields(await c.req.formData());
-    const judged = judge(email, fields.text("email"));
-    if (!judged.ok) {
-      const problems = { message: "Please check the address.", fields: { email: judged.problems.fields[""] ?? "" } };
+    const parsed = parseInput(email, fields.text("email"));
+    if (!parsed.ok) {
+      const problems = { message: "Please check the address.", fields: { email: parsed.problems.fields[""] ?? "" } };
       return requestPage(c, fields.text("email"), problems);
     }
     const base = publicUrl(c.env);
-    const request = await countRequest(c.var.base, judged.value);
-    const reply = await sentPage(c, judged.value);
+    const request = await countRequest(c.var.base, parsed.value);
+    const reply = await sentPage(c, parsed.value);
     // Who has the address, and the e-mail, after the reply: nothing in it may show that there is something to send.
-    c.executionCtx.waitUntil(sendLink(c, base, judged.value, request));
+    c.executionCtx.waitUntil(sendLink(c, base, parsed.value, request));
     return reply;
   })
   .post("/sign-in/confirm", async (c) => {

@@ -7,7 +7,7 @@ import type { Partner } from "./partners.ts";
 import type { Payout } from "./payout-rows.ts";
 
 /** A commission with all it hangs on: what it came from, what else came of that, whose it is, how it is paid. */
-export interface CommissionStory {
+export interface CommissionDetail {
   commission: Commission;
   partner: Partner | null;
   /** Null for one made by hand. */
@@ -18,7 +18,7 @@ export interface CommissionStory {
 }
 
 /** Everything that explains one commission, in one round trip. */
-export async function readCommissionStory(ctx: ProgramCtx, id: string): Promise<CommissionStory> {
+export async function readCommissionDetail(ctx: ProgramCtx, id: string): Promise<CommissionDetail> {
   const { db } = ctx;
   const own = and(eq(commissions.id, id), sql`${commissions.program_id} = ${ctx.programId}`);
   const its = (column: "partner_id" | "payment_id" | "payout_id") =>

@@ -8,7 +8,7 @@ import type { PaymentKey } from "./facts.ts";
 import { finishOpenEvents } from "./inbound.ts";
 import type { Owner, Work } from "./job.ts";
 import { settle } from "./ledger.ts";
-import { findProgram } from "./programs.ts";
+import { openProgram } from "./programs.ts";
 
 /** Younger work belongs to the request that does it at this moment. */
 const LEFT_AFTER = MINUTE;
@@ -83,7 +83,7 @@ async function finishNext<Item extends object>(
   if (item) {
     left.tried.add(JSON.stringify(item));
     try {
-      left.program ??= await findProgram(ctx, left.key);
+      left.program ??= await openProgram(ctx, left.key);
       await finish(left.program, item);
     } catch (error) {
       left.failure = { error };

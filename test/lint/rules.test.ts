@@ -51,7 +51,7 @@ function outsideIn(text: string): string[] {
 
 const FILES = globSync(["{src,test,.github,.ci}/**/*", "*.{md,ts,toml}"], { cwd: ROOT })
   .map((file) => file.replaceAll("\\", "/"))
-  .filter((file) => /\.(?:tsx?|js|md|css|toml|yml|txt)$/.test(file) && !file.startsWith("node_modules/"));
+  .filter((file) => /\.(?:tsx?|js|md|css|toml|yml|txt)$|^\.ci\/\w+$/.test(file) && !file.startsWith("node_modules/"));
 
 describe("the rules of the specification", () => {
   it("are numbered once, and count up in each group", () => {

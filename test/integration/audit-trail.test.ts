@@ -142,7 +142,7 @@ describe("the audit trail", () => {
     expect(textOf(owner.html)).toContain("not recorded");
   });
 
-  it("a click's row holds neither: it costs nothing more", async () => {
+  it("a click's row holds neither: it costs nothing more (EVT-2)", async () => {
     const rows = await env.DB.prepare("select actor, changes from events where program_id = ? and type = 'click'")
       .bind(world.program.id)
       .all();

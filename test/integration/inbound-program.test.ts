@@ -71,7 +71,7 @@ describe("S8: what the buyer's data claims (IN-1)", () => {
   });
 });
 
-describe("D5: two programs on one vendor account with one URL", () => {
+describe("D5: two programs on one vendor account with one URL (IN-13)", () => {
   it("the refund of a payment goes to the program of the payment, whichever the URL names", async () => {
     const [q, p] = await threePrograms();
     await sendTo(q, b.transactionCompleted({ id: "txn_d5", ref: "jane", program: p.id, amount: 10_000 }));

@@ -73,6 +73,32 @@ describe("from payment to commission", () => {
     ).toEqual([]);
   });
 
+  it("a commission that a late fact takes the ground from is withdrawn, and its last event says so (PAY-23)", async () => {
+    const program = await makeProgram();
+    const [ann, bob] = [await makePartner(program, { slug: "ann" }), await makePartner(program, { slug: "bob" })];
+    const { id } = (
+      await program.api<{ id: string }>("POST", "/api/v1/webhooks", { url: "https://r.example.com/", events: ["*"] })
+    ).body;
+    const ids = { subscription: `sub_${program.id}`, invoice: `in_${program.id}` };
+    await sendA(program, invoicePaid({ id: ids.invoice, ref: "ann", subscription: ids.subscription }));
+    const [first] = (await ledgerOf(program)).commissions;
+    expect(first?.partner_id).toBe(ann.id);
+    await sendA(program, sessionCompleted({ ref: "bob", ...ids }));
+    const { commissions } = await ledgerOf(program);
+    expect(commissions).toMatchObject([{ partner_id: bob.id, status: "pending", amount_cents: 2_000 }]);
+    expect((await program.api("GET", `/api/v1/commissions/${first!.id}`)).status).toBe(404);
+    const { data: logged } = (
+      await program.api<{ data: { payload: object }[] }>("GET", "/api/v1/events?type=commission.updated")
+    ).body;
+    const withdrawn = { status: "rejected", amount_cents: 0, withdrawn: true };
+    expect(logged).toMatchObject([{ payload: { commission_id: first!.id, partner_id: ann.id, ...withdrawn } }]);
+    const { deliveries } = (
+      await program.api<{ deliveries: { event: string; payload: { data: object } }[] }>("GET", `/api/v1/webhooks/${id}`)
+    ).body;
+    const sent = deliveries.filter(({ event }) => event === "commission.updated").map(({ payload }) => payload.data);
+    expect(sent).toMatchObject([{ id: first!.id, status: "rejected", amount: 0 }]);
+  });
+
   it("a commission has the payment's currency and is dated by the provider's time of the event (PAY-3)", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });

@@ -98,7 +98,7 @@ describe("payout generation", () => {
     expect(next.body.payouts).toMatchObject([{ partner_id: below!.id, amount_cents: 1_000, commission_count: 2 }]);
   });
 
-  it("applies the minimum as the same number of smallest units in every currency; a minimum of 0 still needs a positive sum", async () => {
+  it("applies the minimum as the same number of smallest units in every currency; a minimum of 0 still needs a positive sum (OUT-2)", async () => {
     const program = await makeProgram({ min_payout_cents: 5_000 });
     const jane = await makePartner(program);
     await makeCommissions(program, jane.id, [

@@ -182,7 +182,7 @@ describe("an open transfer", () => {
     },
   );
 
-  it("D4: where it is not known which account it was begun in, it waits for the key it was begun with", async () => {
+  it("D4: where it is not known which account it was begun in, it waits for the key it was begun with (OUT-7)", async () => {
     const { program, vendor, payout } = await lostTransfer(["drop_reply", "gateway"]);
     vendor.keys.add("sk_test_rolled");
     await setSecrets(program.id, { provider_a_api_key: "sk_test_rolled" });

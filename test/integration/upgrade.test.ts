@@ -1,0 +1,242 @@
+/**
+ * The upgrade of a filled database of before the journal (src/docs/deploy.md): migrations, then the job that posts what
+ * the rows say, killed again and again. Nothing changes in the rows, the balances are their sums, and what the version
+ * before left wrong is told by the reconciler.
+ */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { forProgram, type Program, type ProgramCtx } from "../../src/core/context.ts";
+import { journalOldCommissions, readBalance } from "../../src/core/journal.ts";
+import { getPartner } from "../../src/core/partners.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { programs } from "../../src/db/schema.ts";
+import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";
+import { fill, goBack, goOn, LEFT_WRONG } from "../support/before-journal.ts";
+import { serveAll } from "../support/jobs.ts";
+import { meterDatabase } from "../support/metered-database.ts";
+import type { CommissionRow, PayoutRow } from "../support/payouts.ts";
+import { testContext } from "../support/program.ts";
+import { reconcileRound } from "../support/reconcile.ts";
+
+/** 33 payments each. */
+const COPIES = 304;
+/** Of which the reconciler goes through all. */
+const LOOKED_AT = 4;
+/** The platform's: values of a statement, and its bytes. */
+const MOST_VALUES = 100;
+const MOST_BYTES = 100_000;
+/** Rows that one statement of the job reads and writes: of 500 commissions, or of 10,000 that are looked through. */
+const MOST_ROWS = 45_000;
+
+interface Entry {
+  commission_id: string;
+  partner_id: string;
+  currency: string;
+  payout_id: string | null;
+  from_account: JournalAccount;
+  to_account: JournalAccount;
+  amount_cents: number;
+  posted_at: string;
+}
+
+async function all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
+  const { results } = await env.DB.prepare(sql)
+    .bind(...values)
+    .all<Row>();
+  return results;
+}
+
+/** Each commission as it stands, with when its payout was made and the slug of its partner. */
+async function commissionsOf(program_id: string) {
+  const rows = await all<CommissionRow & { held_at: string | null; slug: string }>(
+    `select c.*, x.created_at as held_at, p.slug as slug from commissions c join partners p on p.id = c.partner_id
+      left join payouts x on x.id = c.payout_id where c.program_id = ? order by c.id`,
+    program_id,
+  );
+  return rows;
+}
+
+/** The entries that a commission's row says, from its columns alone. */
+function entriesOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): Entry[] {
+  const { id: commission_id, partner_id, currency, amount_cents: amount } = row;
+  const post = (
+    from: JournalAccount,
+    to: JournalAccount,
+    posted_at: string | null,
+    payout_id: string | null = null,
+  ) => ({
+    ...{ commission_id, partner_id, currency, payout_id, amount_cents: Math.abs(amount), posted_at: posted_at ?? "" },
+    ...(amount > 0 ? { from_account: from, to_account: to } : { from_account: to, to_account: from }),
+  });
+  const account = accountOf(row);
+  if (amount === 0 || account === "expense") return [];
+  if (account === "forgiven") {
+    return [post("expense", "payable", row.created_at), post("payable", "forgiven", row.updated_at)];
+  }
+  const entries = [post("expense", "pending", row.created_at)];
+  if (account === "pending") return entries;
+  entries.push(post("pending", "payable", row.approved_at));
+  if (account === "payable") return entries;
+  entries.push(post("payable", "in_payout", row.held_at, row.payout_id));
+  return account === "paid" ? [...entries, post("in_payout", "paid", row.paid_at, row.payout_id)] : entries;
+}
+
+function sorted(entries: readonly Entry[]): string[] {
+  return entries
+    .map((one) =>
+      [one.commission_id, one.from_account, one.to_account, one.partner_id, one.currency, one.amount_cents]
+        .concat(one.posted_at, one.payout_id ?? "")
+        .join(" "),
+    )
+    .toSorted();
+}
+
+/** `partner currency account` to its amount and number of commissions. */
+type Books = Record<string, string>;
+
+function booksOf(rows: readonly CommissionRow[]): Books {
+  const sums = new Map<string, [number, number]>();
+  for (const row of rows) {
+    const account = accountOf(row);
+    if (account === "expense") continue;
+    for (const holder of [row.partner_id, ""]) {
+      const name = `${holder} ${row.currency} ${account}`;
+      const [amount, count] = sums.get(name) ?? [0, 0];
+      sums.set(name, [amount + row.amount_cents, count + 1]);
+    }
+  }
+  return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.join(" ")] as const).toSorted());
+}
+
+async function keptBooks(program_id: string): Promise<Books> {
+  const rows = await all<{ name: string; sum: string }>(
+    `select partner_id || ' ' || currency || ' ' || account as name, amount_cents || ' ' || commissions as sum
+      from balances where program_id = ? and (amount_cents <> 0 or commissions <> 0)`,
+    program_id,
+  );
+  return Object.fromEntries(rows.map(({ name, sum }) => [name, sum] as const).toSorted());
+}
+
+interface Sent {
+  sql: string;
+  rows: number;
+}
+
+/**
+ * The database for so many calls: then one fails, before the statement is carried out or after it, and all that follow.
+ */
+function dyingAfter(calls: number, after: boolean, database: D1Database): D1Database {
+  let left = calls;
+  const through = async <T>(ask: () => Promise<T>): Promise<T> => {
+    left -= 1;
+    if (left > 0) return ask();
+    if (left === 0 && after) await ask();
+    throw new Error("killed");
+  };
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement =>
+    new Proxy(statement, {
+      get(target, name) {
+        if (name === "bind") return (...values: unknown[]) => wrap(target.bind(...values));
+        const call = Reflect.get(target, name) as unknown;
+        if (typeof call !== "function") return call;
+        return (...given: unknown[]) => through(async () => (await Reflect.apply(call, target, given)) as unknown);
+      },
+    });
+  return { prepare: (sql: string) => wrap(database.prepare(sql)) } as D1Database;
+}
+
+/** Whatever the upgrade must not change. */
+async function untouched(): Promise<unknown[][]> {
+  return [
+    await all("select * from payments order by id"),
+    await all("select * from payouts order by id"),
+    await all("select * from facts order by fact_id"),
+    (await all<CommissionRow>("select * from commissions order by id")).map((row) => ({ ...row, journaled: 1 })),
+  ];
+}
+
+async function contextOf(program_id: string): Promise<ProgramCtx> {
+  const ctx = testContext();
+  const [program] = await ctx.db.select().from(programs);
+  expect(program!.id).toBe(program_id);
+  return forProgram(ctx, program as Program);
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("the upgrade of 10,000 payments of before the journal", () => {
+  it("posts what each row says, within the platform's limits, however often it is killed", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(console, "info").mockImplementation(() => {});
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, COPIES);
+    const [[counted], old] = [
+      await all<{ n: number }>("select count(*) as n from payments"),
+      (await all<PayoutRow>("select * from payouts order by id")).length,
+    ];
+    expect(counted!.n).toBeGreaterThanOrEqual(10_000);
+    expect(old).toBeGreaterThan(1_000);
+    await goOn(env.DB);
+    const before = await untouched();
+    const ctx = await contextOf(program_id);
+    const rows = await commissionsOf(program_id);
+    const books = booksOf(rows);
+    const flagged = rows.filter((row) => Boolean(row.flagged)).length;
+    expect(await all("select state, count as n from list_counts where list = 'flagged'")).toEqual([
+      { state: "pending", n: flagged },
+    ]);
+    const some = rows.filter((_, i) => i % 997 === 0).map(({ partner_id }) => partner_id);
+    const shown = async () =>
+      Promise.all(some.map(async (id) => [await readBalance(ctx, id), (await getPartner(ctx, id)).stats]));
+    const said = await shown();
+
+    const sent: Sent[] = [];
+    const metered = meterDatabase(env.DB, ({ rows_read, rows_written }, sql) => {
+      sent.push({ sql, rows: rows_read + rows_written });
+    });
+    let killed = 0;
+    for (let round = 0; round < 24; round++) {
+      const db = openDatabase(dyingAfter((round % 4) + 1, round % 3 === 0, metered));
+      await serveAll(journalOldCommissions({ db })).catch(() => (killed += 1));
+    }
+    expect(killed).toBe(24);
+    expect(await shown()).toEqual(said);
+    const [left] = await all<{ n: number }>("select count(*) as n from commissions where journaled = 0");
+    expect(left!.n).toBeGreaterThan(0);
+    expect(left!.n).toBeLessThan(rows.length);
+    const job = () => serveAll(journalOldCommissions({ db: openDatabase(metered) }));
+    await Promise.all([job(), job()]);
+    expect(await job()).toBe(0);
+
+    const beyond = sent.filter(({ sql, rows: touched }) => {
+      const values = sql.match(/\?/g)?.length ?? 0;
+      return values > MOST_VALUES || sql.length > MOST_BYTES || touched > MOST_ROWS;
+    });
+    expect(beyond).toEqual([]);
+    expect(await untouched()).toEqual(before);
+    const entries = await all<Entry>("select * from entries where program_id = ?", program_id);
+    expect(sorted(entries)).toEqual(sorted(rows.flatMap(entriesOf)));
+    expect(await keptBooks(program_id)).toEqual(books);
+    expect(await shown()).toEqual(said);
+  }, 300_000);
+
+  it("changes nothing of what the version before left wrong: the reconciler lists it, and nothing else", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(console, "info").mockImplementation(() => {});
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, LOOKED_AT);
+    await goOn(env.DB);
+    await serveAll(journalOldCommissions(testContext()));
+    const before = [await untouched(), await keptBooks(program_id)];
+    await reconcileRound(await contextOf(program_id), undefined, true);
+    const found = await all<{ kind: string; slug: string }>(
+      `select d.kind as kind, ifnull(p.slug, d.subject) as slug from differences d left join payments m on m.id = d.subject
+        left join partners p on p.id = m.partner_id where d.program_id = ?`,
+      program_id,
+    );
+    const names = found.map(({ kind, slug }) => `${kind} ${slug.replace(/^.*-/, "")}`);
+    expect([...new Set(names)].toSorted()).toEqual(LEFT_WRONG.map((name) => `entitlement ${name}`));
+    expect(found.length).toBe(LEFT_WRONG.length * LOOKED_AT);
+    expect([await untouched(), await keptBooks(program_id)]).toEqual(before);
+  }, 300_000);
+});

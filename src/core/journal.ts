@@ -54,15 +54,20 @@ export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when '
  * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions older than the journal
  * that are not in it yet. As many rows are read as there are currencies and accounts.
  */
-function accountSums(ctx: ProgramCtx, partner_id: string, unjournaled: SQL): SQL {
-  // A kept balance beyond 2^63 is no whole number any more.
-  const amount = sql`cast(amount_cents as integer)`;
+function accountSums(ctx: ProgramCtx, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
+  const amount = sql`amount_cents`;
+  const kept = sql`from balances b where b.program_id = ${ctx.programId} and b.partner_id = ${partner_id}`;
+  // A kept balance beyond 2^63 is no whole number any more, and is not exact: its commissions are added up instead.
   return sql`select currency, account, ${exactSum(amount)} as amount_cents, sum(commissions) as commissions from (
-      select currency, account, amount_cents, commissions from balances
-      where program_id = ${ctx.programId} and partner_id = ${partner_id}
+      select currency, account, iif(typeof(amount_cents) = 'real', 0, amount_cents) as amount_cents, commissions ${kept}
       union all
       select currency, ${ACCOUNT}, amount_cents, 1 from commissions indexed by commissions_unjournaled
-      where ${unjournaled} and program_id = ${ctx.programId} and journaled = 0)
+      where ${of.unjournaled} and program_id = ${ctx.programId} and journaled = 0
+      union all
+      select b.currency, b.account, c.amount_cents, 0
+      from (select currency, account ${kept} and typeof(b.amount_cents) = 'real') b
+      cross join (select currency, ${ACCOUNT} as account, amount_cents from commissions where ${of.all}
+        and journaled = 1) c on c.currency = b.currency and c.account = b.account)
     where account <> 'expense' group by currency, account having sum(commissions) > 0 or ${comparableSum(amount)} <> 0`;
 }
 
@@ -77,18 +82,18 @@ export interface AccountSum {
 
 /** The statement whose rows `statsOf` reads. */
 export function partnerSums(ctx: ProgramCtx, partner_id: string) {
-  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id, sql`partner_id = ${partner_id}`));
+  const own = sql`partner_id = ${partner_id}`;
+  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id, { unjournaled: own, all: own }));
 }
 
 /** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
 export function programSums(ctx: ProgramCtx) {
   return ctx.db.all<AccountSum>(
-    accountSums(
-      ctx,
-      "",
-      sql`partner_id in (select id from partners where program_id = ${ctx.programId}
+    accountSums(ctx, "", {
+      unjournaled: sql`partner_id in (select id from partners where program_id = ${ctx.programId}
         and exists (select 1 from commissions indexed by commissions_unjournaled where journaled = 0))`,
-    ),
+      all: sql`program_id = ${ctx.programId}`,
+    }),
   );
 }
 

@@ -101,10 +101,17 @@ describe("sums above 2^53", () => {
     for (const page of ["/dashboard", "/dashboard/payouts/new", `/dashboard/partners/${partner.id}`]) {
       expect([page, (await owner.get(page)).status]).toEqual([page, 200]);
     }
-    // What is kept of them is no whole number any more.
+    const text = textOf(owner.html).match(/[\d,]{20,}\.\d\d USD/)?.[0] ?? "";
+    expect(text.replace(/\D/g, "")).toBe(String(sum));
+    // What is kept of them is no whole number any more; what is shown is as exact as before.
     await serveAll(journalOldCommissions(programContext(program)));
-    for (const path of [`/api/v1/partners/${partner.id}`, `/api/v1/partners/${partner.id}/balance`]) {
-      expect([path, (await program.api("GET", path)).status]).toEqual([path, 200]);
+    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}`)).toContain(`"total_earned_cents":${sum},`);
+    expect(await rawReply(program, "GET", `/api/v1/partners/${partner.id}/balance`)).toContain(
+      `"payable_cents":${sum},`,
+    );
+    for (const page of ["/dashboard", "/dashboard/payouts/new", `/dashboard/partners/${partner.id}`]) {
+      await owner.get(page);
+      expect([page, textOf(owner.html)]).toEqual([page, expect.stringContaining(text)]);
     }
   });
 });

@@ -1,9 +1,11 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
-import { join, relative } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
 
 /** A text of a source file that is put in place of another; it must be found. */
@@ -28,9 +30,16 @@ export interface ClickCounter {
   alarm(): Promise<void>;
 }
 
-export async function bundleService(patches: readonly Patch[] = []): Promise<() => Service> {
+/** Makes a new isolate of a version; and of the version before it, where that is to run too. */
+export interface Versions {
+  now: () => Service;
+  before: (() => Service) | null;
+}
+
+/** Bundles the service as it is in `root`. */
+export async function bundleService(patches: readonly Patch[] = [], root = ROOT): Promise<() => Service> {
   const { outputFiles } = await build({
-    entryPoints: [join(ROOT, "src", "index.ts")],
+    entryPoints: [join(root, "src", "index.ts")],
     bundle: true,
     write: false,
     format: "cjs",
@@ -52,6 +61,18 @@ export async function bundleService(patches: readonly Patch[] = []): Promise<() 
     const { default: handlers, ClickCounter } = module.exports;
     return { ...handlers, ClickCounter };
   };
+}
+
+/** The same of a commit, which the repository must have. */
+export async function bundleCommit(commit: string): Promise<() => Service> {
+  const root = await mkdtemp(join(tmpdir(), "affiliate-before-"));
+  try {
+    execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
+    await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
+    return await bundleService([], root);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
 }
 
 const platform: Plugin = {

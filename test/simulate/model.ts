@@ -11,6 +11,7 @@ import {
   type Purchase,
   type Remembered,
 } from "./model-facts.ts";
+import type { Erased } from "./model-erasure.ts";
 
 export type Status = "pending" | "approved" | "paid" | "rejected";
 export type PartnerStatus = "invited" | "active" | "deactivated";
@@ -73,6 +74,10 @@ export interface Sale {
   adjusted: number;
   /** How many changes of rules there were when it was first heard of. */
   heard: number;
+  /** Of the customer nothing is known any more: what was decided on is not asked for again. */
+  erased: boolean;
+  rule: Rule | null;
+  isSelf: boolean;
 }
 
 /** What decides a purchase. */
@@ -105,6 +110,7 @@ export interface State extends Rules {
   learned: string[];
   /** Subscriptions that ended. */
   ended: string[];
+  erased: Erased;
   judgements: Record<string, Judgement>;
   rows: Row[];
   payouts: Payout[];
@@ -132,8 +138,8 @@ export function copyOf(state: State): State {
 
 /** The same for states that differ in nothing but moments within one step, and the order of what is distinguished. */
 export function keyOf(state: State): string {
-  const { pct, partners, flows, auto_approve_days, min_payout_cents, months, ended } = state;
-  const parts = [JSON.stringify([pct, partners, auto_approve_days, min_payout_cents, months])];
+  const { pct, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
+  const parts = [JSON.stringify([pct, partners, auto_approve_days, min_payout_cents, months, erased.customers])];
   parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
   // Two changes of one moment are distinguished only where they change the same.
   parts.push(...state.changes.map(textOf).toSorted());
@@ -163,13 +169,14 @@ function textOf(one: Change | Flow | Sale | Judgement): string {
   return text;
 }
 
+const UNHEARD = { outcome: null, partner: null, adjusted: 0, erased: false, rule: null, isSelf: false };
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
 /** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
 export function settle(state: State, key: string, now: number, isRequested = false): void {
   const purchase = state.purchases[key];
   if (!purchase || purchase.said.length === 0) return;
-  const before = state.sales[key] ?? { outcome: null, partner: null, adjusted: 0, heard: state.changes.length };
+  const before = state.sales[key] ?? { ...UNHEARD, heard: state.changes.length };
   const then = rulesAt(state, occurredAt(purchase), before.heard);
   const { ref, slug } = chosenPartner(purchase, state.remembered, (named) => slugOf(state, named));
   const partner = slug === null ? null : state.partners[slug]!;
@@ -190,12 +197,14 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   })();
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
-  const rule = earns ? ruleFor(then, slug, money.base) : null;
-  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken };
+  const kept = before.erased && before.partner === slug && before.rule ? before : null;
+  const rule = earns ? (kept?.rule ?? ruleFor(then, slug, money.base)) : null;
   const email = emailOf(purchase);
+  const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, rule, isSelf };
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
-    self_referral: earns && email !== null && email === partner?.email,
+    self_referral: isSelf,
     mostly_refunded: taken * 2 > money.base,
     subscription_canceled: state.ended.includes(`${purchase.provider} ${purchase.subscription}`),
   };

@@ -1,5 +1,6 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
+import { erase } from "./model-erasure.ts";
 import { generate, generateMonth, movePayout, type Beside } from "./model-payouts.ts";
 import {
   approveDue,
@@ -14,7 +15,7 @@ import {
 } from "./model.ts";
 import { time } from "./played-globals.ts";
 import type { Vendors } from "./vendors.ts";
-import { VENDOR_KEYS, type Reply, type World } from "./world.ts";
+import { HOOK_URL, VENDOR_KEYS, type Reply, type World } from "./world.ts";
 
 export interface Operation {
   text: string;
@@ -30,6 +31,8 @@ export interface Operation {
   payout?: string;
   /** Whether it makes payouts. */
   generates?: boolean;
+  /** Whether it switches the endpoint. */
+  switches?: boolean;
   /** Sent again under the same key it must come to the same. */
   again?: () => Promise<Reply>;
   /** Whether it is sent again until it is answered for, before anything is compared. */
@@ -372,6 +375,32 @@ const consume: Maker = ({ world }, chance) => {
   };
 };
 
+const changeEndpoint: Maker = ({ world }, chance) => {
+  const [row] = world.database.look<{ active: number }>("select active from webhook_endpoints");
+  const change = chance.happens(0.3) ? { url: `${HOOK_URL}?${++keys}` } : { active: row!.active === 0 };
+  return {
+    text: `the endpoint changes: ${JSON.stringify(change)}`,
+    ...patch(world, `/webhooks/${world.endpoint_id}`, change),
+    effects: [() => {}],
+    sales: [],
+    switches: true,
+  };
+};
+
+const eraseCustomer: Maker = ({ world, vendors }, chance) => {
+  const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
+  if (known.length === 0) return null;
+  const email = chance.of(known);
+  return {
+    text: `${email} is erased`,
+    ...post(world, "/customers/erase", { email }),
+    // Broken off, it is not finished by anybody else.
+    insists: true,
+    effects: [(state, now) => erase(state, email, now)],
+    sales: vendors.sold.flatMap((sold) => (sold.email === email ? [sold.key] : [])),
+  };
+};
+
 const MAKERS: [Maker, number][] = [
   [deliver, 40],
   [decide, 16],
@@ -386,6 +415,8 @@ const MAKERS: [Maker, number][] = [
   [reprocess, 2],
   [fireCron, 8],
   [consume, 5],
+  [changeEndpoint, 3],
+  [eraseCustomer, 2],
 ];
 const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 

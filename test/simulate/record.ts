@@ -6,6 +6,11 @@ import { stepsOf } from "./steps.ts";
 
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const calls: Call[] = [];
-const failure = await runSteps(await bundleService(), 7, stepsOf(7, 60), (call) => void calls.push(call));
+const failure = await runSteps(
+  { now: await bundleService(), before: null },
+  7,
+  stepsOf(7, 60),
+  (call) => void calls.push(call),
+);
 if (failure) throw new Error(failure.problems.join("\n"));
 process.stdout.write(JSON.stringify(calls), () => process.exit());

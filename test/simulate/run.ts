@@ -1,12 +1,14 @@
 /** One simulated run: steps from a seed, each compared with the model. */
 import { Chance } from "../faults/random.ts";
-import type { Service } from "./bundle.ts";
+import type { Versions } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
 import { afterCrons, candidatesAfter, changed, distinct, Wrong, type Candidate } from "./candidates.ts";
+import { Endpoint } from "./endpoint.ts";
 import { choose, type Operation, type Scene } from "./operations.ts";
 import type { Flow, State } from "./model.ts";
 import { time } from "./played-globals.ts";
+import { chanceOf, mainChance, type Step } from "./steps.ts";
 import type { Luck } from "./turns.ts";
 import { Vendors } from "./vendors.ts";
 import { Visitors } from "./visitors.ts";
@@ -41,12 +43,12 @@ const PARTNERS = [
  * every call of the database.
  */
 export async function runSteps(
-  make: () => Service,
+  versions: Versions,
   seed: number,
-  steps: readonly number[],
+  steps: readonly Step[],
   onCall: ((call: Call) => void) | null = null,
 ): Promise<Failure | null> {
-  const world = new World(make, seed);
+  const world = new World(versions, seed);
   world.database.onCall = onCall;
   const run = new Run(world);
   let step = 0;
@@ -67,6 +69,7 @@ class Run {
   readonly story: string[] = [];
   readonly #world: World;
   #vendors!: Vendors;
+  #endpoint!: Endpoint;
   readonly #visitors = new Visitors();
   readonly #ids: Record<string, string> = {};
   #states: State[] = [];
@@ -90,6 +93,7 @@ class Run {
     const world = this.#world;
     await world.open();
     this.#vendors = new Vendors(world.program.id);
+    this.#endpoint = new Endpoint(world);
     const partners: State["partners"] = {};
     for (const { slug, pct, method, status } of PARTNERS) {
       const email = `${slug}@partners.example`;
@@ -107,6 +111,7 @@ class Run {
       remembered: [],
       learned: [],
       ended: [],
+      erased: { customers: [], addresses: {} },
       judgements: {},
       rows: [],
       payouts: [],
@@ -124,28 +129,31 @@ class Run {
     }
   }
 
-  async step(seed: number, withSums: boolean): Promise<void> {
-    const chance = new Chance(seed);
+  async step(step: Step, withSums: boolean): Promise<void> {
+    const chance = mainChance(step);
     const world = this.#world;
     if (chance.happens(0.5)) world.calmVendor();
     time.advance(chance.happens(0.1) ? chance.whole(1, 12) * DAY : chance.whole(1_000, 7_200_000));
-    if (chance.happens(0.55)) this.story.push(`     ${this.#vendors.happen(chance, settledIn(this.#states[0]!))}`);
-    if (chance.happens(0.03)) world.renew(chance.happens(0.5));
-    const operations = this.#choose(chance);
+    this.#begin(step);
+    const operations = this.#choose(step, chance);
     const began = time.now;
+    this.#endpoint.begin(began);
     const stamp = new Date(began).toISOString();
     for (const { text } of operations) this.story.push(`${stamp} ${text}`);
-    const { replies, failed } = await this.#carryOut(operations, chance);
+    const { replies, failed } = await this.#carryOut(operations, step, chance);
     let candidates = candidatesAfter(this.#states, operations, replies, failed, began);
     // What the faults left undone is done by the crons.
     if (failed) candidates = afterCrons(candidates, await this.#mend(), operations);
+    const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.
       const { status } = replies[i]!;
-      const isAgain = status >= 500 ? operation.insists || chance.happens(0.6) : status < 300 && chance.happens(0.15);
+      const isWanted = again?.happens(status >= 500 ? 0.6 : status < 300 ? 0.15 : 0);
+      const isAgain = isWanted || (status >= 500 && operation.insists);
       if (!operation.again || !isAgain) continue;
       candidates = await this.#again(operation, status, candidates);
     }
+    this.#endpoint.end(operations.some(({ switches }) => switches));
     for (const [i, { arrived }] of operations.entries()) if (replies[i]!.status < 300) arrived?.();
     await this.#compare(
       candidates.map(({ state }) => state),
@@ -154,7 +162,21 @@ class Run {
     if (withSums) await this.#compareClicks(false);
   }
 
-  #choose(chance: Chance): Operation[] {
+  /** What happens before anybody asks anything: at the vendors, and to the machine. */
+  #begin(step: Step): void {
+    const happening = chanceOf(step, "happening");
+    if (happening?.happens(0.55)) {
+      this.story.push(`     ${this.#vendors.happen(happening, settledIn(this.#states[0]!))}`);
+    }
+    const renewal = chanceOf(step, "renewal");
+    const { hasBefore } = this.#world;
+    if (!renewal?.happens(hasBefore ? 0.15 : 0.03)) return;
+    const [objects, isBefore] = [renewal.happens(0.5), hasBefore && renewal.happens(0.5)];
+    this.#world.renew(objects, isBefore);
+    if (hasBefore) this.story.push(`     ${isBefore ? "the version before" : "this version"} is deployed`);
+  }
+
+  #choose(step: Step, chance: Chance): Operation[] {
     const scene: Scene = {
       world: this.#world,
       vendors: this.#vendors,
@@ -165,26 +187,31 @@ class Run {
     };
     const operations = [choose(scene, chance)];
     // Two at once mostly meet on one purchase.
-    if (chance.happens(0.4)) {
-      const [near = null] = chance.happens(0.7) ? operations[0]!.sales : [];
-      operations.push(choose({ ...scene, near, nearPayout: operations[0]!.payout ?? null }, chance));
+    const second = chanceOf(step, "second");
+    if (second?.happens(0.4)) {
+      const [near = null] = second.happens(0.7) ? operations[0]!.sales : [];
+      operations.push(choose({ ...scene, near, nearPayout: operations[0]!.payout ?? null }, second));
     }
     return operations;
   }
 
   /** Operations at once, beside visitors and alarms, with what goes wrong; whether something did. */
-  async #carryOut(operations: Operation[], chance: Chance): Promise<{ replies: Reply[]; failed: boolean }> {
+  async #carryOut(operations: Operation[], step: Step, chance: Chance): Promise<{ replies: Reply[]; failed: boolean }> {
     const { turns, clicks, crash } = this.#world;
-    const visits = Array.from({ length: chance.happens(0.5) ? chance.whole(1, 3) : 0 }, () =>
-      this.#visitors.choose(this.#world, chance),
+    const come = chanceOf(step, "visits");
+    const visits = Array.from({ length: come?.happens(0.5) ? come.whole(1, 3) : 0 }, () =>
+      this.#visitors.choose(this.#world, come!),
     );
     for (const { text } of visits) this.story.push(`     ${text}`);
-    const faults = chance.happens(0.25) ? chance.whole(1, 3) : 0;
-    const goes = chance.happens(0.04) ? { after: chance.whole(1, 12), happens: crash } : null;
+    const [fail, go] = [chanceOf(step, "faults"), chanceOf(step, "crash")];
+    const luck: Luck = {
+      chance,
+      faults: fail?.happens(0.25) ? fail.whole(1, 3) : 0,
+      crash: go?.happens(0.04) ? { after: go.whole(1, 12), happens: crash } : null,
+    };
     this.#visitors.note(this.#world);
     const failedBefore = turns.failed;
-    const luck: Luck = { chance, faults, crash: goes };
-    const alarms = () => clicks.ring(() => chance.happens(0.05));
+    const alarms = () => clicks.ring(() => fail?.happens(0.05) ?? false);
     const replies = await turns.drive<Reply | void>(
       [...operations.map(({ run }) => run), ...visits.map(({ run }) => run), alarms],
       luck,
@@ -245,7 +272,7 @@ class Run {
       if (found.length === 0) good.push(state);
       else if (nearest.length > found.length || nearest[0]!.startsWith("the model")) nearest = found;
     }
-    const broken = lawsOf(this.#world);
+    const broken = lawsOf(this.#world, this.#endpoint);
     if (good.length === 0) throw new Wrong([...nearest, ...broken]);
     this.#states = distinct(good).slice(0, MAX_STATES);
     if (withSums) broken.push(...(await sumDifferences(this.#states[0]!, this.#ask, this.#ids)));
@@ -291,6 +318,7 @@ class Run {
     const world = this.#world;
     world.refusals.length = 0;
     world.loseMessages();
+    await this.#do(() => world.call("PATCH", `/api/v1/webhooks/${world.endpoint_id}`, { active: true }));
     const open = () => world.database.look("select id from deliveries where status in ('pending', 'delivering')");
     for (let i = 0; i < 60 && (i === 0 || open().length > 0); i++) {
       time.advance(i < 20 ? 60_000 : 3_600_000);

@@ -1,10 +1,11 @@
 /**
  * `npm run simulate`: the service's own code in this process, in played time, against a model of the specification. Options:
- * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all.
+ * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all;
+ * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one.
  * `--plants`, or `--plants=` a part of their names: shows for each planted mistake the seed that finds it, and fails
  * where none does within `--for` seconds (600) of computing each. The last line is `N passed, N failed`: seeds, or plants.
  */
-import { bundleService } from "./bundle.ts";
+import { bundleCommit, bundleService } from "./bundle.ts";
 import { PLANTS, type Plant } from "./plants.ts";
 import { runSteps } from "./run.ts";
 import { shrink } from "./shrink.ts";
@@ -46,16 +47,17 @@ async function simulate(): Promise<Tally> {
   const isOne = options.has("seed") && !options.has("seeds") && !options.has("for");
   const seeds = number("seeds", isOne ? 1 : Number.POSITIVE_INFINITY);
   const limit = number("for", options.has("seeds") || isOne ? Number.POSITIVE_INFINITY : 180);
-  const make = await bundleService();
+  const before = options.get("before");
+  const versions = { now: await bundleService(), before: before === undefined ? null : await bundleCommit(before) };
   let done = 0;
   for (let seed = first; done < seeds && seconds() < limit; seed++, done++) {
-    const failure = await runSteps(make, seed, stepsOf(seed, steps));
+    const failure = await runSteps(versions, seed, stepsOf(seed, steps));
     if (!failure) continue;
-    const again = `npm run simulate -- --seed=${seed} --steps=${steps}`;
+    const again = `npm run simulate -- --seed=${seed} --steps=${steps}${before === undefined ? "" : ` --before=${before}`}`;
     say(`Seed ${seed} fails at step ${failure.step + 1}: ${again}`);
     say(failure.problems.slice(0, 10).join("\n"));
     const until = seconds() + number("shrink", SHRINK_SECONDS);
-    const least = await shrink(make, seed, stepsOf(seed, steps), failure, () => seconds() < until);
+    const least = await shrink(versions, seed, stepsOf(seed, steps), failure, () => seconds() < until);
     say(`\nThe same in ${least.steps.length} steps:\n${least.failure.story.join("\n")}\n`);
     say(least.failure.problems.slice(0, 20).join("\n"));
     say(`failed: ${again}`);
@@ -80,10 +82,10 @@ async function findAll(name: string): Promise<Tally> {
 
 /** The seed that finds a planted mistake, and by what. */
 async function find({ patches }: Plant, until: number): Promise<string | null> {
-  const make = await bundleService(patches);
+  const versions = { now: await bundleService(patches), before: null };
   const steps = number("steps", 200);
   for (let seed = number("seed", 1); computed() < until; seed++) {
-    const failure = await runSteps(make, seed, stepsOf(seed, steps));
+    const failure = await runSteps(versions, seed, stepsOf(seed, steps));
     const [problem = ""] = failure?.problems ?? [];
     if (failure) return `seed ${seed}, step ${failure.step + 1} (${problem.split("\n")[0]!.slice(0, 160)})`;
   }

@@ -13,6 +13,7 @@ import {
 import { adjustmentCreated, adjustmentUpdated, bodyOfB, subscriptionCanceled } from "../support/provider-b.ts";
 import { transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { adjust, type Adjustment, type Purchase, type Said } from "./model-facts.ts";
+import { customerOf, keptAddress } from "./model-erasure.ts";
 import { settle, type State } from "./model.ts";
 import { time } from "./played-globals.ts";
 
@@ -233,7 +234,8 @@ export class Vendors {
     const learn = (state: State, now: number) => {
       const before = purchaseOf(state, sold);
       const isKnown = before.said.some((one) => one.id === id);
-      const purchase = isKnown ? before : { ...before, said: [...before.said, whole] };
+      const kept = isKnown ? null : keptAddress(state, customerOf(sold), email, said.at);
+      const purchase = isKnown ? before : { ...before, said: [...before.said, { ...whole, email: kept }] };
       state.purchases[sold.key] = purchase;
       const slug = Object.keys(state.partners).find((one) => one === said.ref?.toLowerCase());
       if (slug && !state.remembered.some((one) => one.id === id)) {

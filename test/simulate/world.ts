@@ -13,7 +13,7 @@ import {
 import { signA } from "../support/provider-a-event.ts";
 import { signB } from "../support/provider-b.ts";
 import { Chance } from "../faults/random.ts";
-import type { Service } from "./bundle.ts";
+import type { Service, Versions } from "./bundle.ts";
 import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
 import { restart, stopTimers, time } from "./played-globals.ts";
@@ -74,8 +74,9 @@ export class World {
   program!: ProgramKey;
   /** Of the same account at provider B, and reached by the same events. */
   neighbor!: ProgramKey;
+  endpoint_id!: string;
   readonly clicks: PlayedObjects;
-  readonly #make: () => Service;
+  readonly #versions: Versions;
   readonly #env: Record<string, unknown>;
   /** In which database each is, by its number. */
   readonly #shards: { program: number; neighbor: number };
@@ -84,10 +85,10 @@ export class World {
   /** How look-ups at the vendor fail, and the next of the other calls. */
   #mood: { look: VendorFault | null; calls: (VendorFault | null)[] } = { look: null, calls: [] };
 
-  constructor(make: () => Service, seed: number) {
+  constructor(versions: Versions, seed: number) {
     restart(seed);
-    this.#make = make;
-    this.#service = make();
+    this.#versions = versions;
+    this.#service = versions.now();
     this.#shards = SHARDS[seed % SHARDS.length]!;
     const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
     this.database = open();
@@ -184,6 +185,7 @@ export class World {
     for (const one of ready) {
       const [reply] = await this.turns.drive([one], luck);
       if (reply!.status >= 300) throw new Error(`the world does not begin: ${JSON.stringify(reply)}`);
+      this.endpoint_id = String(reply!.body["id"]);
     }
   }
 
@@ -238,9 +240,17 @@ export class World {
     this.#queue = [];
   }
 
-  /** A new isolate, as after a deploy; and with `objects` new click objects, which forget what they had in memory. */
-  renew(objects: boolean): void {
-    this.#service = this.#make();
+  get hasBefore(): boolean {
+    return this.#versions.before !== null;
+  }
+
+  /**
+   * A new isolate, as after a deploy, or of the version before, as after a rollback; and with `objects` new click
+   * objects, which forget what they had in memory.
+   */
+  renew(objects: boolean, isBefore = false): void {
+    const { now, before } = this.#versions;
+    this.#service = (isBefore && before ? before : now)();
     if (objects) this.clicks.die();
   }
 

@@ -1,7 +1,8 @@
 /** Where the model may be after a step: every outcome that the rules allow for what was answered. */
 import type { Beside } from "./model-payouts.ts";
 import { copyOf, keyOf, type State } from "./model.ts";
-import { MINUTE, type Operation } from "./operations.ts";
+import type { Operation } from "./operation.ts";
+import { MINUTE } from "./operations.ts";
 import type { Reply } from "./world.ts";
 
 /** What was seen and must not be. */
@@ -23,7 +24,7 @@ export interface Candidate {
 const ALONE: Beside = { without: [], before: null };
 
 /** A copy of the state with the effect; null where the rules refuse it. */
-export function changed(
+function changed(
   state: State,
   effect: Operation["effects"][number],
   now: number,
@@ -63,19 +64,41 @@ export function candidatesAfter(
   return found;
 }
 
-/** Crons alone, after all else; what changed just before may not be settled yet when they generate. */
-export function afterCrons(candidates: readonly Candidate[], now: number, before: readonly Operation[]): Candidate[] {
-  const others = [[], ...withoutSome(before.flatMap(({ sales }) => sales))];
-  return distinctly(
+/**
+ * Crons alone, after all else. What changed just before may not be settled yet when they generate or approve; and what
+ * failed half-way may only be finished by them, after what else they do.
+ */
+export function afterCrons(
+  candidates: readonly Candidate[],
+  now: number,
+  operations: readonly Operation[],
+  replies: readonly Reply[],
+): Candidate[] {
+  const others = [[], ...withoutSome(operations.flatMap(({ sales }) => sales))];
+  const late = operations.filter((_, i) => replies[i]!.status >= 500);
+  const after = distinctly(
     candidates.flatMap(({ state, applied }) =>
       MINUTE.flatMap((effect) =>
         others.flatMap((without) => {
-          const after = changed(state, effect, now, { without, before: null });
-          return after ? [{ state: after, applied }] : [];
+          const done = changed(state, effect, now, { without, before: null });
+          return done ? [{ state: done, applied }] : [];
         }),
       ),
     ),
   );
+  return late.reduce(
+    (found, operation) => distinctly([...found, ...found.flatMap((one) => finish(one, operation, now))]),
+    after,
+  );
+}
+
+/** The operation, if it was not carried out yet. */
+export function finish({ state, applied }: Candidate, operation: Operation, now: number): Candidate[] {
+  if (applied.includes(operation)) return [];
+  return operation.effects.flatMap((effect) => {
+    const after = changed(state, effect, now);
+    return after ? [{ state: after, applied: [...applied, operation] }] : [];
+  });
 }
 
 /** What a generation may find unsettled of the purchases that change beside it. */

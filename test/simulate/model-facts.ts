@@ -47,6 +47,8 @@ export interface Remembered {
   slug: string;
   customer: string | null;
   subscription: string | null;
+  /** By the owner, of a customer whom nobody had: no vendor's word yields to it. */
+  imported?: boolean;
 }
 
 /** Events of one purchase carry times seconds apart, so a reference serves what was paid up to an hour before it. */
@@ -79,13 +81,14 @@ export function chosenPartner(
     .flatMap(({ ref }) => (ref === null ? [] : [ref]));
   const known = own.find((ref) => leads(ref) !== null);
   if (known !== undefined) return { ref: known, slug: leads(known) };
-  const by = occurredAt(purchase) + SLACK;
+  const paid = occurredAt(purchase);
   const said = remembered
-    .filter(({ provider, at }) => provider === purchase.provider && at <= by)
+    .filter(({ provider, at, imported }) => provider === purchase.provider && at <= (imported ? paid : paid + SLACK))
     .toSorted((a, b) => a.at - b.at || (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1));
+  const lastOf = (among: Remembered[]) => among.findLast(({ imported }) => !imported) ?? among[0];
   const last =
-    (purchase.subscription !== null && said.findLast((one) => one.subscription === purchase.subscription)) ||
-    (purchase.customer !== null && said.findLast((one) => one.customer === purchase.customer));
+    (purchase.subscription !== null && lastOf(said.filter((one) => one.subscription === purchase.subscription))) ||
+    (purchase.customer !== null && lastOf(said.filter((one) => one.customer === purchase.customer)));
   if (last) return { ref: last.slug, slug: last.slug };
   return { ref: own[0] ?? null, slug: null };
 }

@@ -1,58 +1,11 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
-import { erase } from "./model-erasure.ts";
-import { generate, generateMonth, movePayout, type Beside } from "./model-payouts.ts";
-import {
-  approveDue,
-  changeRules,
-  copyOf,
-  flag,
-  judge,
-  setPartnerStatus,
-  settle,
-  type Flow,
-  type State,
-} from "./model.ts";
+import { generate, generateMonth, movePayout } from "./model-payouts.ts";
+import { approveDue, changeRules, copyOf, flag, judge, setPartnerStatus, settle, type Flow } from "./model.ts";
+import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
+import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
-import type { Vendors } from "./vendors.ts";
-import { HOOK_URL, VENDOR_KEYS, type Reply, type World } from "./world.ts";
-
-export interface Operation {
-  text: string;
-  run: () => Promise<Reply>;
-  /**
-   * What it may come to in the model, each changing the state it is given; false where the rules refuse it. A
-   * generation sees more or less of what happens beside it.
-   */
-  effects: ((state: State, now: number, beside: Beside) => boolean | void)[];
-  /** The purchases that it changes. */
-  sales: string[];
-  /** The payout that it moves. */
-  payout?: string;
-  /** Whether it makes payouts. */
-  generates?: boolean;
-  /** Whether it switches the endpoint. */
-  switches?: boolean;
-  /** Sent again under the same key it must come to the same. */
-  again?: () => Promise<Reply>;
-  /** Whether it is sent again until it is answered for, before anything is compared. */
-  insists?: boolean;
-  /** After it the vendor sends its event no more. */
-  arrived?: () => void;
-}
-
-/** What operations are chosen from. */
-export interface Scene {
-  world: World;
-  vendors: Vendors;
-  /** One of the states in which the service may be. */
-  state: State;
-  /** Ids of partners by slug. */
-  ids: Record<string, string>;
-  /** A purchase, and a payout, to which something else happens at the same moment. */
-  near: string | null;
-  nearPayout: string | null;
-}
+import { VENDOR_KEYS, type Reply } from "./world.ts";
 
 /** Of several things the near ones, if there are any. */
 function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
@@ -61,8 +14,6 @@ function nearest<T extends { sale: string }>(all: readonly T[], near: string | n
 }
 
 const NOTHING = async (): Promise<Reply> => ({ status: 200, body: {} });
-
-type Maker = (scene: Scene, chance: Chance) => Operation | null;
 
 const deliver: Maker = ({ world, vendors, near }, chance) => {
   const isAgain = vendors.sent.length > 0 && chance.happens(0.15);
@@ -85,18 +36,6 @@ const deliver: Maker = ({ world, vendors, near }, chance) => {
     },
   };
 };
-
-let keys = 0;
-
-function post(world: World, path: string, body: object): Pick<Operation, "run" | "again"> {
-  const headers = { "idempotency-key": `key-${++keys}` };
-  const run = () => world.call("POST", `/api/v1${path}`, body, world.program.api_key, headers);
-  return { run, again: run };
-}
-
-const patch = (world: World, path: string, body: object) => ({
-  run: () => world.call("PATCH", `/api/v1${path}`, body),
-});
 
 const decide: Maker = ({ world, state, near }, chance) => {
   const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
@@ -158,7 +97,7 @@ const approveAll: Maker = ({ world, state }, chance) => {
 const addManual: Maker = ({ world, ids }, chance) => {
   const slug = chance.of(Object.keys(ids));
   const amount_cents = chance.whole(-3_000, 6_000) || 1;
-  const note = `manual ${++keys}`;
+  const note = `manual ${nextKey()}`;
   return {
     text: `${amount_cents} for ${slug} by hand`,
     ...post(world, "/commissions", { partner_id: ids[slug], amount_cents, note }),
@@ -299,7 +238,7 @@ const changeFlows: Maker = ({ world, state }, chance) => {
   }
   if (state.flows.length > 5) return null;
   const flow: Flow = {
-    name: `flow ${++keys}`,
+    name: `flow ${nextKey()}`,
     type: chance.of(["percentage", "flat"] as const),
     value: chance.whole(0, 100),
     priority: chance.whole(0, 3),
@@ -375,33 +314,7 @@ const consume: Maker = ({ world }, chance) => {
   };
 };
 
-const changeEndpoint: Maker = ({ world }, chance) => {
-  const [row] = world.database.look<{ active: number }>("select active from webhook_endpoints");
-  const change = chance.happens(0.3) ? { url: `${HOOK_URL}?${++keys}` } : { active: row!.active === 0 };
-  return {
-    text: `the endpoint changes: ${JSON.stringify(change)}`,
-    ...patch(world, `/webhooks/${world.endpoint_id}`, change),
-    effects: [() => {}],
-    sales: [],
-    switches: true,
-  };
-};
-
-const eraseCustomer: Maker = ({ world, vendors }, chance) => {
-  const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
-  if (known.length === 0) return null;
-  const email = chance.of(known);
-  return {
-    text: `${email} is erased`,
-    ...post(world, "/customers/erase", { email }),
-    // Broken off, it is not finished by anybody else.
-    insists: true,
-    effects: [(state, now) => erase(state, email, now)],
-    sales: vendors.sold.flatMap((sold) => (sold.email === email ? [sold.key] : [])),
-  };
-};
-
-const MAKERS: [Maker, number][] = [
+const MAKERS: readonly [Maker, number][] = [
   [deliver, 40],
   [decide, 16],
   [mark, 3],
@@ -415,8 +328,7 @@ const MAKERS: [Maker, number][] = [
   [reprocess, 2],
   [fireCron, 8],
   [consume, 5],
-  [changeEndpoint, 3],
-  [eraseCustomer, 2],
+  ...BESIDE_MAKERS,
 ];
 const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 

@@ -3,9 +3,10 @@ import { Chance } from "../faults/random.ts";
 import type { Versions } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
-import { afterCrons, candidatesAfter, changed, distinct, Wrong, type Candidate } from "./candidates.ts";
+import { afterCrons, candidatesAfter, distinct, finish, Wrong, type Candidate } from "./candidates.ts";
 import { Endpoint } from "./endpoint.ts";
-import { choose, type Operation, type Scene } from "./operations.ts";
+import type { Operation, Scene } from "./operation.ts";
+import { choose } from "./operations.ts";
 import type { Flow, State } from "./model.ts";
 import { time } from "./played-globals.ts";
 import { chanceOf, mainChance, type Step } from "./steps.ts";
@@ -143,7 +144,7 @@ class Run {
     const { replies, failed } = await this.#carryOut(operations, step, chance);
     let candidates = candidatesAfter(this.#states, operations, replies, failed, began);
     // What the faults left undone is done by the crons.
-    if (failed) candidates = afterCrons(candidates, await this.#mend(), operations);
+    if (failed) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.
@@ -252,13 +253,7 @@ class Run {
       ]);
     }
     if (reply!.status >= 300) return candidates;
-    return candidates.flatMap(({ state, applied }) => {
-      if (applied.includes(operation)) return [{ state, applied }];
-      return operation.effects.flatMap((effect) => {
-        const after = changed(state, effect, time.now);
-        return after ? [{ state: after, applied: [...applied, operation] }] : [];
-      });
-    });
+    return candidates.flatMap((one) => (one.applied.includes(operation) ? [one] : finish(one, operation, time.now)));
   }
 
   async #compare(states: State[], withSums: boolean): Promise<void> {

@@ -58,6 +58,11 @@ export class Vendors {
     this.#program = program;
   }
 
+  /** Who may buy next for the first time. */
+  get nextCustomer(): string {
+    return `cus_${this.#made + 1}`;
+  }
+
   /** The purchases that an event may change: its own first, then others of the customer. */
   touchedBy({ sale }: VendorEvent): string[] {
     const own = this.sold.find(({ key }) => key === sale)!;

@@ -189,12 +189,13 @@ export class World {
     }
   }
 
-  /** A call of the API, of the first program unless another key is given. */
+  /** A call of the API, with JSON or a file, of the first program unless another key is given. */
   async call(method: string, path: string, body?: unknown, key = this.program.api_key, headers = {}): Promise<Reply> {
+    const isText = typeof body === "string";
     return this.#fetch(path, {
       method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { authorization: `Bearer ${key}`, "content-type": isText ? "text/csv" : "application/json", ...headers },
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     });
   }
 

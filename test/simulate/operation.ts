@@ -1,0 +1,63 @@
+/** What an operation is: a call of the service, and what it means to the model. */
+import type { Chance } from "../faults/random.ts";
+import type { Beside } from "./model-payouts.ts";
+import type { State } from "./model.ts";
+import type { Vendors } from "./vendors.ts";
+import type { Reply, World } from "./world.ts";
+
+export interface Operation {
+  text: string;
+  run: () => Promise<Reply>;
+  /**
+   * What it may come to in the model, each changing the state it is given; false where the rules refuse it. A
+   * generation sees more or less of what happens beside it.
+   */
+  effects: ((state: State, now: number, beside: Beside) => boolean | void)[];
+  /** The purchases that it changes. */
+  sales: string[];
+  /** The payout that it moves. */
+  payout?: string;
+  /** Whether it makes payouts. */
+  generates?: boolean;
+  /** Whether it switches the endpoint. */
+  switches?: boolean;
+  /** Sent again under the same key it must come to the same. */
+  again?: () => Promise<Reply>;
+  /** Whether it is sent again until it is answered for, before anything is compared. */
+  insists?: boolean;
+  /** After it the vendor sends its event no more. */
+  arrived?: () => void;
+}
+
+/** What operations are chosen from. */
+export interface Scene {
+  world: World;
+  vendors: Vendors;
+  /** One of the states in which the service may be. */
+  state: State;
+  /** Ids of partners by slug. */
+  ids: Record<string, string>;
+  /** A purchase, and a payout, to which something else happens at the same moment. */
+  near: string | null;
+  nearPayout: string | null;
+}
+
+export type Maker = (scene: Scene, chance: Chance) => Operation | null;
+
+let keys = 0;
+
+/** Of a name or key that nothing else has. */
+export function nextKey(): number {
+  return ++keys;
+}
+
+/** A POST under a key of its own, and the same again. */
+export function post(world: World, path: string, body: object | string): Pick<Operation, "run" | "again"> {
+  const headers = { "idempotency-key": `key-${nextKey()}` };
+  const run = () => world.call("POST", `/api/v1${path}`, body, world.program.api_key, headers);
+  return { run, again: run };
+}
+
+export const patch = (world: World, path: string, body: object) => ({
+  run: () => world.call("PATCH", `/api/v1${path}`, body),
+});

@@ -1,4 +1,4 @@
-/** What becomes of a customer whom the owner has erased (JOB-1): the address goes, sums and rules stay. */
+/** A customer that the owner has erased (JOB-1): the address goes, sums and rules stay. */
 import type { State } from "./model.ts";
 
 /** Who is erased, by vendor and customer; and addresses, each with the last moment at which it was erased. */
@@ -24,7 +24,7 @@ export function erase(state: State, email: string, now: number): void {
   }
 }
 
-/** The address that an event tells, as far as it is kept: by the address alone only what happened before it was erased. */
+/** The address of an event, as far as it is kept: by the address alone only what happened before it was erased. */
 export function keptAddress(state: State, customer: string, email: string | null, at: number): string | null {
   const { customers, addresses } = state.erased;
   if (customers.includes(customer)) return null;

@@ -47,7 +47,7 @@ export interface Remembered {
   slug: string;
   customer: string | null;
   subscription: string | null;
-  /** By the owner, of a customer whom nobody had: no vendor's word yields to it. */
+  /** By the owner, for a customer of no partner: what a vendor says counts more. */
   imported?: boolean;
 }
 

@@ -123,8 +123,8 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
   if (condition.op === "contains" && isAmount) {
     return { path: "op", message: "contains needs a text field" };
   }
-  if (isAmount && typeof condition.value !== "number") {
-    return { path: "value", message: "txn_amount_cents is compared with a number of cents" };
+  if (isAmount && !(typeof condition.value === "number" && isCents(condition.value))) {
+    return { path: "value", message: "txn_amount_cents is compared with a whole number of cents" };
   }
   if (!isAmount && typeof condition.value !== "string") {
     return { path: "value", message: `${condition.field} is compared with a text` };

@@ -205,7 +205,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     error: {
       code: "validation_failed",
       message: "The request is not valid.",
-      details: [{ path: "conditions.0.value", message: "txn_amount_cents is compared with a number of cents" }],
+      details: [{ path: "conditions.0.value", message: "txn_amount_cents is compared with a whole number of cents" }],
       request_id: id("req"),
     },
   },

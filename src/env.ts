@@ -43,10 +43,3 @@ export interface AppEnv {
     reply?: { view: (result: unknown) => unknown; status: ContentfulStatusCode };
   };
 }
-
-/** A wake-up for one delivery; the row is the truth. */
-export interface DeliveryMessage {
-  delivery_id: string;
-  /** The database that holds the row; absent for shard 0. */
-  shard?: number;
-}

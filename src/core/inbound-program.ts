@@ -6,8 +6,9 @@ import type { ProviderName } from "../domain/provider-name.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../providers/provider.ts";
 import { CommitConflict } from "./commit.ts";
-import { forProgram, type Ctx, type Program, type ProgramCtx, type Statement } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx, type Statement } from "./context.ts";
 import { receiveBeside, receiveEvent, type Received } from "./inbound.ts";
+import { providerSecrets } from "./provider-secrets.ts";
 import { askAll, everyShard, onShard } from "./shards.ts";
 
 /** A vendor's event on its way to the program that it belongs to. */
@@ -17,8 +18,8 @@ export interface Delivery {
   /** As the vendor sent it. */
   body: string;
   claim: ClaimedOwner;
-  /** Whether it is signed with a secret of this program. */
-  verifies: (program: Program) => Promise<boolean>;
+  /** Whether it is signed with one of these secrets. */
+  isSigned: (secrets: readonly string[]) => Promise<boolean>;
 }
 
 /**
@@ -50,22 +51,30 @@ export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promi
   return taken;
 }
 
+/** Whether it is signed with a secret of this program. */
+async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<boolean> {
+  return isSigned(await providerSecrets(ctx, ctx.program, provider));
+}
+
 /** A customer is the account's: whichever program has payments of one gets the address as well. */
-async function tellOthers(home: ProgramCtx, { event, body, verifies }: Delivery, fact: CustomerFact): Promise<void> {
+async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
     and +provider = 'provider_b'`;
   const { found, failure } = await programsIn(home, paid, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
-    if (await verifies(ctx.program)) await receiveEvent(ctx, "provider_b", { ...event, facts: [fact] }, body);
+    if (await isOf(ctx, delivery)) {
+      await receiveEvent(ctx, "provider_b", { ...delivery.event, facts: [fact] }, delivery.body);
+    }
   }
 }
 
-async function claimedProgram(verified: ProgramCtx, { claim, verifies }: Delivery): Promise<ProgramCtx | null> {
+async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise<ProgramCtx | null> {
+  const { claim } = delivery;
   if (claim.program_id === null || !isProgramId(claim.program_id)) return null;
   if (claim.program_id === verified.program.id) return verified;
   const claimed = await openProgramOrNull(verified, claim.program_id);
-  return claimed && (await verifies(claimed.program)) ? claimed : null;
+  return claimed && (await isOf(claimed, delivery)) ? claimed : null;
 }
 
 /** The program with this id, bound to its database, in one read; null where there is none. */
@@ -158,7 +167,7 @@ async function ownerAmong(url: ProgramCtx, delivery: Delivery, strangers: string
   const { found, failure } = await programsStoring(url, delivery.claim, strangers);
   const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
   for (const candidate of found.toSorted((a, b) => a.rank - b.rank || Number(isUrl(b)) - Number(isUrl(a)))) {
-    if (isUrl(candidate) || (await delivery.verifies(candidate.ctx.program))) {
+    if (isUrl(candidate) || (await isOf(candidate.ctx, delivery))) {
       return { owner: candidate.ctx, failure: null };
     }
     strangers.push(candidate.ctx.program.id);
@@ -181,7 +190,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   if (received) return received;
   for (const { program_id } of await url.db.all<{ program_id: string }>(claimed)) {
     const owner = await openProgramOrNull(url, program_id);
-    if (owner && (await delivery.verifies(owner.program))) return receive(owner, delivery);
+    if (owner && (await isOf(owner, delivery))) return receive(owner, delivery);
   }
   return receive(url, delivery);
 }
@@ -256,10 +265,11 @@ async function receive(ctx: ProgramCtx, delivery: Delivery, from = ctx): Promise
 /** Null where the guard refused; nothing was stored. */
 async function receiveGuarded(
   ctx: ProgramCtx,
-  { provider, event, body, verifies }: Delivery,
+  delivery: Delivery,
   guard: Statement | null,
   from = ctx,
 ): Promise<Received | null> {
+  const { provider, event, body } = delivery;
   const payment = event.facts.find((fact) => fact.kind === "payment");
   const isElsewhere = from.program.id !== ctx.program.id;
   const claims =
@@ -281,7 +291,7 @@ async function receiveGuarded(
   const noted = (asked as { program_id: string }[]).map(({ program_id }) => program_id);
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, program_id);
-    if (!source || !(await verifies(source.program))) continue;
+    if (!source || !(await isOf(source, delivery))) continue;
     await fetchFrom(source, ctx, payment);
     await runBatch(ctx.db, [forgetWaiting(ctx, payment, program_id)]);
   }

@@ -7,11 +7,11 @@ import type { EventOutcome, Outcome } from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { ProviderEvent } from "../providers/provider.ts";
-import { newId } from "../lib/id.ts";
-import { commit, CommitConflict, type CommitPlan } from "./commit.ts";
+import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "./closing.ts";
+import { commit, CommitConflict } from "./commit.ts";
 import { actingAs, type ProgramCtx } from "./context.ts";
 import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
-import { settle, type Closing } from "./ledger.ts";
+import { settle } from "./ledger.ts";
 
 export interface Received {
   outcome: EventOutcome;
@@ -50,15 +50,10 @@ export async function receiveBeside(
   return { outcome, ignored: event.ignored, asked };
 }
 
-/** Why a test event is not used; stored with it. */
-const TEST_MODE = "test_mode";
-
 /** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */
 function testEvent(event: ProviderEvent): ProviderEvent {
   return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
 }
-
-type OpenEvent = Pick<ProviderEvent, "event_id" | "event_type" | "facts" | "ignored"> & Pick<Recorded, "found">;
 
 /** Settles what an event left unsettled and writes its audit event, once. Whoever does it, the vendor's event acts. */
 async function finishEvent(
@@ -69,17 +64,12 @@ async function finishEvent(
   closed: { outcome: string | null } | null,
 ): Promise<EventOutcome> {
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
-  const closing: Closing = {
-    provider,
-    event_id: event.event_id,
-    plan: (outcome) => closingPlan(ctx, provider, event, eventOutcome(event, outcome, unsettled.length)),
-  };
+  const closing: Closing = { provider, event, concerned: unsettled.length };
   const [last, ...others] = ordered(event, unsettled);
   for (const key of others) await settle(ctx, key);
   const outcome = last ? await settle(ctx, last, closed ? {} : { closing }) : null;
-  if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(event, outcome, unsettled.length);
-  if (!last) return closeAlone(ctx, provider, event);
-  return eventOutcome(event, outcome, unsettled.length);
+  if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, outcome);
+  return last ? eventOutcome(closing, outcome) : closeAlone(ctx, closing);
 }
 
 /** The payment that the event itself is about first: its settling also closes the event. */
@@ -91,10 +81,10 @@ function ordered(event: OpenEvent, unsettled: PaymentKey[]): PaymentKey[] {
 }
 
 /** Closes an event that concerns no unsettled payment; of several at once the first wins, the others find it closed. */
-async function closeAlone(ctx: ProgramCtx, provider: ProviderName, event: OpenEvent): Promise<EventOutcome> {
-  const outcome = eventOutcome(event, await settledOutcome(ctx, provider, event), 0);
+async function closeAlone(ctx: ProgramCtx, closing: Closing): Promise<EventOutcome> {
+  const outcome = eventOutcome(closing, await settledOutcome(ctx, closing));
   try {
-    await commit(ctx, closingPlan(ctx, provider, event, outcome));
+    await commit(ctx, planClosing(ctx, closing, outcome));
   } catch (error) {
     if (!(error instanceof CommitConflict)) throw error;
   }
@@ -102,7 +92,7 @@ async function closeAlone(ctx: ProgramCtx, provider: ProviderName, event: OpenEv
 }
 
 /** The outcome of the payment that an event is about, when a concurrent delivery has settled it already. */
-async function settledOutcome(ctx: ProgramCtx, provider: ProviderName, event: OpenEvent): Promise<Outcome | null> {
+async function settledOutcome(ctx: ProgramCtx, { provider, event }: Closing): Promise<Outcome | null> {
   const fact = event.facts.find((candidate) => candidate.kind === "payment");
   if (!fact) return null;
   const [[row]] = await ctx.read(
@@ -118,46 +108,6 @@ async function settledOutcome(ctx: ProgramCtx, provider: ProviderName, event: Op
       ),
   );
   return row?.outcome ?? null;
-}
-
-function closingPlan(ctx: ProgramCtx, provider: ProviderName, event: OpenEvent, outcome: EventOutcome): CommitPlan {
-  const id = newId("event", ctx.now);
-  return {
-    writes: [
-      {
-        statement: ctx.db
-          .update(providerEvents)
-          .set({ outcome, audit_event_id: id })
-          .where(
-            and(
-              eq(providerEvents.program_id, ctx.program.id),
-              eq(providerEvents.provider, provider),
-              eq(providerEvents.event_id, event.event_id),
-              isNull(providerEvents.audit_event_id),
-            ),
-          ),
-        expect: 1,
-      },
-    ],
-    occurrences: [
-      {
-        id,
-        type: `webhook.${provider}`,
-        payload: { event_id: event.event_id, event_type: event.event_type, outcome },
-      },
-    ],
-  };
-}
-
-function eventOutcome(event: OpenEvent, outcome: Outcome | null, concerned: number): EventOutcome {
-  if (event.ignored === TEST_MODE) return TEST_MODE;
-  const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
-  if (has("payment")) return outcome ?? "unpaid";
-  const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
-  if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
-  if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";
-  if (has("attribution") || has("customer")) return event.found ? "remembered" : "unknown_ref";
-  return has("link") ? "linked" : "ignored";
 }
 
 /** Finishes events and payments that a crash left open; run by the sweep. Returns how many it touched. */

@@ -14,7 +14,8 @@ import {
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { flowsAt, rulesAt, type PartnerRules, type PastRule, type ProgramRules } from "../domain/rules.ts";
-import { commit, CommitConflict, type CommitPlan, type Occurrence } from "./commit.ts";
+import { eventOutcome, planClosing, type Closing } from "./closing.ts";
+import { commit, CommitConflict, type Occurrence } from "./commit.ts";
 import type { Program, ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./ledger-rows.ts";
@@ -29,15 +30,8 @@ const MAX_RACES = 100;
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
 export const MAX_INLINE = 200;
 
-/** A vendor event to close beside a settling: its audit event is written once, by whoever comes first. */
-export interface Closing {
-  provider: ProviderName;
-  event_id: string;
-  /** What the closing writes, given what the payment came to. */
-  plan(outcome: Outcome | null): CommitPlan;
-}
-
 export interface SettleOptions {
+  /** Closed beside the settling. */
   closing?: Closing | undefined;
   /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
   isRequested?: boolean;
@@ -81,7 +75,7 @@ export async function settle(
     const { state, isClosed } = await readState(ctx, key, closing);
     if (!state) return null;
     const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state, isRequested));
-    const closed = isClosed ? undefined : closing?.plan(outcome);
+    const closed = isClosed || !closing ? undefined : planClosing(ctx, closing, eventOutcome(closing, outcome));
     if (writes.length === 0 && !closed) return outcome;
     try {
       await commit(ctx, {
@@ -241,7 +235,7 @@ async function readState(
         cross join partners p on p.id = s.partner_id`),
     db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
       where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
-        and event_id = ${closing?.event_id ?? ""}`),
+        and event_id = ${closing?.event.event_id ?? ""}`),
   );
   const [first, ...more] = paymentRows;
   const isClosed = closedRows[0]?.audit_event_id != null;

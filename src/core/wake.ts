@@ -1,4 +1,4 @@
-import { wakeUpMessage } from "../domain/delivery.ts";
+import { wakeUpMessage, type WakeUpMessage } from "../domain/delivery.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 
@@ -12,9 +12,7 @@ export type Wake = (wakeUps: WakeUp[]) => Promise<void>;
 
 /** What this needs of a queue's producer binding. */
 export interface WakeUpQueue {
-  sendBatch(
-    messages: Iterable<{ body: { delivery_id: string; shard?: number }; delaySeconds?: number }>,
-  ): Promise<unknown>;
+  sendBatch(messages: Iterable<{ body: WakeUpMessage; delaySeconds?: number }>): Promise<unknown>;
 }
 
 /** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */

@@ -62,9 +62,14 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     });
   }
   const claim = provider.claimedOwner(json.value);
-  const verifies = async (program: Program) => (await verifyEvent(arrival, program, body)) === "verified";
   const { outcome, ignored } = await orUnavailable(() =>
-    takeEvent(ctx, { provider: provider.name, event: parsed.event, body: json.text, claim, verifies }),
+    takeEvent(ctx, {
+      provider: provider.name,
+      event: parsed.event,
+      body: json.text,
+      claim,
+      isSigned: (secrets) => isSigned(arrival, secrets, body),
+    }),
   );
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
 }

@@ -7,6 +7,7 @@ import {
   type ClaimedDelivery,
   type LaneWish,
 } from "../core/deliveries.ts";
+import { readWakeUp } from "../domain/delivery.ts";
 import type { Fetch } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
@@ -81,8 +82,8 @@ export async function consumeDeadLetters(batch: WakeUps, deps: Pick<ConsumerDeps
 }
 
 function deliveryIdIn(body: unknown): string[] {
-  const isWakeUp = typeof body === "object" && body !== null && "delivery_id" in body;
-  if (isWakeUp && typeof body.delivery_id === "string") return [body.delivery_id];
+  const wakeUp = readWakeUp(body);
+  if (wakeUp) return [wakeUp.delivery_id];
   logLine("error", { what: "a message that is no wake-up" });
   return [];
 }

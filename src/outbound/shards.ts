@@ -1,3 +1,4 @@
+import { readWakeUp } from "../domain/delivery.ts";
 import { logLine } from "../lib/log.ts";
 import type { WakeUps } from "./consumer.ts";
 
@@ -10,7 +11,7 @@ export async function consumeByShard(
   batch: WakeUps,
   consumerOn: (shard: number) => ((batch: WakeUps) => Promise<void>) | null,
 ): Promise<void> {
-  const groups = Map.groupBy(batch.messages, ({ body }) => shardIn(body));
+  const groups = Map.groupBy(batch.messages, ({ body }) => readWakeUp(body)?.shard ?? 0);
   await Promise.all(
     [...groups].map(async ([shard, messages]) => {
       const consume = consumerOn(shard);
@@ -19,10 +20,4 @@ export async function consumeByShard(
       for (const message of messages) message.ack();
     }),
   );
-}
-
-/** Absent in messages of shard 0. */
-function shardIn(body: unknown): number {
-  if (typeof body !== "object" || body === null || !("shard" in body)) return 0;
-  return typeof body.shard === "number" ? body.shard : 0;
 }

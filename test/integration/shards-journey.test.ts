@@ -10,7 +10,8 @@ import {
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
-import type { Bindings, DeliveryMessage } from "../../src/env.ts";
+import type { WakeUpMessage } from "../../src/domain/delivery.ts";
+import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
 import worker from "../../src/index.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
@@ -112,7 +113,7 @@ describe("a program on shard 1", () => {
     });
     vi.spyOn(globalThis, "fetch").mockImplementation(world.fetch as typeof fetch);
     const secrets = new Map<TestProgram, string>();
-    const queued: { body: DeliveryMessage; delaySeconds?: number }[] = [];
+    const queued: { body: WakeUpMessage; delaySeconds?: number }[] = [];
     const DELIVERIES = { sendBatch: async (messages: typeof queued) => void queued.push(...messages) };
     const bindings = { DNS_RESOLVER_URL: RESOLVER_URL, DELIVERIES } as unknown as Partial<Bindings>;
     for (const one of [program, other]) {
@@ -190,7 +191,7 @@ describe("the crons", () => {
       ]);
     }
     vi.spyOn(console, "info").mockImplementation(() => {});
-    const queued: { body: DeliveryMessage }[] = [];
+    const queued: { body: WakeUpMessage }[] = [];
     const DELIVERIES = { sendBatch: async (messages: typeof queued) => void queued.push(...messages) };
     const fire = async (cron: string) => {
       const context = createExecutionContext();

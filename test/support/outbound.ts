@@ -3,7 +3,7 @@ import { createMessageBatch, env } from "cloudflare:test";
 import type { Occurrence } from "../../src/core/commit.ts";
 import type { ProgramCtx } from "../../src/core/context.ts";
 import { newPartner, partnerCreated } from "../../src/core/partners.ts";
-import type { DeliveryMessage } from "../../src/env.ts";
+import type { WakeUpMessage } from "../../src/domain/delivery.ts";
 import { newId } from "../../src/lib/id.ts";
 import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consumer.ts";
 import { wakeDue } from "../../src/outbound/sweep.ts";
@@ -70,8 +70,8 @@ export function openOutbound(
   };
 }
 
-export function wakeUpBatch(delivery_ids: string[]): MessageBatch<DeliveryMessage> {
-  return createMessageBatch<DeliveryMessage>(
+export function wakeUpBatch(delivery_ids: string[]): MessageBatch<WakeUpMessage> {
+  return createMessageBatch<WakeUpMessage>(
     "deliveries",
     delivery_ids.map((delivery_id, i) => ({ id: `m${i}`, timestamp: new Date(), attempts: 1, body: { delivery_id } })),
   );

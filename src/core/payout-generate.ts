@@ -20,7 +20,7 @@ import { comparableSum, exactSum, readSum, sumColumns, together } from "./sums.t
 export interface GenerationInput {
   /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
   period_start: number | null;
-  /** Milliseconds; commissions dated before it count. */
+  /** Milliseconds; commissions dated before it count, and later ones that are negative. */
   period_end: number;
   dry_run: boolean;
   /** Leaves out partners, by currency, with a payout that was canceled after `period_end`. */
@@ -71,7 +71,7 @@ const MAX_LISTED = 500;
 
 /**
  * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions dated before
- * `period_end` that no payout holds, clawbacks included. Below `min_payout_cents`, or not positive: skipped and carried
+ * `period_end` that no payout holds, and of all that are negative, whatever their date. Below `min_payout_cents`, or not positive: skipped and carried
  * forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
  * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
  *
@@ -99,8 +99,9 @@ export interface Chunk {
 }
 
 /**
- * The rows of a program whose turn it is: approved, in no payout, dated before the end, and of a payment whose rows are
- * what its facts and decisions say; one that is being settled waits for the next run.
+ * The rows of a program whose turn it is: approved, in no payout, dated before the end or owed back (whatever its
+ * date), and of a payment whose rows are what its facts and decisions say; one that is being settled waits for the next
+ * run.
  */
 function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
@@ -108,7 +109,7 @@ function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: G
     and x.status = 'canceled' and x.updated_at >= ${iso(period_end)}`;
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
-    and ${c}.created_at < ${iso(period_end)} ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
+    and (${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
     and not exists (select 1 from payments u where u.id = ${c}.payment_id and u.settled_revision < u.facts_revision)`;
 }
 

@@ -36,7 +36,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
           and not exists (select 1 from payout_runs r
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
           and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
-            and coalesce(c.approved_at, c.created_at) < ${dayOver})`)
+            and c.created_at < ${iso(period_end)} and coalesce(c.approved_at, c.created_at) < ${dayOver})`)
         .orderBy(programs.id)
         .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program, chunks: null }));

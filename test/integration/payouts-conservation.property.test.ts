@@ -323,7 +323,8 @@ async function perform(world: World, step: Step): Promise<void> {
 async function nothingPayableLeft(world: World, ctx: ProgramCtx, period_end: number): Promise<void> {
   const sums = new Map<string, number>();
   for (const row of await commissionsOf(world.program)) {
-    if (row.status !== "approved" || row.payout_id !== null || row.created_at >= iso(period_end)) continue;
+    if (row.status !== "approved" || row.payout_id !== null) continue;
+    if (row.created_at >= iso(period_end) && row.amount_cents >= 0) continue;
     if (row.review_reason === "disputed") continue;
     const key = `${row.partner_id} ${row.currency}`;
     sums.set(key, (sums.get(key) ?? 0) + row.amount_cents);

@@ -133,6 +133,36 @@ describe("payout generation", () => {
     expect(later.body.payouts).toMatchObject([{ amount_cents: 10 }]);
   });
 
+  it("takes what is owed back whatever its date, as does a dry run, and no later amount to be given (OUT-1)", async () => {
+    const program = await makeProgram();
+    const [jane, bob] = [await makePartner(program), await makePartner(program)];
+    const [early, late] = ["2026-01-20T00:00:00.000Z", "2026-02-03T00:00:00.000Z"];
+    await makeCommissions(program, jane.id, [
+      { amount_cents: 1_000, created_at: early },
+      { amount_cents: -300, kind: "clawback", created_at: late },
+      { amount_cents: -20, kind: "manual", created_at: late },
+      { amount_cents: -5, kind: "manual", created_at: late, status: "pending" },
+      { amount_cents: -7, currency: "EUR", kind: "clawback", created_at: late },
+      { amount_cents: 4, kind: "clawback", created_at: late },
+      { amount_cents: 500, created_at: late },
+    ]);
+    await makeCommissions(program, bob.id, [
+      { amount_cents: 100, created_at: early },
+      { amount_cents: -100, kind: "clawback", created_at: late },
+    ]);
+    const period_end = "2026-02-01T00:00:00.000Z";
+    for (const dry_run of [true, false]) {
+      const { body } = await generate(program, { period_end, dry_run });
+      expect(body.payouts).toMatchObject([{ partner_id: jane.id, amount_cents: 680, commission_count: 3 }]);
+      expect(body.skipped).toMatchObject([
+        { partner_id: jane.id, currency: "EUR", amount_cents: -7, reason: "not_positive" },
+        { partner_id: bob.id, currency: "USD", amount_cents: 0, reason: "not_positive" },
+      ]);
+    }
+    const held = (await commissionsOf(program)).filter(({ payout_id }) => payout_id !== null);
+    expect(held.map(({ amount_cents }) => amount_cents).toSorted((a, b) => a - b)).toEqual([-300, -20, 1_000]);
+  });
+
   it("refuses periods that end in the future or before they start, and fields it does not know (OUT-12)", async () => {
     const program = await makeProgram();
     for (const [body, path] of [

@@ -54,6 +54,17 @@ describe("the monthly run", () => {
     expect([await payoutsOf(early), await payoutsOf(late)]).toMatchObject([[{ amount_cents: 11 }], []]);
   });
 
+  it("takes what is owed back by then, and is not begun for that alone (OUT-1)", async () => {
+    const [owed, owing_back] = [await owing(), await makeProgram()];
+    const { partner_id } = (await commissionsOf(owed))[0]!;
+    const back = { kind: "clawback", created_at: "2028-03-01T00:10:00.000Z" } as const;
+    await makeCommissions(owed, partner_id, [{ ...back, amount_cents: -4 }]);
+    await makeCommissions(owing_back, (await makePartner(owing_back)).id, [{ ...back, amount_cents: -4 }]);
+    expect(await generateAt(FIRST)).toBe(1);
+    expect(await payoutsOf(owed)).toMatchObject([{ amount_cents: 7, commission_count: 3 }]);
+    expect(await payoutsOf(owing_back)).toEqual([]);
+  });
+
   it("D10: catches up with a first of the month on which no cron ran, once", async () => {
     const program = await owing();
     const late = Date.parse("2028-03-09T11:00:00.000Z");

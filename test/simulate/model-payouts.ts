@@ -17,7 +17,7 @@ export interface Generating {
   beside?: Beside | undefined;
 }
 
-/** What a generation would take: approved, in no payout, dated before the end, and not disputed. */
+/** What a generation would take: approved, in no payout, dated before the end or owed back, and not disputed. */
 function payable(state: State, { period_end, sparing, beside }: Generating): Row[] {
   const isSpared = (row: Row) =>
     state.payouts.some(
@@ -28,7 +28,7 @@ function payable(state: State, { period_end, sparing, beside }: Generating): Row
     (row) =>
       row.status === "approved" &&
       row.payout === null &&
-      row.created < period_end &&
+      (row.created < period_end || row.amount < 0) &&
       row.reasons[0] !== "disputed" &&
       !beside?.without.includes(row.sale) &&
       !(sparing && isSpared(row)),
@@ -71,7 +71,9 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   const input = { now, period_end, sparing: true, beside };
-  const inTime = payable(state, input).some((row) => (row.approved ?? row.created) < period_end + 86_400_000);
+  const inTime = payable(state, input).some(
+    (row) => row.created < period_end && (row.approved ?? row.created) < period_end + 86_400_000,
+  );
   if (!inTime || state.months.includes(period_end)) return;
   state.months.push(period_end);
   generate(state, input);

@@ -1,7 +1,7 @@
 /**
  * The upgrade of a filled database of before the journal (src/docs/deploy.md): migrations, then the job that posts what
  * the rows say, killed again and again. Nothing changes in the rows, the balances are their sums, and what the version
- * before left wrong is told by the reconciler.
+ * before left wrong is reported by the reconciler.
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -46,7 +46,7 @@ async function all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
   return results;
 }
 
-/** Each commission as it stands, with when its payout was made and the slug of its partner. */
+/** Each commission as it is, with when its payout was made and the slug of its partner. */
 async function commissionsOf(program_id: string) {
   const rows = await all<CommissionRow & { held_at: string | null; slug: string }>(
     `select c.*, x.created_at as held_at, p.slug as slug from commissions c join partners p on p.id = c.partner_id
@@ -181,7 +181,7 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     const ctx = await contextOf(program_id);
     const rows = await commissionsOf(program_id);
     const books = booksOf(rows);
-    const flagged = rows.filter((row) => Boolean(row.flagged)).length;
+    const flagged = rows.filter((row) => row.flagged).length;
     expect(await all("select state, count as n from list_counts where list = 'flagged'")).toEqual([
       { state: "pending", n: flagged },
     ]);

@@ -13,7 +13,7 @@ const TABLES = JSON.parse(recorded) as Record<string, { columns: string[]; rows:
 
 /** How many migrations that version has. */
 const MIGRATIONS = 7;
-/** What stands in the texts of the rows wherever a copy has its own. */
+/** What is in the texts of the rows wherever a copy has its own. */
 const NAME = "grownstory";
 /** Ids of the service that are a program's own (the program's is not among them), and ids of the vendors. */
 const OWN = new RegExp(

@@ -6,9 +6,11 @@ import { ERROR_CODES, statusOf } from "./errors.ts";
 import { openApiDocument } from "./openapi.ts";
 import { schemaPath, type Answer, type JsonSchema, type OpenApiDocument, type Operation } from "./openapi/document.ts";
 import { ERROR_MEANINGS } from "./openapi/errors.ts";
-import { Mark, PageHead } from "./pages/layout.tsx";
+import { GUIDES } from "./guides/list.ts";
+import { PageHead } from "./pages/layout.tsx";
 import { page } from "./pages/page.tsx";
 import { CopyBlock } from "./pages/parts/copy.tsx";
+import { DocsFrame } from "./pages/parts/docs-frame.tsx";
 import { Table } from "./pages/parts/table.tsx";
 import type { PageEnv } from "./session.ts";
 
@@ -36,80 +38,56 @@ function Reference({ document }: { document: OpenApiDocument }) {
     { href: "#outbound", label: "Outbound webhooks" },
   ];
   return (
-    <div class="frame">
-      <a class="skip" href="#main">
-        Skip to content
-      </a>
-      <aside class="side">
-        <Mark />
-        <nav aria-label="Reference">
-          <Places places={places} />
-        </nav>
-      </aside>
-      <header class="top">
-        <Mark />
-        <details class="menu">
-          <summary>Contents</summary>
-          <div class="menu-body">
-            <nav aria-label="Contents">
-              <Places places={places} />
-            </nav>
-          </div>
-        </details>
-      </header>
-      <main id="main" tabindex={-1}>
-        <PageHead
-          title="API reference"
-          lede={
-            <>
-              Also as <a href="/openapi.json">OpenAPI 3.1</a>, for programs.
-            </>
-          }
-        />
-        <section class="card prose">
-          {document.info.description.split("\n\n").map((paragraph) => (
-            <p>
-              <Marked text={paragraph} />
-            </p>
-          ))}
-        </section>
-        <ErrorTable />
-        {tags.map(({ id, name, description, operations: own }) => (
+    <DocsFrame at="/docs" places={places}>
+      <PageHead
+        title="API reference"
+        lede={
           <>
-            <section class="card" id={id}>
-              <h2>{name}</h2>
-              <p class="muted">{description}</p>
-              <ul class="plain-list">
-                {own.map(({ method, path, operation }) => (
-                  <li>
-                    <a href={`#${operation.operationId}`}>{operation.summary}</a>{" "}
-                    <code>
-                      {method} {path}
-                    </code>
-                  </li>
-                ))}
-              </ul>
-            </section>
-            {own.map((place) => (
-              <OperationCard document={document} {...place} />
-            ))}
+            Also as <a href="/openapi.json">OpenAPI 3.1</a>, for programs.
           </>
+        }
+      />
+      <section class="card" id="guides">
+        <h2>Guides</h2>
+        <ul class="plain-list">
+          {GUIDES.map(({ name, title, about }) => (
+            <li>
+              <a href={`/docs/${name}`}>{title}</a> <span class="muted">{about}</span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="card prose">
+        {document.info.description.split("\n\n").map((paragraph) => (
+          <p>
+            <Marked text={paragraph} />
+          </p>
         ))}
-        <Outbound document={document} />
-      </main>
-    </div>
-  );
-}
-
-function Places({ places }: { places: { href: string; label: string }[] }) {
-  return (
-    <ul>
-      {places.map(({ href, label }) => (
-        <li>
-          <a href={href}>{label}</a>
-        </li>
+      </section>
+      <ErrorTable />
+      {tags.map(({ id, name, description, operations: own }) => (
+        <>
+          <section class="card" id={id}>
+            <h2>{name}</h2>
+            <p class="muted">{description}</p>
+            <ul class="plain-list">
+              {own.map(({ method, path, operation }) => (
+                <li>
+                  <a href={`#${operation.operationId}`}>{operation.summary}</a>{" "}
+                  <code>
+                    {method} {path}
+                  </code>
+                </li>
+              ))}
+            </ul>
+          </section>
+          {own.map((place) => (
+            <OperationCard document={document} {...place} />
+          ))}
+        </>
       ))}
-    </ul>
+      <Outbound document={document} />
+    </DocsFrame>
   );
 }
 

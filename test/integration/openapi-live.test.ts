@@ -226,7 +226,8 @@ describe("live answers are as documented", () => {
   });
 
   it("of the service itself", async () => {
-    for (const path of ["/healthz", "/openapi.json", "/docs"]) held(200, "GET", path, await call(path));
+    for (const path of ["/healthz", "/openapi.json", "/docs", "/docs/events/ping.json", "/docs/start"])
+      held(200, "GET", path, await call(path));
     held(404, "GET", "/nowhere", await call("/nowhere"));
     held(405, "PUT", "/healthz", await call("/healthz", { method: "PUT" }));
   });

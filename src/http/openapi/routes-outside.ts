@@ -171,4 +171,13 @@ export const OUTSIDE_ROUTES: Route[] = [
     replies: [{ status: 200, description: "A page for people.", media_type: "text/html" }],
     errors: ["internal_error"],
   },
+  {
+    method: "GET",
+    path: "/docs/:guide",
+    tag: "Service",
+    summary: "A guide",
+    description: "How to start, integrate, migrate, pay out, verify webhooks, deploy and operate: `/docs/start`.",
+    replies: [{ status: 200, description: "A page for people.", media_type: "text/html" }],
+    errors: ["not_found", "internal_error"],
+  },
 ];

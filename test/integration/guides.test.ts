@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { GUIDES } from "../../src/http/guides/list.ts";
+import { call } from "../support/program.ts";
+
+const SOURCES = import.meta.glob<string>("../../src/docs/*.md", { query: "?raw", import: "default", eager: true });
+
+interface Guide {
+  path: string;
+  source: string;
+  headers: Headers;
+  body: string;
+}
+
+async function openGuides(): Promise<Guide[]> {
+  return Promise.all(
+    GUIDES.map(async ({ name }) => {
+      const path = `/docs/${name}`;
+      const { status, headers, body } = await call<string>(path);
+      expect([path, status]).toEqual([path, 200]);
+      return { path, source: SOURCES[`../../src/docs/${name}.md`]!, headers, body };
+    }),
+  );
+}
+
+const idsIn = (body: string) => [...body.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id);
+const textOf = (body: string) =>
+  body
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+
+describe("GET /docs/:guide", () => {
+  it("is a page for each guide, which caches may keep, under the pages' policy", async () => {
+    expect(GUIDES.length).toBeGreaterThanOrEqual(8);
+    for (const { path, headers, body } of await openGuides()) {
+      expect([path, headers.get("cache-control")]).toEqual([path, "public, max-age=3600"]);
+      expect([path, headers.get("set-cookie")]).toEqual([path, null]);
+      expect([path, headers.get("content-type")]).toEqual([path, "text/html; charset=UTF-8"]);
+      expect([path, headers.get("content-security-policy")]).toEqual([
+        path,
+        expect.stringContaining("default-src 'none'"),
+      ]);
+      expect(body).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?![^>]*src)|<!--/);
+    }
+  });
+
+  it("has every heading, command and link text of its source", async () => {
+    for (const { path, source, body } of await openGuides()) {
+      const text = textOf(body);
+      const blocks = [...source.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, block = ""]) => block.trimEnd());
+      const headings = [...source.matchAll(/^##+ (.+)$/gm)].map(([, heading = ""]) => heading);
+      expect([path, headings.length > 0]).toEqual([path, true]);
+      for (const part of [...blocks, ...headings])
+        expect([path, text.includes(part), part]).toEqual([path, true, part]);
+      expect([path, body.match(/<table>/g)?.length ?? 0]).toEqual([path, source.match(/^\| -/gm)?.length ?? 0]);
+    }
+  });
+
+  it("leads to places that are there, on itself and on the others", async () => {
+    const guides = await openGuides();
+    const pages = new Map(guides.map(({ path, body }) => [path, body]));
+    pages.set("/docs", (await call<string>("/docs")).body);
+    let between = 0;
+    for (const [page, body] of pages) {
+      const ids = idsIn(body);
+      expect([page, new Set(ids).size]).toEqual([page, ids.length]);
+      for (const [, href = ""] of body.matchAll(/<a [^>]*href="([^"]*)"/g)) {
+        if (/^https:|^\/(?:openapi\.json|docs\/events\/.*|sign-in)?$/.test(href)) continue;
+        const [path = "", id] = href.split("#");
+        const target = path === "" ? body : pages.get(path);
+        expect([page, href, target !== undefined]).toEqual([page, href, true]);
+        if (id !== undefined) expect([page, href, idsIn(target!).includes(id)]).toEqual([page, href, true]);
+        if (path !== "" && id !== undefined) between += 1;
+      }
+      for (const { name } of GUIDES) expect(body).toContain(`href="/docs/${name}"`);
+    }
+    expect(between).toBeGreaterThan(1);
+  });
+
+  it("of another name is 404", async () => {
+    for (const name of ["nothing", "architecture", "decisions", "../wrangler.toml", "start.md"]) {
+      expect([name, (await call(`/docs/${encodeURIComponent(name)}`)).status]).toEqual([name, 404]);
+    }
+  });
+});

@@ -849,6 +849,7 @@ type Routes = {
       output: {
         reconciled_at: string | null;
         differences: number;
+        deliveries_left: number;
         email: {
           configured: boolean;
         };

@@ -18,6 +18,7 @@ export async function integrationStatus(ctx: ProgramCtx): Promise<Record<Provide
     provider_b: statusOf(ctx.program, "provider_b"),
     reconciled_at: books?.reconciled_at ?? null,
     differences: books?.differences ?? 0,
+    deliveries_left: books?.deliveries_left ?? 0,
   };
 }
 

@@ -121,7 +121,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
       .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
       .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
     seen: { partners: seen?.partners === 1, endpoints: seen?.endpoints === 1, clicks: seen?.clicks === 1 },
-    books: books ?? { reconciled_at: null, differences: 0 },
+    books: books ?? { reconciled_at: null, differences: 0, deliveries_left: 0 },
   };
 }
 

@@ -8,6 +8,8 @@ import { isWhole, KINDS, partsOf, type Kind, type Place, type Turn } from "./rec
 
 /** Audit events of one step; each touches at most a commission and a payment, or a payout. */
 const EVENTS_AT_ONCE = 6;
+/** A step that takes more payments in turn leaves the events to a later one. */
+const BESIDE_EVENTS = 3;
 /** Paid payouts of one round about which the vendor is asked in turn. */
 const TRANSFERS_AT_ONCE = 2;
 /** So long a delivery may wait beyond its time, for the sweep of every minute. */
@@ -38,7 +40,7 @@ export interface Chosen extends Record<Kind, string[]> {
   turn: Turn;
   /** Where the next step goes on among the events. */
   event_id: string;
-  /** Whether more events wait. */
+  /** Whether more events may wait. */
   isFull: boolean;
 }
 
@@ -49,10 +51,11 @@ export interface EventSpan {
 }
 
 /** What the next events touched, and the next rows in turn. A round through everything leaves the events for later. */
-export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan, isNew: boolean): Promise<Chosen> {
+export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Promise<Chosen> {
   const { db } = ctx;
-  const parts = partsOf(place, isNew);
-  const most = literal(isWhole(place) ? 0 : EVENTS_AT_ONCE);
+  const parts = partsOf(place);
+  const takesEvents = !isWhole(place) && parts.payments <= BESIDE_EVENTS;
+  const most = literal(takesEvents ? EVENTS_AT_ONCE : 0);
   // One search for each type: the index goes by type, then by id.
   const touched = TOUCHING.map(
     (type) => sql`select * from (select id, payload from events indexed by events_type
@@ -69,7 +72,7 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan, isN
   );
   const turn = Object.fromEntries(KINDS.map((kind, i) => [kind, rows[i]!.map(({ id }) => id)])) as Turn;
   const named = (name: Exclude<keyof Touched, "id">) => events.flatMap((event) => event[name] ?? []);
-  const isFull = events.length === EVENTS_AT_ONCE;
+  const isFull = takesEvents ? events.length === EVENTS_AT_ONCE : !isWhole(place);
   return {
     commissions: [...named("commission_id"), ...turn.commissions],
     payments: [...named("payment_id"), ...turn.payments],
@@ -77,9 +80,15 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan, isN
     payouts: [...named("payout_id"), ...turn.payouts],
     turn,
     // No id lies between an id and this.
-    event_id: isFull ? `${events.at(-1)!.id}0` : isWhole(place) ? span.from : span.until,
+    event_id: !takesEvents ? span.from : isFull ? `${events.at(-1)!.id}0` : span.until,
     isFull,
   };
+}
+
+/** How many rows of each kind a program has, from the kept counts. */
+export function sizesOf(ctx: ProgramCtx) {
+  return ctx.db.all<{ kind: Kind; size: number }>(sql`select list as kind, sum(count) as size from list_counts
+    where program_id = ${ctx.programId} and list in ${KINDS} group by list`);
 }
 
 export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {

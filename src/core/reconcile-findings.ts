@@ -89,6 +89,8 @@ export interface BooksStatus {
   reconciled_at: string | null;
   /** How many differences there are now, counted up to `NAMED`. */
   differences: number;
+  /** How many deliveries the last round found waiting an hour beyond their time, counted up to 100. */
+  deliveries_left: number;
 }
 
 /** The statement of one row that holds the state of the books. */
@@ -96,5 +98,6 @@ export function booksStatus(ctx: ProgramCtx) {
   return ctx.db.all<BooksStatus>(sql`select
     (select reconciled_at from reconciliations where program_id = ${ctx.programId}) as reconciled_at,
     (select count(*) from (select 1 from differences where program_id = ${ctx.programId}
-      limit ${literal(NAMED)})) as differences`);
+      limit ${literal(NAMED)})) as differences,
+    ifnull((select deliveries_left from reconciliations where program_id = ${ctx.programId}), 0) as deliveries_left`);
 }

@@ -8,14 +8,20 @@ export type Kind = (typeof KINDS)[number];
 export interface Place extends Record<Kind, string> {
   /** In a round that goes through all of a program: of which kinds some are left. */
   left: Kind[];
+  /** In another round: how many rows of each kind are still to be taken in turn. Absent in places of versions before. */
+  due?: Record<Kind, number>;
   /** The last payout about whose transfer the vendor was asked in turn. */
   transfers: string;
   walk: Walk | null;
 }
 
-/** Rows of one step: the part of an ordinary round, and of one that goes through everything. */
-const PART: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
-const WHOLE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: 10 };
+/** In so many daily rounds everything has its turn; the last of them finds no more. */
+const TURNS = 29;
+/** What a round takes in turn at least, and at most: what a program with 10,000 payments takes to come round in time. */
+const LEAST: Record<Kind, number> = { commissions: 10, payments: 1, partners: 1, payouts: 1 };
+const MOST: Record<Kind, number> = { commissions: 690, payments: 345, partners: 345, payouts: 345 };
+/** What one step takes in turn at most. */
+const AT_ONCE: Record<Kind, number> = { commissions: 100, payments: 9, partners: 10, payouts: 10 };
 
 /** Behind every id. */
 const END = "~";
@@ -29,17 +35,32 @@ export function isWhole(place: Place): boolean {
   return place.left.length > 0;
 }
 
+/** The place at the beginning of a round of a program that has so many rows of each kind. */
+export function placeOfRound(place: Place, size: (kind: Kind) => number): Place {
+  if (isWhole(place)) return place;
+  const due = (kind: Kind) => Math.min(Math.max(Math.ceil(size(kind) / TURNS), LEAST[kind]), MOST[kind]);
+  return { ...place, due: ofKinds(due) };
+}
+
+/** Whether a round that does not go through everything has rows left to take in turn. */
+export function hasDue({ due }: Place): boolean {
+  return due !== undefined && KINDS.some((kind) => due[kind] > 0);
+}
+
 /** How many rows of each kind a step takes in turn. */
-export function partsOf(place: Place, isNew: boolean): Record<Kind, number> {
-  const part = (kind: Kind) => {
-    if (isWhole(place)) return place.left.includes(kind) ? WHOLE[kind] : 0;
-    return isNew ? PART[kind] : 0;
-  };
+export function partsOf(place: Place): Record<Kind, number> {
+  return ofKinds((kind) => {
+    if (isWhole(place)) return place.left.includes(kind) ? AT_ONCE[kind] : 0;
+    return Math.min(place.due?.[kind] ?? 0, AT_ONCE[kind]);
+  });
+}
+
+function ofKinds(of: (kind: Kind) => number): Record<Kind, number> {
   return {
-    commissions: part("commissions"),
-    payments: part("payments"),
-    partners: part("partners"),
-    payouts: part("payouts"),
+    commissions: of("commissions"),
+    payments: of("payments"),
+    partners: of("partners"),
+    payouts: of("payouts"),
   };
 }
 
@@ -47,35 +68,40 @@ export function partsOf(place: Place, isNew: boolean): Record<Kind, number> {
 export type Turn = Record<Kind, string[]>;
 
 /** Whether a step has come to the last row of a kind. */
-export function hasPassed(place: Place, turn: Turn, kind: Kind, isNew: boolean): boolean {
-  return place[kind] !== END && turn[kind].length < partsOf(place, isNew)[kind];
+export function hasPassed(place: Place, turn: Turn, kind: Kind): boolean {
+  return place[kind] !== END && turn[kind].length < partsOf(place)[kind];
 }
 
 /**
  * The place after a step. `large` are the partners, in the order of their ids, whose entries were too many for it: one
- * of them is walked at a time, and a round through everything waits for the walk before it goes on to the next.
+ * of them is walked at a time. Before it goes on to the next, a round through everything waits for the walk; another
+ * leaves the partners from there on to the next round.
  */
 export function placeAfter(
   place: Place,
   turn: Turn,
-  isNew: boolean,
   { walk, large }: { walk: Walk | null; large: readonly string[] },
 ): Place {
-  const parts = partsOf(place, isNew);
-  const next: Place = { ...place, walk, left: [...place.left] };
+  const parts = partsOf(place);
+  const due = ofKinds((kind) => Math.max((place.due?.[kind] ?? 0) - parts[kind], 0));
+  const next: Place = { ...place, walk, left: [...place.left], due };
   for (const kind of KINDS) {
     if (parts[kind] === 0) continue;
     const isOver = turn[kind].length < parts[kind];
     next[kind] = isOver ? "" : turn[kind].at(-1)!;
+    if (isOver) due[kind] = 0;
     if (isOver) next.left = next.left.filter((one) => one !== kind);
   }
   const waiting = turn.partners.filter((id) => large.includes(id));
   const first = waiting[0] ?? (isWhole(place) ? undefined : large[0]);
   if (next.walk === null && first !== undefined) next.walk = startWalk(first);
-  if (!place.left.includes("partners")) return next;
   const stop = waiting.find((id) => id !== next.walk?.partner_id);
-  if (stop !== undefined) next.partners = turn.partners[turn.partners.indexOf(stop) - 1] ?? place.partners;
-  else if (next.walk !== null && next.partners === "") next.partners = END;
+  if (stop !== undefined) {
+    next.partners = turn.partners[turn.partners.indexOf(stop) - 1] ?? place.partners;
+    due.partners = 0;
+  }
+  if (!place.left.includes("partners")) return next;
+  if (stop === undefined && next.walk !== null && next.partners === "") next.partners = END;
   const isLeft = stop !== undefined || next.walk !== null;
   if (isLeft && !next.left.includes("partners")) next.left.push("partners");
   return next;

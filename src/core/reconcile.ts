@@ -29,13 +29,14 @@ import {
   deliveriesLeft,
   payoutsAmong,
   payoutsInTurn,
+  sizesOf,
   transfersAfter,
   type Chosen,
 } from "./reconcile-choose.ts";
 import { entitlementFinding } from "./reconcile-entitlement.ts";
 import { knownDifferences, planFindings, unreported, type Looked } from "./reconcile-findings.ts";
 import { mailAboutDifferences } from "./reconcile-mail.ts";
-import { hasPassed, isWhole, placeAfter, placeAtStart, type Place } from "./reconcile-place.ts";
+import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./reconcile-place.ts";
 import { checkTransfers, hasTransfer } from "./reconcile-transfers.ts";
 import { walkOn, walkReads } from "./reconcile-walk.ts";
 
@@ -77,14 +78,15 @@ interface Due extends Owner {
 
 /**
  * The daily reconciler (LAW-11). A round looks at everything that the events of
- * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest,
- * in bounded steps that each go on where the last one committed; the first round of a program goes through all of it.
+ * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest, so
+ * that the rest has its turn within 30 days, in bounded steps that each go on where the last one committed; the first
+ * round of a program goes through all of it.
  * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.
  */
 export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
   return {
-    // 12 payments of seven statements, three transfers of two calls, and 31 statements.
-    cost: 121,
+    // 12 payments of seven statements, three transfers of two calls, and 32 statements.
+    cost: 122,
     async due(after) {
       const own = sql`program_id = ${programs.id}`;
       const rows = await ctx.db
@@ -108,23 +110,25 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
  * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
  */
 export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, fromStart = false): Promise<Step> {
-  const [[kept], known] = await ctx.read(
+  const [[kept], known, sizes] = await ctx.read(
     ctx.db
       .select()
       .from(reconciliations)
       .where(sql`${reconciliations.program_id} = ${ctx.programId}`),
     knownDifferences(ctx, KNOWN_AT_ONCE),
+    sizesOf(ctx),
   );
   const before = kept ?? firstRow(ctx);
   const isNew = fromStart || before.finished_at !== null;
   const until = firstIdAt("event", ctx.now - COMMITTED_AFTER);
-  const place = fromStart ? placeAtStart() : (JSON.parse(before.position) as Place);
+  const last = fromStart ? placeAtStart() : (JSON.parse(before.position) as Place);
+  const place = isNew ? placeOfRound(last, (kind) => sizes.find((one) => one.kind === kind)?.size ?? 0) : last;
   const span = { from: fromStart ? until : before.event_id, until };
-  const chosen = await choose(ctx, place, span, isNew);
+  const chosen = await choose(ctx, place, span);
   const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, tools);
   const fresh = await unreported(ctx, seen.found);
   const whole = isWhole(seen.place);
-  const more = whole || chosen.isFull;
+  const more = whole || chosen.isFull || hasDue(seen.place);
   const now = iso(ctx.now);
   const isMailed = fresh.length > 0 && (before.mailed_at === null || before.mailed_at < iso(ctx.now - DAY));
   const after: Reconciliation = {
@@ -251,7 +255,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, tools: Reconc
       payouts: payouts.length,
       transfers: made.checked.length,
     },
-    place: { ...placeAfter(place, turn, isNew, books), transfers: transfersAfter(place, inTurn, isNew) },
+    place: { ...placeAfter(place, turn, books), transfers: transfersAfter(place, inTurn, isNew) },
     deliveries_left: left?.count ?? 0,
   };
 }
@@ -281,8 +285,8 @@ async function lookAtPayments(ctx: ProgramCtx, keys: readonly PaymentKey[]) {
 async function lookAtBalances(ctx: ProgramCtx, place: Place, chosen: ToLook, known: readonly string[]) {
   const { turn, isNew } = chosen;
   const partners = unique([...known, ...chosen.partners]);
-  const walk = isWhole(place) || isNew ? place.walk : null;
-  const isAll = hasPassed(place, turn, "partners", isNew);
+  const walk = isWhole(place) || isNew || hasDue(place) ? place.walk : null;
+  const isAll = hasPassed(place, turn, "partners");
   const [balances, program, entries, kept] = await ctx.read(
     balanceDifferences(ctx, partners, ENTRIES_AT_ONCE),
     programBalanceDifferences(ctx, isAll || partners.includes(ctx.program.id)),

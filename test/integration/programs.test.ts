@@ -239,6 +239,7 @@ describe("provider secrets", () => {
       email: { configured: false },
       reconciled_at: null,
       differences: 0,
+      deliveries_left: 0,
     });
     await program.api("PATCH", ME, { provider_b_webhook_secret: "pdl_x" });
     expect((await status()).body).toMatchObject({

@@ -11,6 +11,7 @@ import { newId } from "../../src/lib/id.ts";
 import { DAY } from "../../src/lib/time.ts";
 import { fireCron } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makeEndpoint } from "../support/outbound.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import { makeCommissions, makePayingProgram, makePayout, payoutsOf, playOutside } from "../support/payouts.ts";
 import {
@@ -105,6 +106,21 @@ describe("a round", () => {
     rows.taken();
     await serve(NOW + 2 * DAY);
     expect(rows.taken().rows).toBeLessThan(800);
+  });
+
+  it("comes round to each payment within 30 days, though nothing has touched it (LAW-11)", async () => {
+    const { program } = await selling(40);
+    const at = (day: number) => programContext(program, NOW + day * DAY);
+    // All of it, then what the events of the sales touched.
+    for (const day of [0, 1]) await reconcileRound(at(day));
+    const [last] = (await ledgerOf(program)).payments.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    await run("update commissions set amount_cents = amount_cents + 5 where payment_id = ?", last!.id);
+    quiet();
+    let day = 2;
+    for (; day < 33 && (await reported(program)) === 0; day++) await reconcileRound(at(day));
+    expect(day - 2).toBeLessThanOrEqual(30);
+    const [rows] = await at(day).read(openDifferences(at(day), 10));
+    expect(rows).toMatchObject([{ kind: "entitlement", subject: last!.id }]);
   });
 
   it("is reported once where two go on at the same time (LAW-11)", async () => {
@@ -289,5 +305,20 @@ describe("the dashboard", () => {
     const shown = await page();
     expect(shown).toMatch(/class="notice bad"[^>]*role="alert"/);
     expect(shown).toContain("/dashboard/events?type=reconciliation.failed");
+  });
+
+  it("shows deliveries that the daily check found waiting, as the status does (PROG-10)", async () => {
+    const { program } = await selling(1);
+    await makeEndpoint(program, "https://waiting.example.com/hook");
+    await program.api("PATCH", `/api/v1/partners/${(await makePartner(program)).id}`, { first_name: "Waiting" });
+    const owner = await signInOwner(program);
+    const left = async () =>
+      (await program.api<{ deliveries_left: number }>("GET", "/api/v1/integrations/status")).body.deliveries_left;
+    await reconcileRound(programContext(program, NOW));
+    expect(await left()).toBe(0);
+    expect((await owner.get("/dashboard")).body).not.toContain("beyond the time");
+    await reconcileRound(programContext(program, NOW + DAY));
+    expect(await left()).toBeGreaterThan(0);
+    expect((await owner.get("/dashboard")).body).toContain("beyond the time");
   });
 });

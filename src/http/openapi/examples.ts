@@ -239,6 +239,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     provider_b: { configured: false, webhook_secret_set: false, last_event_at: null, refused: 0, last_refusal: null },
     reconciled_at: AT,
     differences: 0,
+    deliveries_left: 0,
     email: { configured: true },
   },
   Partner: partner,

@@ -271,6 +271,10 @@ export const replies = once(() => ({
     provider_b: provider(),
     reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
     differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
+    deliveries_left: z
+      .int()
+      .min(0)
+      .describe("Deliveries to webhook endpoints that it found waiting an hour beyond their time, at most 100."),
     email: z.strictObject({ configured: z.boolean() }),
   }),
   Partner: partner(),

@@ -47,7 +47,7 @@ function Spans({ days }: { days: number }) {
 }
 
 /** Whether the money adds up, once the daily check has gone through it. */
-function Books({ books: { reconciled_at, differences } }: { books: Overview["books"] }) {
+function Books({ books: { reconciled_at, differences, deliveries_left } }: { books: Overview["books"] }) {
   if (differences > 0) {
     return (
       <Notice tone="bad">
@@ -56,6 +56,16 @@ function Books({ books: { reconciled_at, differences } }: { books: Overview["boo
           not add up. Nothing was changed. Pay out nothing that it concerns, look at{" "}
           <a href="/dashboard/events?type=reconciliation.failed">what was expected and what was found</a>, and inform
           whoever runs this service. This notice goes with the first check that finds no difference.
+        </p>
+      </Notice>
+    );
+  }
+  if (deliveries_left > 0) {
+    return (
+      <Notice tone="warn">
+        <p>
+          The daily check found <strong>{plural(deliveries_left, "delivery", "deliveries")}</strong> to your{" "}
+          <a href="/dashboard/webhooks">webhook endpoints</a> waiting more than an hour beyond the time.
         </p>
       </Notice>
     );

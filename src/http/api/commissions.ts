@@ -9,7 +9,8 @@ import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
-import { cents, jsonBody, pageQuery, query, requireJson, text, timeRange } from "../validate.ts";
+import { commissionQuery } from "../queries.ts";
+import { cents, jsonBody, query, requireJson, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 /** Far beyond any commission, and sums of many stay exact. */
@@ -64,18 +65,6 @@ export const commissionCreate = z.strictObject({
     .refine((amount) => amount !== 0, "This must not be 0."),
   currency: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.").optional(),
   note: text(500),
-});
-
-export const commissionQuery = pageQuery.extend({
-  status: status.optional(),
-  partner_id: z.string().max(64).optional(),
-  payout_id: z.string().max(64).optional(),
-  provider: z.enum(PROVIDER_NAMES).optional(),
-  flagged: z
-    .enum(["true", "false"])
-    .transform((value) => value === "true")
-    .optional(),
-  ...timeRange.shape,
 });
 
 function viewBulk(data: BulkResult[], report?: BulkReport) {

@@ -1,12 +1,9 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { getEvent, listEvents } from "../../core/events.ts";
 import { viewEvent } from "../../core/views.ts";
-import { AUDIT_EVENT_TYPES } from "../../domain/event.ts";
 import type { AppEnv } from "../../env.ts";
-import { pageQuery, query, timeRange } from "../validate.ts";
-
-export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
+import { eventQuery } from "../queries.ts";
+import { query } from "../validate.ts";
 
 /** `/api/v1/events` (EVT-6). */
 export const events = new Hono<AppEnv>()

@@ -8,6 +8,7 @@ import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
+import { partnerQuery } from "../queries.ts";
 import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from "../validate.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
@@ -48,11 +49,6 @@ export const partnerPatch = z.strictObject({
   slug: slug.optional(),
   status: z.enum(PARTNER_STATUSES).optional(),
   ...optional,
-});
-
-export const partnerQuery = pageQuery.extend({
-  status: z.enum(PARTNER_STATUSES).optional(),
-  search: z.string().max(200).optional(),
 });
 
 /** `/api/v1/partners` (PART-9 to PART-12). */

@@ -1,20 +1,11 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { getPayment, listPayments, reprocessPayment } from "../../core/payments.ts";
 import { viewPaymentWithTrace } from "../../core/views.ts";
-import { OUTCOMES } from "../../domain/payment.ts";
-import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
 import type { AppEnv } from "../../env.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
-import { pageQuery, query, timeRange } from "../validate.ts";
-
-export const paymentQuery = pageQuery.extend({
-  outcome: z.enum(OUTCOMES).optional(),
-  provider: z.enum(PROVIDER_NAMES).optional(),
-  partner_id: z.string().max(64).optional(),
-  ...timeRange.shape,
-});
+import { paymentQuery } from "../queries.ts";
+import { query } from "../validate.ts";
 
 /** `/api/v1/payments` (PAY-15, PAY-21). */
 export const payments = new Hono<AppEnv>()

@@ -1,18 +1,18 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { EXPORT_FORMATS, exportPayouts } from "../../core/payout-export.ts";
+import { exportPayouts } from "../../core/payout-export.ts";
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payout-generate.ts";
 import { payPayout } from "../../core/payout-pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts.ts";
 import { viewCommission, viewPayout } from "../../core/views.ts";
-import { PAYOUT_STATUSES } from "../../domain/payout.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { connectOf } from "../connect.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
-import { pageQuery, query, text, timeRange } from "../validate.ts";
+import { exportQuery, payoutQuery } from "../queries.ts";
+import { query, text, timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
 const instant = timeRange.shape.from;
@@ -24,16 +24,6 @@ export const payoutGenerate = z.strictObject({
 });
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
-
-const status = z.enum(PAYOUT_STATUSES).optional();
-
-export const payoutQuery = pageQuery.extend({
-  status,
-  partner_id: z.string().max(64).optional(),
-  ...timeRange.shape,
-});
-
-export const exportQuery = z.object({ status, format: z.enum(EXPORT_FORMATS).default("generic") });
 
 function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
   const payouts: (ReturnType<typeof viewPayout> | PlannedPayout)[] = made.map((payout) =>

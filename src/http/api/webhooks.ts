@@ -9,12 +9,12 @@ import {
   type EndpointWithSecret,
 } from "../../core/webhooks.ts";
 import { viewEndpoint } from "../../core/views.ts";
-import { DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { SUBSCRIPTIONS } from "../../domain/event.ts";
 import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
-import { jsonBody, pageQuery, query, requireJson, text } from "../validate.ts";
+import { deliveryQuery } from "../queries.ts";
+import { jsonBody, query, requireJson, text } from "../validate.ts";
 
 /** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
 const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
@@ -29,8 +29,6 @@ export const endpointCreate = z.strictObject({
 });
 
 export const endpointPatch = endpointCreate.extend({ active: z.boolean() }).partial();
-
-export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 /** The only reply that shows the secret (HOOK-8). */
 function viewWithSecret({ endpoint, secret }: EndpointWithSecret) {

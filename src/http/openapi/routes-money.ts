@@ -1,6 +1,4 @@
-import { commissionQuery } from "../api/commissions.ts";
-import { paymentQuery } from "../api/payments.ts";
-import { exportQuery, payoutQuery } from "../api/payouts.ts";
+import { commissionQuery, exportQuery, paymentQuery, payoutQuery } from "../queries.ts";
 import { created, ok, type Route } from "./route.ts";
 
 /** Payments, commissions, payouts and customers. */

@@ -1,8 +1,6 @@
-import { deliveryQuery } from "../api/webhooks.ts";
 import { summaryQuery } from "../api/clicks.ts";
-import { eventQuery } from "../api/events.ts";
 import { importQuery } from "../api/imports.ts";
-import { partnerQuery } from "../api/partners.ts";
+import { deliveryQuery, eventQuery, partnerQuery } from "../queries.ts";
 import { pageQuery } from "../validate.ts";
 import { created, ok, type Route } from "./route.ts";
 

@@ -11,16 +11,12 @@ export interface Filter<T> {
 /** What cannot be understood is left out, so that no address of a list is a dead end. */
 export function filterOf<T extends z.ZodObject>(c: Context<PageEnv>, schema: T): Filter<z.output<T>> {
   const given = Object.fromEntries(
-    Object.entries(c.req.query()).filter(([name, value]) => value.trim() !== "" && name in schema.shape),
+    Object.entries(c.req.query())
+      .map(([name, value]) => [name, value.trim()])
+      .filter(([name, value]) => value !== "" && name! in schema.shape),
   );
   const first = schema.safeParse(given);
   for (const issue of first.error?.issues ?? []) delete given[String(issue.path[0])];
   const { page: _page, ...texts } = given;
   return { value: schema.parse(given), texts };
 }
-
-/** A yes-or-no parameter of a filter. */
-export const yes = z
-  .enum(["true", "false"])
-  .transform((value) => value === "true")
-  .optional();

@@ -13,6 +13,7 @@ import { sumUp } from "../../../domain/amount.ts";
 import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
+import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -21,12 +22,7 @@ import { countText, Flag, plural, Sums, sumsText } from "../parts/figures.tsx";
 import { Checkbox, Field, Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
-import {
-  commissionListQuery,
-  COMMISSIONS as AT,
-  filterFacts,
-  type CommissionListFilter,
-} from "./commission-filter.tsx";
+import { COMMISSIONS as AT, filterFacts, type CommissionListFilter } from "./commission-filter.tsx";
 
 const MOVES = {
   approve: { status: "approved", verb: "Approve", kind: "primary" },
@@ -123,7 +119,7 @@ export const commissionsMatching = new Hono<PageEnv>()
   .post("/", async (c) => {
     const move = moveOf(c);
     const fields = new FormFields(await c.req.formData());
-    const filter = filterOf(c, commissionListQuery);
+    const filter = filterOf(c, commissionQuery);
     const status = MOVES[move].status;
     const reason = move === "reject" ? fields.textOrNull("reason") : null;
     const include_flagged = fields.has("include_flagged");
@@ -162,7 +158,7 @@ function backUrl(filter: CommissionListFilter): string {
 }
 
 async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
-  const filter = filterOf(c, commissionListQuery);
+  const filter = filterOf(c, commissionQuery);
   const { verb, kind, status } = MOVES[move];
   const { matched, groups } = await previewMatching(c.var.ctx, filter.value, { status });
   const names = await readPartnerNames(c.var.ctx, [filter.value.partner_id ?? null]);

@@ -2,24 +2,15 @@ import * as z from "zod";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
 import type { PartnerName } from "../../../core/partner-names.ts";
-import { pageQuery, timeRange } from "../../validate.ts";
-import { yes, type Filter } from "../filters.ts";
+import { commissionQuery } from "../../queries.ts";
+import type { Filter } from "../filters.ts";
 import { dayText, providerText } from "../parts/figures.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 
 export const COMMISSIONS = "/dashboard/commissions";
 
-export const commissionListQuery = pageQuery.extend({
-  status: z.enum(COMMISSION_STATUSES).optional(),
-  partner_id: z.string().max(64).optional(),
-  payout_id: z.string().max(64).optional(),
-  provider: z.enum(PROVIDER_NAMES).optional(),
-  flagged: yes,
-  ...timeRange.shape,
-});
-
-export type CommissionListFilter = Filter<z.output<typeof commissionListQuery>>;
+export type CommissionListFilter = Filter<z.output<typeof commissionQuery>>;
 
 export function FilterForm({ filter, isFiltered }: { filter: CommissionListFilter; isFiltered: boolean }) {
   const any = { value: "", label: "Any" };

@@ -9,6 +9,7 @@ import { amountOf } from "../../../domain/amount.ts";
 import { canBecome } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
+import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -20,7 +21,7 @@ import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { reviewText } from "../parts/trace.tsx";
 import { CommissionDetail } from "./commission-detail.tsx";
-import { commissionListQuery, COMMISSIONS as AT, FilterForm, type CommissionListFilter } from "./commission-filter.tsx";
+import { COMMISSIONS as AT, FilterForm, type CommissionListFilter } from "./commission-filter.tsx";
 
 const DONE = {
   added: "The commission was added; it waits for approval like any other.",
@@ -34,7 +35,7 @@ const DONE = {
 /** `/dashboard/commissions` (PAGE-7): filter, approve, reject, the trace of each. */
 export const commissions = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, commissionListQuery);
+    const filter = filterOf(c, commissionQuery);
     const page = parsePage(await listCommissions(c.var.ctx, filter.value));
     const { partner_id } = filter.value;
     const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);

@@ -1,10 +1,9 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { listEvents, type AuditEvent } from "../../../core/events.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
 import { AUDIT_EVENT_TYPES } from "../../../domain/event.ts";
 import type { PageEnv } from "../../session.ts";
-import { pageQuery, timeRange } from "../../validate.ts";
+import { eventQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -14,11 +13,9 @@ import { Empty, Pager, Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/events";
 
-const listQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
-
 /** `/dashboard/events`: the audit log, newest first. */
 export const events = new Hono<PageEnv>().get("/", async (c) => {
-  const filter = filterOf(c, listQuery);
+  const filter = filterOf(c, eventQuery);
   const page = await listEvents(c.var.ctx, filter.value);
   const isFiltered = Object.keys(filter.texts).length > 0;
   return framed(

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import * as z from "zod";
 import { readPartnerOverview } from "../../../core/overview.ts";
 import { parsePage } from "../../../core/list-page.ts";
 import {
@@ -16,7 +15,7 @@ import { PARTNER_STATUSES } from "../../../domain/partner.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
-import { pageQuery } from "../../validate.ts";
+import { partnerQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -31,11 +30,6 @@ import { PartnerDetail } from "./partner-detail.tsx";
 
 const AT = "/dashboard/partners";
 const DAYS = 30;
-
-const listQuery = pageQuery.extend({
-  search: z.string().trim().max(200).optional(),
-  status: z.enum(PARTNER_STATUSES).optional(),
-});
 
 const DONE = {
   added: "The partner was added. Send them their link, or ask them to sign in: that turns them active.",
@@ -58,7 +52,7 @@ function ReactivatedText({ id }: { id: string }) {
 /** `/dashboard/partners` (PAGE-7): list, search, add, edit. */
 export const partners = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, listQuery);
+    const filter = filterOf(c, partnerQuery);
     const page = parsePage(await listPartners(c.var.ctx, filter.value));
     const isFiltered = Object.keys(filter.texts).length > 0;
     return framed(

@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { readPartnerNames } from "../../../core/partner-names.ts";
 import { parsePage } from "../../../core/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
@@ -7,7 +6,7 @@ import { OUTCOMES } from "../../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
-import { pageQuery, timeRange } from "../../validate.ts";
+import { paymentQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -21,17 +20,10 @@ import { OUTCOME_TEXTS } from "../parts/words.ts";
 
 const AT = "/dashboard/payments";
 
-const listQuery = pageQuery.extend({
-  outcome: z.enum(OUTCOMES).optional(),
-  provider: z.enum(PROVIDER_NAMES).optional(),
-  partner_id: z.string().max(64).optional(),
-  ...timeRange.shape,
-});
-
 /** `/dashboard/payments`: every payment the providers reported, with its outcome. */
 export const payments = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, listQuery);
+    const filter = filterOf(c, paymentQuery);
     const page = parsePage(await listPayments(c.var.ctx, filter.value));
     const names = await readPartnerNames(
       c.var.ctx,

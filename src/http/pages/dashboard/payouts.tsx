@@ -1,9 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import * as z from "zod";
 import type { PageEnv } from "../../session.ts";
 import { readPartnerNames } from "../../../core/partner-names.ts";
-import { EXPORT_FORMATS, exportPayouts } from "../../../core/payout-export.ts";
+import { exportPayouts } from "../../../core/payout-export.ts";
 import { payPayout } from "../../../core/payout-pay.ts";
 import type { Payout } from "../../../core/payout-rows.ts";
 import { parsePage } from "../../../core/list-page.ts";
@@ -12,7 +11,7 @@ import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
 import { connectOf } from "../../connect.ts";
-import { pageQuery, timeRange } from "../../validate.ts";
+import { exportQuery, payoutQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -28,17 +27,6 @@ import { PayoutDetail } from "./payout-detail.tsx";
 
 const AT = "/dashboard/payouts";
 
-const listQuery = pageQuery.extend({
-  status: z.enum(PAYOUT_STATUSES).optional(),
-  partner_id: z.string().max(64).optional(),
-  ...timeRange.shape,
-});
-
-const exportQuery = z.object({
-  status: z.enum(PAYOUT_STATUSES).optional(),
-  format: z.enum(EXPORT_FORMATS).default("generic"),
-});
-
 const DONE = {
   paid: "Paid. Its commissions are paid too.",
   processing:
@@ -50,7 +38,7 @@ const DONE = {
 /** `/dashboard/payouts` (PAGE-7): generate with preview, pay, export. */
 export const payouts = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const filter = filterOf(c, listQuery);
+    const filter = filterOf(c, payoutQuery);
     const page = parsePage(await listPayouts(c.var.ctx, filter.value));
     const { partner_id } = filter.value;
     const names = await readPartnerNames(c.var.ctx, [partner_id ?? null, ...page.data.map((row) => row.partner_id)]);

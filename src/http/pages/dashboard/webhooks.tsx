@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import * as z from "zod";
 import { redeliver, rotateSecret, sendPing } from "../../../core/delivery-actions.ts";
 import { listDeliveries } from "../../../core/delivery-history.ts";
 import {
@@ -12,10 +11,9 @@ import {
   type Endpoint,
   type EndpointWithSecret,
 } from "../../../core/webhooks.ts";
-import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
-import { pageQuery } from "../../validate.ts";
+import { deliveryQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -29,8 +27,6 @@ import { endpointInput, endpointValues, EndpointFields, type EndpointValues } fr
 import { EndpointDetail } from "./endpoint-detail.tsx";
 
 const AT = "/dashboard/webhooks";
-
-const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 const DONE = {
   saved: "Saved.",

@@ -1,12 +1,11 @@
 import { Hono } from "hono";
-import * as z from "zod";
 import { parsePage } from "../../../core/list-page.ts";
 import { listCommissions } from "../../../core/commissions.ts";
 import type { CommissionView } from "../../../core/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
-import { pageQuery, timeRange } from "../../validate.ts";
+import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -17,15 +16,12 @@ import { selfOf } from "./self.ts";
 
 const AT = "/portal/commissions";
 
-const listQuery = pageQuery.extend({
-  status: z.enum(COMMISSION_STATUSES).optional(),
-  payout_id: z.string().max(64).optional(),
-  ...timeRange.shape,
-});
+/** Of the list's filters those of a partner. */
+const ownQuery = commissionQuery.omit({ partner_id: true, provider: true, flagged: true });
 
 /** `/portal/commissions`: the partner's own, each with its calculation. Customers stay unnamed. */
 export const commissions = new Hono<PageEnv>().get("/", async (c) => {
-  const filter = filterOf(c, listQuery);
+  const filter = filterOf(c, ownQuery);
   const page = parsePage(await listCommissions(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
   const isFiltered = Object.keys(filter.texts).length > 0;
   return framed(

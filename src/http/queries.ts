@@ -1,0 +1,52 @@
+/** What the lists take, of the API and of the pages alike. */
+import * as z from "zod";
+import { EXPORT_FORMATS } from "../core/payout-export.ts";
+import { COMMISSION_STATUSES } from "../domain/commission.ts";
+import { DELIVERY_STATUSES } from "../domain/delivery.ts";
+import { AUDIT_EVENT_TYPES } from "../domain/event.ts";
+import { PARTNER_STATUSES } from "../domain/partner.ts";
+import { OUTCOMES } from "../domain/payment.ts";
+import { PAYOUT_STATUSES } from "../domain/payout.ts";
+import { PROVIDER_NAMES } from "../domain/provider-name.ts";
+import { pageQuery, timeRange } from "./validate.ts";
+
+const id = z.string().max(64).optional();
+
+export const partnerQuery = pageQuery.extend({
+  status: z.enum(PARTNER_STATUSES).optional(),
+  search: z.string().max(200).optional(),
+});
+
+export const paymentQuery = pageQuery.extend({
+  outcome: z.enum(OUTCOMES).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  partner_id: id,
+  ...timeRange.shape,
+});
+
+export const commissionQuery = pageQuery.extend({
+  status: z.enum(COMMISSION_STATUSES).optional(),
+  partner_id: id,
+  payout_id: id,
+  provider: z.enum(PROVIDER_NAMES).optional(),
+  flagged: z
+    .enum(["true", "false"])
+    .transform((value) => value === "true")
+    .optional(),
+  ...timeRange.shape,
+});
+
+export const payoutQuery = pageQuery.extend({
+  status: z.enum(PAYOUT_STATUSES).optional(),
+  partner_id: id,
+  ...timeRange.shape,
+});
+
+export const exportQuery = z.object({
+  status: payoutQuery.shape.status,
+  format: z.enum(EXPORT_FORMATS).default("generic"),
+});
+
+export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
+
+export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });

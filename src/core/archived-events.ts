@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { firstIdAt, ID_PREFIXES, instantOf } from "../lib/id.ts";
+import { firstIdAt, ID_ALPHABET, ID_PREFIXES, instantOf } from "../lib/id.ts";
 import { DAY } from "../lib/time.ts";
 import { readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -46,7 +46,7 @@ export function stretchesOf(ctx: ProgramCtx, parts: readonly MinutePart[]) {
 export function firstClick(ctx: ProgramCtx): SQL {
   const digits = Array.from({ length: 10 }, (_, i) => {
     const shift = sql.raw(String(5 * (9 - i)));
-    return sql`substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + ((ms >> ${shift}) & 31), 1)`;
+    return sql`substr('${sql.raw(ID_ALPHABET)}', 1 + ((ms >> ${shift}) & 31), 1)`;
   });
   return sql`(select ${`${ID_PREFIXES.event}_`} || ${sql.join(digits, sql` || `)} from (
     select unixepoch(day) * 1000 as ms from event_counts

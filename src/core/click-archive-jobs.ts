@@ -3,7 +3,7 @@ import { literal, runBatch } from "../db/client.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso, utcDay } from "../lib/time.ts";
 import { STRETCH_CLICKS, writeStretch, type Archive, type StoredClick } from "./click-archive.ts";
-import { conflictIn } from "./commit.ts";
+import { conflictIn, refuseUnlessChanged } from "./commit.ts";
 import type { BaseCtx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 
@@ -114,7 +114,7 @@ async function moveStretch(
     await runBatch(db, [
       db.run(sql`delete from events where program_id = ${program_id} and type = 'click'
         and id in (select value from json_each(${JSON.stringify(ids)}))`),
-      db.run(sql`insert into commit_guards (lost_race) select 1 where changes() <> ${ids.length}`),
+      db.run(refuseUnlessChanged(ids.length)),
       db.run(sql`insert into click_archives (program_id, last_id, first_id, day, count, key, created_at)
         values (${program_id}, ${ids.at(-1)}, ${ids[0]}, ${day}, ${ids.length}, ${key}, ${iso(now)})`),
       db.run(sql`update event_counts set archived = archived + ${ids.length}

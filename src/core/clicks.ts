@@ -7,7 +7,7 @@ import type { EventPayloads } from "../domain/event.ts";
 import { slugKey } from "../domain/partner.ts";
 import { shardOfClickObject } from "../domain/shard.ts";
 import { iso } from "../lib/time.ts";
-import { conflictIn } from "./commit.ts";
+import { conflictIn, refuseUnlessChanged } from "./commit.ts";
 import { addToCounts } from "./event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
@@ -46,7 +46,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
     const count = allNew ? sql`g.value ->> 'count'` : UNKNOWN_CLICKS;
     return runBatch(db, [
       db.run(moveCursor(flush)),
-      db.run(sql`insert into commit_guards (lost_race) select 1 where changes() <> 1`),
+      db.run(refuseUnlessChanged(1)),
       db.run(countByPartner(counted, count)),
       db.run(countEvents(counted, count)),
       db.run(countDrops(counted, JSON.stringify(drops))),

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
 import type { JsonText } from "../db/page.ts";
 import { iso } from "../lib/time.ts";
-import { newId } from "../lib/id.ts";
+import { ID_ALPHABET, newId } from "../lib/id.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Changes } from "../domain/actor.ts";
 import type { AuditEventType, ChangeEventType, EventPayloads, SentAs } from "../domain/event.ts";
@@ -94,7 +94,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     id: occurrence.id ?? newId("event", ctx.now),
   }));
   const statements: Statement[] = plan.writes.flatMap(({ statement, expect }) =>
-    expect === undefined ? [statement] : [statement, db.run(guard(expect))],
+    expect === undefined ? [statement] : [statement, db.run(refuseUnlessChanged(expect))],
   );
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
   if (alongside) statements.push(...alongside.statements);
@@ -171,9 +171,14 @@ function selectedSource(
   };
 }
 
-/** Fails the batch where the statement before it did not change exactly `expect` rows; writes no row itself. */
-function guard(expect: number): SQL {
-  return sql`insert into commit_guards (lost_race) select 1 where changes() <> ${expect}`;
+/** Fails the batch where the condition holds, as a lost race; writes no row itself. */
+export function refuseIf(condition: SQL): SQL {
+  return sql`insert into commit_guards (lost_race) select 1 where ${condition}`;
+}
+
+/** Fails the batch where the statement before it did not change exactly `expect` rows. */
+export function refuseUnlessChanged(expect: number): SQL {
+  return refuseIf(sql`changes() <> ${expect}`);
 }
 
 async function transact(ctx: ProgramCtx, statements: Statement[]): Promise<unknown[]> {
@@ -245,7 +250,7 @@ function insertDeliveries(program_id: string, created_at: string, messages: SQL,
 /** A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. */
 function deliveryId(now: number): SQL {
   const stem = newId("delivery", now).slice(0, -RANDOM_CHARACTERS);
-  const character = sql.raw(`substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + (random() & 31), 1)`);
+  const character = sql.raw(`substr('${ID_ALPHABET}', 1 + (random() & 31), 1)`);
   return sql.join([sql`${stem}`, ...Array.from({ length: RANDOM_CHARACTERS }, () => character)], sql` || `);
 }
 

@@ -5,7 +5,7 @@ import type { CustomerFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../providers/provider.ts";
-import { CommitConflict } from "./commit.ts";
+import { CommitConflict, refuseIf } from "./commit.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "./context.ts";
 import { receiveBeside, receiveEvent, type Received } from "./inbound.ts";
 import { providerSecrets } from "./provider-secrets.ts";
@@ -185,7 +185,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   const claimed = sql`select program_id from claimed_subscriptions where subscription_id = ${subscription_id}
     and program_id <> ${url.program.id}
     and not exists (${ofSubscription(url.program.id, subscription_id)})`;
-  const guard = url.db.run(sql`insert into commit_guards (lost_race) select 1 where exists (${claimed})`);
+  const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
   for (const { program_id } of await url.db.all<{ program_id: string }>(claimed)) {
@@ -213,11 +213,13 @@ function storedElsewhere(url: ProgramCtx, claim: ClaimedOwner, strangers: readon
   const others = sql`program_id <> ${program_id}
     and program_id not in (select value from json_each(${JSON.stringify(strangers)}))`;
   const own = ofTransaction(program_id, transaction_id);
-  return url.db.run(sql`insert into commit_guards (lost_race) select 1 where not exists (${own}) and (
+  return url.db.run(
+    refuseIf(sql`not exists (${own}) and (
     exists (select 1 from payments where provider = 'provider_b' and provider_transaction_id = ${transaction_id}
       and ${others})
     or not exists (${ofSubscription(program_id, subscription_id)}) and exists (
-      select 1 from payments where subscription_id = ${subscription_id} and +provider = 'provider_b' and ${others}))`);
+      select 1 from payments where subscription_id = ${subscription_id} and +provider = 'provider_b' and ${others}))`),
+  );
 }
 
 function ofTransaction(program_id: string, transaction_id: string | SQL | null): SQL {

@@ -19,13 +19,11 @@ import { commit, CommitConflict, type Occurrence } from "./commit.ts";
 import type { Program, ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./ledger-rows.ts";
+import { MAX_RACES } from "./races.ts";
 
 export type Payment = InferSelectModel<typeof payments>;
 export type Commission = InferSelectModel<typeof commissions>;
 export type Flow = InferSelectModel<typeof flows>;
-
-/** How often a settling that lost a race reads again. Every loss means that another settling went forward. */
-const MAX_RACES = 100;
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
 export const MAX_INLINE = 200;

@@ -1,9 +1,9 @@
-import { sql, type SQL } from "drizzle-orm";
-import { CommitConflict, type Write } from "./commit.ts";
+import type { SQL } from "drizzle-orm";
+import { CommitConflict, refuseIf, type Write } from "./commit.ts";
 import type { BaseCtx } from "./context.ts";
 
 /** Every lost race means that another one was won, so this many at once still all come through. */
-const MAX_RACES = 100;
+export const MAX_RACES = 100;
 
 /**
  * Runs read → decide → commit again for as long as others change the same thing in between (architecture, invariant 1).
@@ -22,5 +22,5 @@ export async function untilWon<T>(attempt: () => Promise<T>): Promise<T> {
 
 /** A guard on what the writes before it in the same commit have made: where `condition` holds, nothing is written. */
 export function refuseWhere(ctx: Pick<BaseCtx, "db">, condition: SQL): Write {
-  return { statement: ctx.db.run(sql`insert into commit_guards (lost_race) select 1 where ${condition}`) };
+  return { statement: ctx.db.run(refuseIf(condition)) };
 }

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { hasAtMostFourDecimals } from "../domain/money.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, type ErrorDetail } from "../lib/errors.ts";
+import { DAY } from "../lib/time.ts";
 
 /** The body as `schema` reads it: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
 export function jsonBody<T extends z.ZodType>(schema: T) {
@@ -98,7 +99,6 @@ export const pageQuery = z.object({
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
-const DAY_MS = 86_400_000;
 /** The last day of four-digit years, 9999-12-31: beyond it timestamps no longer sort as texts. */
 const LAST_MS = 253_402_214_400_000;
 
@@ -110,7 +110,7 @@ export const timeRange = z.object({
   from: instant((ms) => ms)
     .meta({ description: "ISO 8601 date or time, inclusive. A time without a zone is UTC." })
     .optional(),
-  to: instant((ms, bareDate) => (bareDate ? ms + DAY_MS : ms))
+  to: instant((ms, bareDate) => (bareDate ? ms + DAY : ms))
     .meta({ description: "ISO 8601: a time is exclusive, a bare date inclusive." })
     .optional(),
 });

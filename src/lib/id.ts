@@ -17,7 +17,7 @@ export const ID_PREFIXES = {
 export type IdKind = keyof typeof ID_PREFIXES;
 
 /** Crockford's base 32 in lower case: sorts by code point as it sorts by value. */
-const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+export const ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_CHARACTERS = 10;
 const RANDOM_CHARACTERS = 16;
 
@@ -33,7 +33,7 @@ export function newId(kind: IdKind, now: number): string {
 }
 
 /** Two characters of every kind. */
-const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
+const PAIRS = Array.from(ID_ALPHABET, (first) => Array.from(ID_ALPHABET, (second) => first + second)).flat();
 
 /** Random numbers for the next ids, each used once: asking the platform for them costs more than the rest of an id. */
 const pool = new Uint16Array(128 * RANDOM_CHARACTERS);
@@ -41,7 +41,7 @@ let used = pool.length;
 
 /** The smallest id of a kind that can have been minted at `now`; a bound for time filters on the key. */
 export function firstIdAt(kind: IdKind, now: number): string {
-  return `${ID_PREFIXES[kind]}_${encodeTime(now)}${ALPHABET[0]!.repeat(RANDOM_CHARACTERS)}`;
+  return `${ID_PREFIXES[kind]}_${encodeTime(now)}${ID_ALPHABET[0]!.repeat(RANDOM_CHARACTERS)}`;
 }
 
 /**
@@ -54,8 +54,8 @@ export function instantOf(id: string): number {
   let beyond = false;
   for (let i = 0; i < TIME_CHARACTERS; i++) {
     const character = time[i] ?? "0";
-    const digit: number = beyond ? 0 : ALPHABET.split("").findIndex((letter) => letter >= character);
-    beyond ||= ALPHABET[digit] !== character;
+    const digit: number = beyond ? 0 : ID_ALPHABET.split("").findIndex((letter) => letter >= character);
+    beyond ||= ID_ALPHABET[digit] !== character;
     ms = ms * 32 + digit;
   }
   return ms;
@@ -66,7 +66,7 @@ function encodeTime(now: number): string {
   let rest = Math.min(Math.max(Math.trunc(now), 0), 2 ** 48 - 1);
   let text = "";
   for (let i = 0; i < TIME_CHARACTERS; i++) {
-    text = ALPHABET[rest % 32]! + text;
+    text = ID_ALPHABET[rest % 32]! + text;
     rest = Math.floor(rest / 32);
   }
   encoded = { now, text };

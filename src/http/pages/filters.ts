@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import * as z from "zod";
+import type * as z from "zod";
 import type { PageEnv } from "../session.ts";
 
 /** A filter as the address says it: the values that were understood, and as texts for the form and for other pages. */
@@ -12,8 +12,8 @@ export interface Filter<T> {
 export function filterOf<T extends z.ZodObject>(c: Context<PageEnv>, schema: T): Filter<z.output<T>> {
   const given = Object.fromEntries(
     Object.entries(c.req.query())
-      .map(([name, value]) => [name, value.trim()])
-      .filter(([name, value]) => value !== "" && name! in schema.shape),
+      .map(([name, value]): [string, string] => [name, value.trim()])
+      .filter(([name, value]) => value !== "" && name in schema.shape),
   );
   const first = schema.safeParse(given);
   for (const issue of first.error?.issues ?? []) delete given[String(issue.path[0])];

@@ -1,8 +1,8 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
 import type { PartnerName } from "../../../core/partner-names.ts";
-import { commissionQuery } from "../../queries.ts";
+import type { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";
 import { dayText, providerText } from "../parts/figures.tsx";
 import { Field, SelectField } from "../parts/form.tsx";

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import { programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
@@ -50,8 +51,12 @@ function isDue(now: number, days: SQL): SQL {
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
   return untilWon(async () => {
     const [rows] = await ctx.read(
-      ctx.db.all<{ id: string }>(sql`select c.id as id from commissions c where c.program_id = ${program.id}
-        and ${isDue(ctx.now, sql`${program.auto_approve_days}`)} order by c.id limit ${literal(COMMISSIONS_AT_ONCE)}`),
+      shaped(
+        ctx.db,
+        { id: text },
+        sql`select c.id as id from commissions c where c.program_id = ${program.id}
+        and ${isDue(ctx.now, sql`${program.auto_approve_days}`)} order by c.id limit ${literal(COMMISSIONS_AT_ONCE)}`,
+      ),
     );
     if (rows.length === 0) return 0;
     const stamp = iso(ctx.now);

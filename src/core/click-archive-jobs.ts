@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso, utcDay } from "../lib/time.ts";
 import { STRETCH_CLICKS, writeStretch, type Archive, type StoredClick } from "./click-archive.ts";
@@ -52,9 +53,13 @@ export function archiveNotedDays(ctx: Pick<BaseCtx, "db" | "now">, archive: Arch
   return {
     cost: 6,
     async due(after) {
-      const rows = await db.all<{ key: string; days: string }>(sql`
+      const rows = await shaped(
+        db,
+        { key: text, days: text },
+        sql`
         select program_id as key, json_group_array(day order by day desc) as days from click_archive_days
-        where program_id > ${after} group by program_id order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`);
+        where program_id > ${after} group by program_id order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`,
+      );
       return rows.map(({ key, days }) => ({ key, days: JSON.parse(days) as string[], after: null, failure: null }));
     },
     async serve(noted) {

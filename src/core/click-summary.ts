@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { shaped, text, textOf, whole } from "../db/rows.ts";
 import { CLICK_DROP_REASONS, type ClickDropReason } from "../domain/click.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -33,12 +34,16 @@ export async function summarizeClicks(
   const last = utcDay(to - 1);
   const within = sql`program_id = ${ctx.programId} and day >= ${first} and day <= ${last}`;
   const [recorded, drops] = await ctx.read(
-    ctx.db.all<{ day: string; count: number }>(
+    shaped(
+      ctx.db,
+      { day: text, count: whole },
       partner_id === undefined
         ? sql`select day, count from event_counts where ${within} and type = 'click'`
         : sql`select day, count from click_counts where ${within} and partner_id = ${partner_id}`,
     ),
-    ctx.db.all<{ day: string; reason: ClickDropReason; count: number }>(
+    shaped(
+      ctx.db,
+      { day: text, reason: textOf<ClickDropReason>(), count: whole },
       sql`select day, reason, count from click_drops where ${within}`,
     ),
   );

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runRaw, type Database } from "../db/client.ts";
 import { jsonFields } from "../db/json-object.ts";
+import { orNull, shaped, text } from "../db/rows.ts";
 import { databaseFor, type DatabaseBindings } from "../db/shards.ts";
 import type { Arrival, ClickDropReason } from "../domain/click.ts";
 import type { EventPayloads } from "../domain/event.ts";
@@ -83,7 +84,7 @@ export async function registerClickObject(
 
 /** The host to which a program's redirect links lead, or null where the program or its domain is unknown. */
 export async function findProgramDomain(db: Database, program_id: string): Promise<string | null> {
-  const [row] = await db.all<{ domain: string | null }>(sql`select domain from programs where id = ${program_id}`);
+  const [row] = await shaped(db, { domain: orNull(text) }, sql`select domain from programs where id = ${program_id}`);
   return row?.domain ?? null;
 }
 
@@ -111,7 +112,9 @@ export async function findActiveRefs(
 
 /** The names of objects of a database that ever took a click, from a name on. */
 export async function listClickObjects(db: Database, after: string, limit: number): Promise<string[]> {
-  const rows = await db.all<{ name: string }>(
+  const rows = await shaped(
+    db,
+    { name: text },
     sql`select name from click_objects where name > ${after} order by name limit ${literal(limit)}`,
   );
   return rows.map(({ name }) => name);
@@ -172,7 +175,7 @@ function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
 }
 
 async function readCursor(db: Database, epoch: string): Promise<number | null> {
-  const [row] = await db.all<{ id: string }>(sql`select id from click_batches where ${ofEpoch(epoch)}`);
+  const [row] = await shaped(db, { id: text }, sql`select id from click_batches where ${ofEpoch(epoch)}`);
   return row ? Number(row.id.slice(epoch.length + 1)) : null;
 }
 

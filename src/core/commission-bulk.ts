@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { flag, orNull, shaped, text, whole } from "../db/rows.ts";
 import { commissions } from "../db/schema.ts";
 import type { Amount } from "../domain/amount.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../domain/commission.ts";
@@ -152,10 +153,14 @@ export async function previewMatching(
   unchanged_since?: string,
 ): Promise<{ matched: number; groups: BulkGroup[] }> {
   const [rows] = await ctx.read(
-    ctx.db.all<{ currency: string; flagged: 0 | 1; movable: 0 | 1; count: number; amount_cents: string | null }>(sql`
+    shaped(
+      ctx.db,
+      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: orNull(text) },
+      sql`
       select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
         ${exactSum(sql`amount_cents`)} as amount_cents
-      from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`),
+      from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`,
+    ),
   );
   return {
     matched: rows.reduce((sum, { count }) => sum + count, 0),
@@ -178,9 +183,13 @@ async function nextStep(
   unchanged_since: string | undefined,
 ): Promise<string[]> {
   const [rows] = await ctx.read(
-    ctx.db.all<{ id: string }>(sql`select id from ${commissions}
+    shaped(
+      ctx.db,
+      { id: text },
+      sql`select id from ${commissions}
       where ${matching(ctx, match)} and ${movable(match, status, unchanged_since)}
-        ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(STEP)}`),
+        ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(STEP)}`,
+    ),
   );
   return rows.map(({ id }) => id);
 }

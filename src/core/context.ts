@@ -2,6 +2,7 @@ import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-o
 import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../db/client.ts";
 import { jsonObject } from "../db/json-object.ts";
 import type { JsonText } from "../db/page.ts";
+import { orNull, shaped, text, whole } from "../db/rows.ts";
 import { programs } from "../db/schema.ts";
 import type { SealedPlace } from "../db/sealed.ts";
 import type { Databases } from "../db/shards.ts";
@@ -120,7 +121,9 @@ function wholeOf(rows: readonly PageRow[]): PageRow | undefined {
 
 async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageParts): Promise<PageRead<View>> {
   const [found] = await read(
-    db.all<{ text: string | null; total: number | null }>(
+    shaped(
+      db,
+      { text: orNull(text), total: orNull(whole) },
       sql`select null as text, (${total}) as total union all select object, null from (${rows})`,
     ),
   );
@@ -189,7 +192,7 @@ export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, co
       await accept((bearers as Program[])[0]);
       return rows as never;
     }
-    const sameKey = ctx.db.all<{ id: string }>(sql`select id from programs where api_key_hash = ${api_key_hash}`);
+    const sameKey = shaped(ctx.db, { id: text }, sql`select id from programs where api_key_hash = ${api_key_hash}`);
     const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
       runBatch(ctx.db, [lookup]),
       runBatch(copy.db, [sameKey, ...statements]).catch(() => null),

@@ -1,6 +1,7 @@
 /** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { orNull, shaped, text, textOf } from "../db/rows.ts";
 import { payments } from "../db/schema.ts";
 import { holdsAddress } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";
@@ -54,7 +55,7 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
       const { payment, customer } = trace.ids[provider];
       const named = reachable(program_id, provider, sql`select value from json_each(${listOf(payment)})`);
       return [
-        ctx.db.all<{ subject: string }>(named),
+        shaped(ctx.db, { subject: text }, named),
         ctx.db
           .select()
           .from(payments)
@@ -94,8 +95,12 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
         sql`program_id = ${program_id} and (instr(lower(customer_email), ${needle}) > 0 or instr(lower(ref), ${needle}) > 0
           or instr(lower(decision), ${needle}) > 0)`,
       ),
-    ctx.db.all<{ provider: ProviderName; fact_id: string; data: string }>(sql`select provider, fact_id, data from facts
-      where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`),
+    shaped(
+      ctx.db,
+      { provider: textOf<ProviderName>(), fact_id: text, data: text },
+      sql`select provider, fact_id, data from facts
+      where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`,
+    ),
   ]);
   const none = (): Ids => ({ payment: new Set(), customer: new Set(), subscription: new Set() });
   const trace: CustomerTrace = {
@@ -186,12 +191,16 @@ export async function eventsHolding(
   let after = { provider: "", event_id: "" };
   for (;;) {
     const [rows] = await runBatch(ctx.db, [
-      ctx.db.all<{ provider: ProviderName; event_id: string; body: string | null }>(sql`
+      shaped(
+        ctx.db,
+        { provider: textOf<ProviderName>(), event_id: text, body: orNull(text) },
+        sql`
         select provider, event_id, case when ${mayHold(needleOf(address))} then body end as body from (
           select provider, event_id, body from provider_events
           where program_id = ${ctx.program.id} and (provider, event_id) > (${after.provider}, ${after.event_id})
             and body is not null
-          order by provider, event_id limit ${literal(BODIES)})`),
+          order by provider, event_id limit ${literal(BODIES)})`,
+      ),
     ]);
     for (const { body, ...event } of rows) if (body !== null && holdsAddress(body, addresses)) found.push(event);
     const last = rows.at(-1);

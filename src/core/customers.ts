@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
+import { shaped, whole } from "../db/rows.ts";
 import { emailKey } from "../domain/email.ts";
 import { bareFact, withoutAddresses } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";
@@ -59,8 +60,12 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
       where s.program_id = ${program_id} and s.provider in ${PROVIDER_NAMES} and s.scope = 'email'
         and s.subject = ${emailKey(address)}`),
-    db.all<{ count: number }>(sql`select count(*) as count from json_each(${payment_ids}) p
-      cross join commissions c on c.payment_id = p.value and c.customer_email is not null`),
+    shaped(
+      db,
+      { count: whole },
+      sql`select count(*) as count from json_each(${payment_ids}) p
+      cross join commissions c on c.payment_id = p.value and c.customer_email is not null`,
+    ),
     customersReplies(ctx),
   ]);
   const facts = linked.map(factOf);

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { orNull, shaped, text } from "../db/rows.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../domain/delivery.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { iso, SECOND } from "../lib/time.ts";
@@ -215,9 +216,13 @@ export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: nu
 
 /** The state of deliveries, for the log of the dead-letter queue. */
 export async function readStatuses(ctx: Pick<BaseCtx, "db">, delivery_ids: string[]) {
-  return ctx.db.all<{ id: string; status: string; next_attempt_at: string | null }>(sql`
+  return shaped(
+    ctx.db,
+    { id: text, status: text, next_attempt_at: orNull(text) },
+    sql`
     select id, status, next_attempt_at from deliveries
-    where id in (select value from json_each(${JSON.stringify(delivery_ids)}))`);
+    where id in (select value from json_each(${JSON.stringify(delivery_ids)}))`,
+  );
 }
 
 /** The index of open deliveries is used only where its own condition is in the query beside the narrower one. */

@@ -1,5 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped, text, whole } from "../db/rows.ts";
 import { deliveries, messages, webhookEndpoints } from "../db/schema.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { firstIdAt, newId } from "../lib/id.ts";
@@ -58,13 +59,17 @@ const POLL_MS = 200;
 async function untilClaimsEnded(ctx: ProgramCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
   const claims = sql`select id, claimed_until from deliveries where endpoint_id = ${endpoint_id}
     and status = 'delivering' and status in ('pending', 'delivering')`;
-  const held = await ctx.db.all<{ id: string; claimed_until: string }>(claims);
+  const held = await shaped(ctx.db, { id: text, claimed_until: text }, claims);
   if (held.length === 0) return;
   for (let waited = 0; waited < LEASE_MS; waited += POLL_MS) {
     await pause(POLL_MS);
-    const [left] = await ctx.db.all<{ count: number }>(sql`
+    const [left] = await shaped(
+      ctx.db,
+      { count: whole },
+      sql`
       select count(*) as count from json_each(${JSON.stringify(held)}) h
-      join deliveries d on d.id = h.value ->> 'id' and d.claimed_until = h.value ->> 'claimed_until'`);
+      join deliveries d on d.id = h.value ->> 'id' and d.claimed_until = h.value ->> 'claimed_until'`,
+    );
     if (left?.count === 0) return;
   }
 }
@@ -133,7 +138,7 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
   return untilWon(async () => {
     const [[endpoint], rows] = await ctx.read(
       ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-      ctx.db.all<{ event_id: string; event: string }>(unsent(ctx, id, since)),
+      shaped(ctx.db, { event_id: text, event: text }, unsent(ctx, id, since)),
     );
     refuseUnlessActive(endpoint);
     const result = { recovered: Math.min(rows.length, MAX_RECOVERED), has_more: rows.length > MAX_RECOVERED };

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { shaped, whole } from "../db/rows.ts";
 import { webhookEndpoints } from "../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
 import type { SentEventType } from "../domain/event.ts";
@@ -68,7 +69,7 @@ export async function listDeliveries(
     ctx.db.all<DeliveryRow>(
       selectDeliveries(after === null ? matching : sql`${matching} and d.id < ${after}`, limit, offset),
     ),
-    ctx.db.all<{ total: number }>(sql`select count(*) as total from deliveries d where ${matching}`),
+    shaped(ctx.db, { total: whole }, sql`select count(*) as total from deliveries d where ${matching}`),
   );
   if (!endpoint) throw notFound("webhook endpoint");
   return pageOf(filter, rows, counted?.total ?? 0, recordOf);

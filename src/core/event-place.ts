@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { shaped, text, whole } from "../db/rows.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { MINUTE } from "../lib/time.ts";
 import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived-events.ts";
@@ -16,14 +17,18 @@ export async function findPlace(ctx: ProgramCtx, filter: EventRange, range: IdRa
   const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
   const ofType = filter.type === undefined ? sql`` : sql`and type = ${filter.type}`;
   const [minutes] = await ctx.read(
-    ctx.db.all<{ newer: number; minute: string; n: number }>(sql`
+    shaped(
+      ctx.db,
+      { newer: whole, minute: text, n: whole },
+      sql`
       with days as (select day, sum(count) as n from event_counts where program_id = ${ctx.programId} ${ofType} group by day),
       reached as (select day, n, sum(n) over (order by day desc) as upto from days),
       sought as (select day, upto - n as newer from reached where upto > ${rank} order by day desc limit 1)
       select s.newer as newer, h.hour || ':' || m.key as minute, sum(m.value) as n from sought s
       cross join event_hours h on h.program_id = ${ctx.programId} and h.hour >= s.day and h.hour < s.day || 'U'
         ${filter.type === undefined ? sql`` : sql`and h.type = ${filter.type}`}
-      cross join json_each(h.minutes) m group by 2 order by 2 desc`),
+      cross join json_each(h.minutes) m group by 2 order by 2 desc`,
+    ),
   );
   let newer = minutes[0]?.newer ?? 0;
   for (const { minute, n } of minutes) {
@@ -41,7 +46,7 @@ export async function findPlace(ctx: ProgramCtx, filter: EventRange, range: IdRa
 async function countFrom(ctx: ProgramCtx, range: EventRange): Promise<number> {
   const parts = minuteParts(range);
   const [[counted], stretches] = await ctx.read(
-    ctx.db.all<{ total: number }>(sql`select ${totalOf(ctx, range)} as total`),
+    shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, range)} as total`),
     stretchesOf(ctx, parts),
   );
   return (counted?.total ?? 0) + (await countArchived(stretchReader(ctx), stretches, parts));

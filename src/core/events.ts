@@ -1,6 +1,7 @@
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
+import { shaped, whole } from "../db/rows.ts";
 import type { events } from "../db/schema.ts";
 import type { AuditEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
@@ -53,7 +54,7 @@ export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<
   const parts = hasClicks(type) ? minuteParts(filter) : [];
   const [rows, [counted], stretches, cut] = await ctx.read(
     selectEvents(ctx, type, place.range, limit, place.skip),
-    ctx.db.all<{ total: number }>(sql`select ${totalOf(ctx, filter)} as total`),
+    shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, filter)} as total`),
     stretchesIn(ctx, place.range, hasClicks(type) ? STRETCHES : 0),
     stretchesOf(ctx, parts),
   );

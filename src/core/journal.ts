@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
+import { shaped, text, whole } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import { addUp, negate, type Cents, type Sum } from "../domain/money.ts";
 import { isUnavailable, notFound } from "../lib/errors.ts";
@@ -144,7 +145,7 @@ export async function listEntries(
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [[partner], [counted], rows] = await ctx.read(
     knownPartner(ctx, partner_id),
-    ctx.db.all<{ total: number }>(sql`select count(*) as total from entries where ${own}`),
+    shaped(ctx.db, { total: whole }, sql`select count(*) as total from entries where ${own}`),
     ctx.db.all<JournalEntry>(sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
         amount_cents, posted_at
       from entries where ${own} ${after === null ? sql`` : sql`and id < ${after}`}
@@ -155,8 +156,12 @@ export async function listEntries(
 }
 
 function knownPartner(ctx: ProgramCtx, partner_id: string) {
-  return ctx.db.all<{ id: string }>(sql`select id from partners where id = ${partner_id}
-    and program_id = ${ctx.programId}`);
+  return shaped(
+    ctx.db,
+    { id: text },
+    sql`select id from partners where id = ${partner_id}
+    and program_id = ${ctx.programId}`,
+  );
 }
 
 /** What one statement takes; each posts up to four entries. */
@@ -181,7 +186,10 @@ export function journalOldCommissions(ctx: Pick<Ctx, "db">): Work<Unjournaled> {
   return {
     cost: 1,
     async due(after) {
-      const rows = await ctx.db.all<{ key: string; partner_ids: string }>(sql`
+      const rows = await shaped(
+        ctx.db,
+        { key: text, partner_ids: text },
+        sql`
         with waiting as (
           select partner_id from commissions indexed by commissions_unjournaled
           where journaled = 0 and partner_id > ${after} order by partner_id limit ${literal(LOOKED_AT)}),
@@ -190,7 +198,8 @@ export function journalOldCommissions(ctx: Pick<Ctx, "db">): Work<Unjournaled> {
           select partner_id, (sum(n) over (order by partner_id) - n) / ${literal(COMMISSIONS_AT_ONCE)} as place
           from counted)
         select max(partner_id) as key, json_group_array(partner_id) as partner_ids
-        from placed group by place order by place`);
+        from placed group by place order by place`,
+      );
       return rows.map(({ key, partner_ids }) => ({
         key,
         partner_ids: JSON.parse(partner_ids) as string[],

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { shaped, whole } from "../db/rows.ts";
 import { compareCurrencies } from "../domain/amount.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -103,11 +104,15 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
           as place
         from commissions c where ${earned} group by 1, 2) t
       cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`),
-    db.all<{ partners: number; endpoints: number; clicks: number }>(sql`select
+    shaped(
+      db,
+      { partners: whole, endpoints: whole, clicks: whole },
+      sql`select
       exists (select 1 from partners where ${own}) as partners,
       exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
       exists (select 1 from event_counts where ${own} and type = 'click')
-        or exists (select 1 from click_drops where ${own}) as clicks`),
+        or exists (select 1 from click_drops where ${own}) as clicks`,
+    ),
     booksStatus(ctx),
   );
   return {

@@ -1,4 +1,5 @@
 import { getTableColumns, sql } from "drizzle-orm";
+import { shaped, text } from "../db/rows.ts";
 import { partners } from "../db/schema.ts";
 import { emailKey } from "../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../domain/partner.ts";
@@ -105,9 +106,13 @@ function lookUp(ctx: ProgramCtx, lines: readonly PartnerLine[]) {
         coalesce(length(cast(${metadata} as blob)), 0) as metadata_bytes
       from json_each(${emails}) j cross join ${partners}
         on ${partners.program_id} = ${ctx.programId} and lower(${partners.email}) = j.value`),
-    ctx.db.all<{ partner_id: string; slug_key: string }>(sql`select distinct s.partner_id, s.slug_key
+    shaped(
+      ctx.db,
+      { partner_id: text, slug_key: text },
+      sql`select distinct s.partner_id, s.slug_key
       from json_each(${codes}) j
-      cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value`),
+      cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value`,
+    ),
   ] as const;
 }
 

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped, whole } from "../db/rows.ts";
 import { csvRecord, type CsvCell } from "../domain/csv.ts";
 import { decimalAmount } from "../domain/currency.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
@@ -110,7 +111,9 @@ async function* pieces(
 }
 
 function countRows(ctx: ProgramCtx, conditions: SQL[]) {
-  return ctx.db.all<{ count: number }>(
+  return shaped(
+    ctx.db,
+    { count: whole },
     sql`select count(*) as "count" from payouts y where ${sql.join(conditions, sql` and `)}`,
   );
 }

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { shaped, text } from "../db/rows.ts";
 import type { PayoutMethod } from "../domain/partner.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { dueAt, periodProblem, type SkipReason } from "../domain/payout.ts";
@@ -160,14 +161,18 @@ const MAX_CHUNKS = 80;
  */
 export async function chunksOf(ctx: ProgramCtx, input: GenerationInput): Promise<Chunk[]> {
   const [bounds] = await ctx.read(
-    ctx.db.all<{ upto: string }>(sql`
+    shaped(
+      ctx.db,
+      { upto: text },
+      sql`
       with weighed as (
         select c.partner_id as partner_id, count(*) + ${PARTNER_WEIGHT} as weight from commissions c
         where ${payable(ctx, "c", input)} group by c.partner_id),
       placed as (
         select partner_id, cast((sum(weight) over (order by partner_id) - weight)
           / max(${CHUNK_WEIGHT}, sum(weight) over () / ${MAX_CHUNKS}) as integer) as chunk from weighed)
-      select max(partner_id) as upto from placed group by chunk order by chunk`),
+      select max(partner_id) as upto from placed group by chunk order by chunk`,
+    ),
   );
   return bounds.map(({ upto }, i) => ({ after: bounds[i - 1]?.upto ?? "", upto }));
 }

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import { payouts, programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
@@ -27,13 +28,17 @@ export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTra
     cost: 19,
     atOnce: CALLS_AT_ONCE,
     async due(after) {
-      const rows = await ctx.db.all<{ key: string; payout_ids: string }>(sql`
+      const rows = await shaped(
+        ctx.db,
+        { key: text, payout_ids: text },
+        sql`
         select program_id as key, json_group_array(id order by place desc) as payout_ids from (
           select program_id, id, row_number() over (partition by program_id order by reconcile_at) as place
           from payouts indexed by payouts_processing
           where status = 'processing' and reconcile_at <= ${iso(ctx.now)} and program_id > ${after})
         where place <= ${literal(PAYOUTS_AT_ONCE)} group by program_id order by program_id
-        limit ${literal(PROGRAMS_AT_ONCE)}`);
+        limit ${literal(PROGRAMS_AT_ONCE)}`,
+      );
       return rows.map(({ key, payout_ids }) => ({ key, payout_ids: JSON.parse(payout_ids) as string[] }));
     },
     async serve({ key, payout_ids }) {

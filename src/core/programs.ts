@@ -1,5 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
+import { shaped, whole } from "../db/rows.ts";
 import { programs, sessions } from "../db/schema.ts";
 import { NOTHING, percent, type Cents, type Percent } from "../domain/money.ts";
 import type { Attribution } from "../domain/program.ts";
@@ -112,7 +113,7 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
         .select()
         .from(programs)
         .where(sql`${programs.id} = ${ctx.programId}`),
-      ctx.db.all<{ any: number }>(sql`select ${hasCommissions(ctx.programId)} as "any"`),
+      shaped(ctx.db, { any: whole }, sql`select ${hasCommissions(ctx.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
     const { provider_a_webhook_secret, provider_b_webhook_secret, provider_a_api_key, ...settings } = patch;

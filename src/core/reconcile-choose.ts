@@ -1,6 +1,7 @@
 /** What a step of the reconciler looks at (`core/reconcile.ts`). */
 import { sql } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
+import { shaped, text, whole } from "../db/rows.ts";
 import { payouts } from "../db/schema.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -62,8 +63,12 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
       where program_id = ${ctx.program.id} and type = ${type} and type <> 'click' and id >= ${span.from} and id < ${span.until} order by id limit ${most})`,
   );
   const inTurn = (kind: Kind) =>
-    db.all<{ id: string }>(sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
-      and id > ${place[kind]} order by id limit ${literal(parts[kind])}`);
+    shaped(
+      db,
+      { id: text },
+      sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
+      and id > ${place[kind]} order by id limit ${literal(parts[kind])}`,
+    );
   const [events, ...rows] = await ctx.read(
     db.all<Touched>(sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
         payload ->> 'partner_id' as partner_id, payload ->> 'payout_id' as payout_id
@@ -121,10 +126,14 @@ export function transfersAfter(place: Place, rows: readonly { id: string }[], is
 
 /** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */
 export function deliveriesLeft(ctx: ProgramCtx) {
-  return ctx.db.all<{ count: number }>(sql`select count(*) as "count" from (
+  return shaped(
+    ctx.db,
+    { count: whole },
+    sql`select count(*) as "count" from (
     select 1 from webhook_endpoints e cross join deliveries d indexed by deliveries_lane on d.endpoint_id = e.id
       and d.status = 'pending' and d.status in ('pending', 'delivering')
       and d.next_attempt_at < ${iso(ctx.now - DELIVERED_AFTER)}
     where e.program_id = ${ctx.program.id} and e.deleted_at is null and e.active = 1
-    limit ${literal(DELIVERIES_COUNTED)})`);
+    limit ${literal(DELIVERIES_COUNTED)})`,
+  );
 }

@@ -1,6 +1,7 @@
 /** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
+import { shaped, text, textOf } from "../db/rows.ts";
 import { differences } from "../db/schema.ts";
 import type { Check, Difference } from "../domain/reconciliation.ts";
 import { iso } from "../lib/time.ts";
@@ -25,10 +26,14 @@ export function openDifferences(ctx: ProgramCtx, most: number) {
 
 /** Some of each check that are still there, by chance, so that each has its turn to be looked at again. */
 export function knownDifferences(ctx: ProgramCtx, most: number) {
-  return ctx.db.all<{ kind: Check; subject: string }>(sql`select kind, subject from (
+  return shaped(
+    ctx.db,
+    { kind: textOf<Check>(), subject: text },
+    sql`select kind, subject from (
       select kind, subject, row_number() over (partition by kind order by random()) as place
       from differences where program_id = ${ctx.programId})
-    where place <= ${literal(most)}`);
+    where place <= ${literal(most)}`,
+  );
 }
 
 /** Of what was found, that which is not reported yet, or has other figures by now. */

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { ACCOUNT } from "./journal.ts";
@@ -17,8 +18,12 @@ const REPAIRED_AT_ONCE = 20;
 export async function repairBalances(ctx: ProgramCtx): Promise<string[]> {
   const program = ctx.program.id;
   const [known] = await ctx.read(
-    ctx.db.all<{ subject: string }>(sql`select subject from differences
-      where program_id = ${program} and kind = 'balance' order by subject limit ${literal(REPAIRED_AT_ONCE)}`),
+    shaped(
+      ctx.db,
+      { subject: text },
+      sql`select subject from differences
+      where program_id = ${program} and kind = 'balance' order by subject limit ${literal(REPAIRED_AT_ONCE)}`,
+    ),
   );
   if (known.length === 0) return [];
   const partners = known.map(({ subject }) => subject).filter((subject) => subject !== program);

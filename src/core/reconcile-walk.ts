@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -43,8 +44,12 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   return [
     ctx.db.all<Entry>(sql`select id, currency, from_account, to_account, amount_cents from entries
       where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`),
-    ctx.db.all<{ name: string; kept: string }>(sql`select currency || ' ' || account as name,
-        ${exactSum(sql`cast(amount_cents as integer)`)} as kept from balances where ${own} group by 1`),
+    shaped(
+      ctx.db,
+      { name: text, kept: text },
+      sql`select currency || ' ' || account as name,
+        ${exactSum(sql`cast(amount_cents as integer)`)} as kept from balances where ${own} group by 1`,
+    ),
   ] as const;
 }
 

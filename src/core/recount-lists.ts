@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { orNull, shaped, text, whole } from "../db/rows.ts";
 import type { listCounts } from "../db/schema.ts";
 import { logLine } from "../lib/log.ts";
 import type { Ctx } from "./context.ts";
@@ -109,9 +110,13 @@ async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, ke
   const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
   let counted = 0;
   for (let after = "", part = 0; part <= MOST_PARTS; part++) {
-    const [row] = await db.all<{ n: number; last: string | null }>(sql`select count(*) as n, max(id) as last from (
+    const [row] = await shaped(
+      db,
+      { n: whole, last: orNull(text) },
+      sql`select count(*) as n, max(id) as last from (
       select id from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
-        and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`);
+        and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`,
+    );
     counted += row!.n;
     if (row!.n < limit) break;
     after = row!.last!;

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, type Database } from "../db/client.ts";
+import { orNull, shaped, text } from "../db/rows.ts";
 import { isUnavailable } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -95,8 +96,12 @@ async function forgetSome(db: Database, kind: Kind, past: Past): Promise<number>
 /** Notes the row with which a transaction of one row fails. */
 async function passOver(db: Database, kind: Kind, past: Past, error: unknown): Promise<void> {
   const { key: table, columns, program } = kind;
-  const [row] = await db.all<{ key: string; program_id: string | null }>(sql`
-    select json_array(${sql.raw(columns)}) as key, ${sql.raw(program)} as program_id from ${leftOf(kind, past)} limit 1`);
+  const [row] = await shaped(
+    db,
+    { key: text, program_id: orNull(text) },
+    sql`
+    select json_array(${sql.raw(columns)}) as key, ${sql.raw(program)} as program_id from ${leftOf(kind, past)} limit 1`,
+  );
   if (!row) return;
   past.failed.set(row.program_id, [...(past.failed.get(row.program_id) ?? []), row.key]);
   past.failure = { error };

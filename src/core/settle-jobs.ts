@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped, text } from "../db/rows.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, MINUTE } from "../lib/time.ts";
@@ -58,11 +59,15 @@ export function settleUnsettled(ctx: Ctx): Work<Left<PaymentKey>> {
 
 /** By program, which the indexes of what is open do not know: all of it is looked at, and there is little of it. */
 async function readLeft<Item>(ctx: Ctx, open: SQL, chosen: SQL): Promise<Left<Item>[]> {
-  const rows = await ctx.db.all<{ key: string; items: string }>(sql`
+  const rows = await shaped(
+    ctx.db,
+    { key: text, items: text },
+    sql`
     select program_id as key, json_group_array(json(item)) as items from (
       select program_id, item, row_number() over (partition by program_id order by random()) as place
       from (${open}) where ${chosen})
-    where place <= ${literal(ITEMS_AT_ONCE)} group by program_id order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`);
+    where place <= ${literal(ITEMS_AT_ONCE)} group by program_id order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`,
+  );
   return rows.map(({ key, items }) => ({
     key,
     items: JSON.parse(items) as Item[],

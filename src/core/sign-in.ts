@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
+import { orNull, shaped, text } from "../db/rows.ts";
 import { partners, programs, signInLinks } from "../db/schema.ts";
 import { ageOfProgramId, shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
@@ -55,9 +56,13 @@ export async function countRequest(base: BaseCtx, address: string): Promise<Link
     const recent = sql`select count(*) from sign_in_links where email = ${email}
       and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
     const [rows] = await runBatch(ctx.db, [
-      ctx.db.all<{ email: string }>(sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at)
+      shaped(
+        ctx.db,
+        { email: text },
+        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at)
         select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}
-        where (${recent}) < ${LINKS_PER_ADDRESS} returning email`),
+        where (${recent}) < ${LINKS_PER_ADDRESS} returning email`,
+      ),
     ]);
     return { request: { email, shard: ctx.shard, link }, inserted: rows.length };
   });
@@ -183,9 +188,13 @@ const TOLD_EVERY = HOUR;
  */
 async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
   const [[tried]] = await runBatch(db, [
-    db.all<{ email: string; used_at: string | null }>(sql`update sign_in_links set failed_at = ${iso(now)}
+    shaped(
+      db,
+      { email: text, used_at: orNull(text) },
+      sql`update sign_in_links set failed_at = ${iso(now)}
       where token_hash = ${token_hash} and not exists (select 1 from sign_in_links o
-        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at`),
+        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at`,
+    ),
   ]);
   if (!tried) return;
   const { email, used_at } = tried;
@@ -253,10 +262,14 @@ async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> 
       .where(sql`lower(${programs.owner_email}) = ${email}`)
       .orderBy(desc(programs.id)),
     // From the address to its programs, in this order: left to itself the database might begin with all programs.
-    ctx.db.all<{ partner_id: string; program_id: string; program_name: string }>(sql`
+    shaped(
+      ctx.db,
+      { partner_id: text, program_id: text, program_name: text },
+      sql`
       select p.id as partner_id, g.id as program_id, g.name as program_name
       from ${partners} p cross join ${programs} g on g.id = p.program_id
-      where lower(p.email) = ${email} and p.status <> 'deactivated' order by p.id desc`),
+      where lower(p.email) = ${email} and p.status <> 'deactivated' order by p.id desc`,
+    ),
   ]);
   return [
     ...owned.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),

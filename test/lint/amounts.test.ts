@@ -11,7 +11,10 @@ const RULES: { what: RegExp; only: string[] }[] = [
   // A cast to an amount, a percentage or a sum, also inside of another type.
   { what: /\bas (?!const\b)[^;=]*\b(?:Cents|Percent|Sum)\b/, only: ["src/domain/money.ts"] },
   // The columns of the database.
-  { what: /<(?:Cents|Percent|Sum)>(?:\(|\w)/, only: ["src/db/schema-ledger.ts", "src/db/schema-journal.ts"] },
+  {
+    what: /<(?:Cents|Percent|Sum)>(?:\(|\w)/,
+    only: ["src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
+  },
   // Schemas: of requests, of what vendors send, and of replies as the document shows them.
   { what: /\.brand\b/, only: ["src/http/validate.ts", "src/providers/wire.ts", "src/http/openapi/fields.ts"] },
   { what: /\$brand\b/, only: ["src/domain/money.ts"] },

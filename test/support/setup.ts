@@ -1,7 +1,11 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeEach } from "vitest";
+import { checkRows } from "../../src/db/rows.ts";
 import { assertEmitted } from "./emitted.ts";
+
+// A statement whose rows are not of the type that it is given fails the test that runs it.
+checkRows();
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(

@@ -1,0 +1,75 @@
+/** Rows of raw SQL, with the type that their columns have: the one place where what a statement gives is given a type. */
+import type { SQL } from "drizzle-orm";
+import type { Cents } from "../domain/money.ts";
+import type { Database } from "./client.ts";
+
+/** A column of a statement. `holds` is asked in tests only. */
+export interface Column<Value> {
+  readonly holds: (value: unknown) => value is Value;
+}
+
+/** The columns of a statement by their names, all that it selects and no others. */
+export type Shape = Readonly<Record<string, Column<unknown>>>;
+
+/** A row of such a statement. */
+export type Row<S extends Shape> = { [K in keyof S]: S[K] extends Column<infer Value> ? Value : never };
+
+function column<Value>(holds: (value: unknown) => boolean): Column<Value> {
+  return { holds: (value): value is Value => holds(value) };
+}
+
+export const text = column<string>((value) => typeof value === "string");
+
+/** A text that is one of a closed set: `textOf<PayoutStatus>()`. */
+export function textOf<Value extends string>(): Column<Value> {
+  return text as Column<string> as Column<Value>;
+}
+
+/** A count, or another whole number that is no amount. */
+export const whole = column<number>(Number.isSafeInteger);
+
+/** One amount in smallest units. What amounts come to is the text of `exactSum` (`core/sums.ts`). */
+export const amount = column<Cents>(Number.isSafeInteger);
+
+/** A condition, as SQLite gives it. */
+export const flag = column<0 | 1>((value) => value === 0 || value === 1);
+
+export function orNull<Value>(of: Column<Value>): Column<Value | null> {
+  return column((value) => value === null || of.holds(value));
+}
+
+/** Compares each row with its shape; null where nothing does, as in service. */
+let checked: ((rows: readonly object[], shape: Shape) => void) | null = null;
+
+/** For tests: from now on a row that is not of its shape is an error. */
+export function checkRows(): void {
+  checked = (rows, shape) => {
+    for (const row of rows) {
+      const values = new Map<string, unknown>(Object.entries(row));
+      const names = [...new Set([...Object.keys(shape), ...values.keys()])];
+      const wrong = names.filter((name) => !values.has(name) || shape[name]?.holds(values.get(name)) !== true);
+      if (wrong.length > 0) throw new Error(`not of its shape: ${wrong.join(", ")} of ${JSON.stringify(row)}`);
+    }
+  };
+}
+
+/** The rows of `query`, each of `shape`: a statement for a batch, and to be awaited. */
+export function shaped<S extends Shape>(db: Database, shape: S, query: SQL) {
+  const statement = db.all<Row<S>>(query);
+  const check = checked;
+  if (check === null) return statement;
+  const execute = statement.execute.bind(statement);
+  const mapResult = statement.mapResult.bind(statement);
+  return Object.assign(statement, {
+    async execute() {
+      const rows = await execute();
+      check(rows as readonly object[], shape);
+      return rows;
+    },
+    mapResult(result: unknown, isFromBatch: boolean) {
+      const rows = mapResult(result, isFromBatch);
+      check(rows as readonly object[], shape);
+      return rows;
+    },
+  });
+}

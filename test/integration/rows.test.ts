@@ -1,0 +1,46 @@
+/** The one place where rows of raw SQL get their types (`db/rows.ts`): in tests each row is compared with its shape. */
+import { env } from "cloudflare:workers";
+import { sql, type SQL } from "drizzle-orm";
+import { describe, expect, it } from "vitest";
+import { openDatabase, runBatch } from "../../src/db/client.ts";
+import { amount, flag, orNull, shaped, text, whole, type Shape } from "../../src/db/rows.ts";
+import type { Cents } from "../../src/domain/money.ts";
+
+const db = openDatabase(env.DB);
+const SHAPE = { id: text, note: orNull(text), n: whole, amount_cents: amount, flagged: flag };
+const GOOD = sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`;
+
+async function readBoth(shape: Shape, query: SQL) {
+  const alone = await shaped(db, shape, query);
+  const [batched] = await runBatch(db, [shaped(db, shape, query)]);
+  expect(batched).toEqual(alone);
+  return alone;
+}
+
+describe("the rows of a statement", () => {
+  it("are of the shape that they are read by, alone and in a batch", async () => {
+    const [row] = await shaped(db, SHAPE, GOOD);
+    const typed: { id: string; note: string | null; n: number; amount_cents: Cents; flagged: 0 | 1 } = row!;
+    expect(await readBoth(SHAPE, GOOD)).toEqual([typed]);
+    // @ts-expect-error -- a count is no amount
+    const mixed: Cents = row!.n;
+    expect(mixed).toBe(3);
+    // @ts-expect-error -- a column that is not of the shape
+    expect(row!.other).toBeUndefined();
+  });
+
+  it.each<[string, SQL]>([
+    ["lacks a column", sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents`],
+    ["has one more", sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged, 2 as more`],
+    ["has another name", sql`select 'a' as id_, null as note, 3 as n, 5 as amount_cents, 1 as flagged`],
+    ["is null where it may not be", sql`select null as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`],
+    ["is a number for a text", sql`select 7 as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`],
+    ["is a text for a number", sql`select 'a' as id, null as note, '3' as n, 5 as amount_cents, 1 as flagged`],
+    ["is no whole amount", sql`select 'a' as id, null as note, 3 as n, 0.5 as amount_cents, 1 as flagged`],
+    ["is too large", sql`select 'a' as id, null as note, 3 as n, 9007199254740993 as amount_cents, 1 as flagged`],
+    ["is no condition", sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 2 as flagged`],
+  ])("fail a test where a row %s", async (_, query) => {
+    await expect(shaped(db, SHAPE, query)).rejects.toThrow("not of its shape");
+    await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not of its shape");
+  });
+});

@@ -22,7 +22,7 @@ export const text = column<string>((value) => typeof value === "string");
 
 /** A text that is one of a closed set: `textOf<PayoutStatus>()`. */
 export function textOf<Value extends string>(): Column<Value> {
-  return text as Column<string> as Column<Value>;
+  return column<Value>(text.holds);
 }
 
 /** A count, or another whole number that is no amount. */

@@ -16,7 +16,7 @@ const HOPELESS = 80;
 const SOME_TRIES = 5;
 
 /** Noise only ever adds time, so the least of several is nearest to the truth. */
-const TRIES = 10;
+const TRIES = 40;
 
 /** The clock ticks in milliseconds: so much time makes its error small. */
 const MEASURED_MS = 5;

@@ -86,7 +86,7 @@ export async function makePayingProgram(options: VendorOptions = {}): Promise<Pa
 }
 
 /** The real client, calling the simulated vendor and on its clock. */
-export function clientOf(vendor: VendorApi, timeoutMs = 20_000) {
+export function clientOf(vendor: VendorApi, timeoutMs = vendor.faults.includes("hang") ? 50 : 20_000) {
   return providerAConnect({
     fetch: (url, init) => vendor.fetch(url, init),
     baseUrl: VENDOR_URL,
@@ -139,5 +139,5 @@ export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], c
 /** The cron's run at an instant, everywhere. */
 export async function reconcileAt(vendor: VendorApi, now: number): Promise<number> {
   vendor.now = now;
-  return serveAll(reconcileTransfers(testContext(now), clientOf(vendor, 50)));
+  return serveAll(reconcileTransfers(testContext(now), clientOf(vendor)));
 }

@@ -184,12 +184,14 @@ const OURS: Record<string, string[]> = {
   "errors of the database and the runtime": ["core/commit.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
+    "http/guides.tsx",
     "http/pages/assets.ts",
   ],
   "what was checked when it was stored": [
     ...["core/customer-trace.ts", "core/webhooks.ts", "domain/payout.ts", "http/pages/layout.tsx"],
     "outbound/health.ts",
   ],
+  "its own words": ["db/client.ts"],
   "names of data centers": ["clicks/region.ts"],
 };
 

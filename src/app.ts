@@ -16,6 +16,7 @@ import { programs } from "./http/api/programs.ts";
 import { webhookActions } from "./http/api/webhook-actions.ts";
 import { webhooks } from "./http/api/webhooks.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
+import { requireBookmarkForm } from "./http/bookmark.ts";
 import { requestContext } from "./http/context.ts";
 import { idempotency } from "./http/idempotency.ts";
 import { methodNotAllowedOrNotFound, renderError } from "./http/errors.ts";
@@ -62,6 +63,7 @@ const limitImport = bodyLimit({
 app.use(
   "/api/v1/*",
   authenticate(),
+  requireBookmarkForm,
   (c, next) => (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
   idempotency(),
 );

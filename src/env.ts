@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { BaseCtx, Ctx, ProgramCtx } from "./core/context.ts";
+import type { BaseCtx, Caller, Ctx } from "./core/context.ts";
 import type { FurtherDatabases } from "./core/database.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
@@ -37,8 +37,8 @@ export interface AppEnv {
     base: BaseCtx;
     /** Under /admin. */
     operator: Ctx;
-    /** Under /api/v1: bound to the program of the presented key. */
-    ctx: ProgramCtx;
+    /** Under /api/v1: the bearer of the presented key, which the first read proves. */
+    ctx: Caller;
     /** What a route answers with, for the reply stored beside its commit (`http/idempotency.ts`). */
     reply?: { view: (result: unknown) => unknown; status: ContentfulStatusCode };
   };

@@ -3,7 +3,7 @@ import { literal } from "../db/client.ts";
 import { firstIdAt, ID_ALPHABET, ID_PREFIXES, instantOf } from "../lib/id.ts";
 import { DAY } from "../lib/time.ts";
 import { readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 import type { MinutePart } from "./event-counts.ts";
 
 /** Which ids are asked for; without a bound, all. */
@@ -24,7 +24,7 @@ export interface Place {
  * The stretches that may hold ids of a range, those with the newest click first. Those of the day in which the range
  * ends are looked through, for in one day they may overlap.
  */
-export function stretchesIn(ctx: ProgramCtx, { from, before }: IdRange, limit: number) {
+export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: number) {
   return ctx.db.all<ClickStretch>(sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
     ${from === null ? sql`` : sql`and last_id >= ${from}`}
     ${before === null ? sql`` : sql`and first_id < ${before}`} ${endOfDay(before)}
@@ -32,7 +32,7 @@ export function stretchesIn(ctx: ProgramCtx, { from, before }: IdRange, limit: n
 }
 
 /** The stretches that hold clicks of parts of minutes; few, for a minute holds few of them. */
-export function stretchesOf(ctx: ProgramCtx, parts: readonly MinutePart[]) {
+export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
   const queries = parts.map(
     ({ from, to }) => sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
       and last_id >= ${firstIdAt("event", from)} and last_id < ${firstIdAt("event", startOfDay(from) + DAY)}
@@ -43,7 +43,7 @@ export function stretchesOf(ctx: ProgramCtx, parts: readonly MinutePart[]) {
 }
 
 /** The first id of the first day of which a click is in the database; null where none does. */
-export function firstClick(ctx: ProgramCtx): SQL {
+export function firstClick(ctx: Reader): SQL {
   const digits = Array.from({ length: 10 }, (_, i) => {
     const shift = sql.raw(String(5 * (9 - i)));
     return sql`substr('${sql.raw(ID_ALPHABET)}', 1 + ((ms >> ${shift}) & 31), 1)`;
@@ -96,7 +96,7 @@ export async function mergeArchived<Row extends { id: string }>(
 export type StretchReader = (stretch: ClickStretch) => Promise<ArchivedClick[]>;
 
 /** Reads each stretch once, however often it is asked for. */
-export function stretchReader(ctx: ProgramCtx): StretchReader {
+export function stretchReader(ctx: Reader): StretchReader {
   const known = new Map<string, Promise<ArchivedClick[]>>();
   return async (stretch) => {
     const reading = known.get(stretch.key) ?? readStretch(ctx.archive, stretch);

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { shaped, text, textOf, whole } from "../db/rows.ts";
 import { CLICK_DROP_REASONS, type ClickDropReason } from "../domain/click.ts";
 import { DAY, utcDay } from "../lib/time.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 
 export interface ClickSummaryFilter {
   /** Milliseconds, inclusive. */
@@ -27,7 +27,7 @@ export interface ClickSummary {
  * ones are reported.
  */
 export async function summarizeClicks(
-  ctx: ProgramCtx,
+  ctx: Reader,
   { from, to, partner_id }: ClickSummaryFilter,
 ): Promise<ClickSummary> {
   const first = utcDay(from);

@@ -8,7 +8,7 @@ import { checkChange } from "../domain/commission-change.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
 import { commit, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { recordDecisions, unsettleDifferences } from "./decisions.ts";
 import { commissionChanged } from "./ledger-rows.ts";
 import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
@@ -46,8 +46,8 @@ export interface BulkReport {
  * Moves commissions, each for itself: what is refused for one changes nothing for the others. One read and one commit,
  * however many they are; again only for as long as others change the same rows in between.
  */
-export function updateCommissions(ctx: ProgramCtx, ids: readonly string[], change: BulkChange): Promise<BulkResult[]> {
-  return moveChosen(ctx, ids, change, { isWhole: true, unchanged_since: undefined });
+export function updateCommissions(caller: Caller, ids: readonly string[], change: BulkChange): Promise<BulkResult[]> {
+  return moveChosen(caller, ids, change, { isWhole: true, unchanged_since: undefined });
 }
 
 interface MoveOptions {
@@ -57,14 +57,15 @@ interface MoveOptions {
 }
 
 async function moveChosen(
-  ctx: ProgramCtx,
+  caller: Caller,
   ids: readonly string[],
   change: BulkChange,
   { isWhole, unchanged_since }: MoveOptions,
 ): Promise<BulkResult[]> {
   const seen = new Map<string, CommissionStatus>();
   return untilWon(async () => {
-    const { rows, differing } = await readAllJudged(ctx, ids);
+    const { rows, differing } = await readAllJudged(caller, ids);
+    const [ctx] = await prove(caller);
     const byId = new Map(rows.map((row) => [row.id, row]));
     const changes: { before: Commission; after: Commission }[] = [];
     const results = ids.map((id): BulkResult => {
@@ -116,12 +117,12 @@ const WORK_MS = 10 * SECOND;
  * on with the rest. `unchanged_since` leaves out what was changed after that instant, which whoever decided has not seen.
  */
 export async function updateMatching(
-  ctx: ProgramCtx,
+  caller: Caller,
   match: CommissionMatch,
   change: BulkChange,
   { clock, unchanged_since }: { clock: () => number; unchanged_since?: string | undefined },
 ): Promise<BulkReport> {
-  const { matched, groups } = await previewMatching(ctx, match, change, unchanged_since);
+  const { matched, groups } = await previewMatching(caller, match, change, unchanged_since);
   const eligible = groups
     .filter(({ flagged }) => change.include_flagged || !flagged)
     .reduce((sum, { count }) => sum + count, 0);
@@ -130,8 +131,8 @@ export async function updateMatching(
   let done = 0;
   for (let step = 0; step < STEPS && statuses.length > 0 && clock() - began <= WORK_MS; step++) {
     // One status at a time: what was moved is no longer in its index, so no step reads over it.
-    const ids = await nextStep(ctx, { ...match, status: statuses[0] }, change, unchanged_since);
-    const results = await moveChosen(ctx, ids, change, { isWhole: false, unchanged_since });
+    const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, unchanged_since);
+    const results = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
     const moved = results.filter(({ ok }) => ok).length;
     done += moved;
     if (ids.length < STEP || moved === 0) statuses.shift();
@@ -147,7 +148,7 @@ export interface BulkGroup extends Amount {
 
 /** How many match, and what could be moved of them. Changes nothing. */
 export async function previewMatching(
-  ctx: ProgramCtx,
+  ctx: Reader,
   match: CommissionMatch,
   { status }: Pick<BulkChange, "status">,
   unchanged_since?: string,
@@ -177,7 +178,7 @@ export async function previewMatching(
 
 /** The oldest of those that are left: fewer than `STEP` are the last of them. */
 async function nextStep(
-  ctx: ProgramCtx,
+  ctx: Reader,
   match: CommissionMatch,
   { status, include_flagged }: BulkChange,
   unchanged_since: string | undefined,

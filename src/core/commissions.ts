@@ -10,7 +10,7 @@ import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { hasDifferences, recordDecisions, unsettleDifferences } from "./decisions.ts";
 import type { PaymentKey } from "./facts.ts";
 import { commissionChanged, commissionCreated } from "./ledger-rows.ts";
@@ -46,7 +46,7 @@ export interface ManualCommission {
 const LIST = pagedList("commissions", commissions, viewCommission);
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
-export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
+export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const narrowed = Boolean(
     filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
   );
@@ -55,7 +55,7 @@ export async function listCommissions(ctx: ProgramCtx, filter: CommissionFilter)
 }
 
 /** Of the program's commissions those that are meant. */
-export function matching(ctx: ProgramCtx, match: CommissionMatch): SQL | undefined {
+export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
   return and(
     match.partner_id || match.payout_id
       ? alsoOfProgram(ctx, commissions.program_id)
@@ -71,7 +71,7 @@ export function matching(ctx: ProgramCtx, match: CommissionMatch): SQL | undefin
   );
 }
 
-export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commission> {
+export async function getCommission(ctx: Reader, id: string): Promise<Commission> {
   const [[commission]] = await ctx.read(ctx.db.select().from(commissions).where(owned(ctx, id)));
   if (!commission) throw notFound("commission");
   return commission;
@@ -82,13 +82,14 @@ export async function getCommission(ctx: ProgramCtx, id: string): Promise<Commis
  * decided on is no more. A change that changes nothing writes nothing.
  * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
  */
-export async function updateCommission(ctx: ProgramCtx, id: string, change: CommissionChange): Promise<Commission> {
+export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<Commission> {
   let seen: CommissionStatus | undefined;
   return untilWon(async () => {
     const {
       rows: [before],
       differing,
-    } = await readAllJudged(ctx, [id]);
+    } = await readAllJudged(caller, [id]);
+    const [ctx] = await prove(caller);
     if (!before) throw notFound("commission");
     seen ??= before.status;
     if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
@@ -128,7 +129,7 @@ export async function updateCommission(ctx: ProgramCtx, id: string, change: Comm
 
 /** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */
 export async function readAllJudged(
-  ctx: ProgramCtx,
+  ctx: Reader,
   ids: readonly string[],
 ): Promise<{ rows: Commission[]; differing: PaymentKey[] }> {
   const [rows, differing] = await ctx.read(
@@ -155,13 +156,14 @@ export function among(ids: readonly string[]): SQL {
  * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
  * the same approval as any other. Only `active` partners get commissions (COM-3).
  */
-export async function createManualCommission(ctx: ProgramCtx, input: ManualCommission): Promise<Commission> {
+export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<Commission> {
   return untilWon(async () => {
-    const [[partner]] = await ctx.read(
-      ctx.db
+    const [ctx, [partner]] = await prove(
+      caller,
+      caller.db
         .select()
         .from(partners)
-        .where(and(eq(partners.id, input.partner_id), sql`${partners.program_id} = ${ctx.programId}`)),
+        .where(and(eq(partners.id, input.partner_id), sql`${partners.program_id} = ${caller.programId}`)),
     );
     if (!partner) throw invalidField("partner_id", "No such partner.");
     if (partner.status !== "active") throw invalidField("partner_id", "Only active partners get commissions.");
@@ -216,6 +218,6 @@ export function changedMeanwhile(now: { status: CommissionStatus }): AppError {
   return new AppError("invalid_transition", `The commission became ${now.status} meanwhile.`);
 }
 
-function owned(ctx: ProgramCtx, id: string) {
+function owned(ctx: Reader, id: string) {
   return and(eq(commissions.id, id), sql`${commissions.program_id} = ${ctx.programId}`);
 }

@@ -59,19 +59,26 @@ export interface Sealer {
   openOrNull(sealed: Sealed, place: SealedPlace): Promise<string | null>;
 }
 
-/**
- * A context that acts for one program. Until the first read the program is known only by the hash of the key that was
- * presented, and the look-up of the key travels in the same round trip as that read.
- */
-export interface ProgramCtx extends Ctx {
-  /** Set by the first `read`; reading it earlier is a mistake in the code. */
-  program: Program;
-  /** The program's id as SQL, usable in the first read already: `WHERE program_id = ${ctx.programId}`. */
+/** What is read in the name of one program, which is known by its id or by the hash of a key that was presented. */
+export interface Reader extends BaseCtx {
+  /** The program's id as SQL, usable in the first read already: `WHERE program_id = ${reader.programId}`. */
   programId: SQL;
-  /** Runs the statements in one round trip and returns their rows; authenticates on the first call. */
+  /** Runs the statements in one round trip and returns their rows; where a key is yet to be proven, that too. */
   read: Read;
   /** The same for a page of a list: one statement, also where the key is looked up. */
   readPage: <View>(parts: PageParts) => Promise<PageRead<View>>;
+}
+
+/** The bearer of a key. Only rows prove it: what acts for the program comes with them, and in no other way. */
+export interface Unproven extends Reader {
+  prove: Prove;
+  /** Looks the key up where no read has done it yet. @throws `unauthorized` for an unknown key. */
+  authenticate: () => Promise<void>;
+}
+
+/** A context that acts for one program. */
+export interface ProgramCtx extends Reader, Ctx {
+  program: Program;
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Alongside>;
 }
@@ -81,6 +88,23 @@ export interface Alongside {
   statements: Statement[];
   committed: () => void;
 }
+
+/** Who calls a verb: a bearer, or somebody who is known already. */
+export type Caller = Unproven | ProgramCtx;
+
+/**
+ * The context in which the caller acts, and the rows of the statements; a key is looked up in the same round trip. Of a
+ * caller who is known nothing is read where there are no statements. @throws `unauthorized` for an unknown key.
+ */
+export async function prove<const T extends readonly Statement[]>(
+  caller: Caller,
+  ...statements: T
+): Promise<Proven<T>> {
+  return "program" in caller ? [caller, ...(await caller.read(...statements))] : caller.prove(...statements);
+}
+
+type Prove = <const T extends readonly Statement[]>(...statements: T) => Promise<Proven<T>>;
+export type Proven<T extends readonly Statement[]> = [ctx: ProgramCtx, ...rows: Rows<T>];
 
 export type Read = <const T extends readonly Statement[]>(...statements: T) => Promise<Rows<T>>;
 
@@ -160,79 +184,73 @@ export interface Copy {
  * same key for the same program. Where it does not, or does not answer, the rows are read on the primary, and so is all
  * that follows: a request never goes back in time. The program's own row is the primary's.
  */
-export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, copy: Copy | null = null): ProgramCtx {
-  const programId = sql`(select id from programs where api_key_hash = ${api_key_hash})`;
-  let found: Program | undefined;
-  const accept = async (program: Program | undefined): Promise<Program> => {
+export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, copy: Copy | null = null): Unproven {
+  let proven: ProgramCtx | undefined;
+  const accept = async (program: Program | undefined): Promise<ProgramCtx> => {
     if (!program) {
       await bearer.onUnknown();
       throw new AppError("unauthorized", "The API key is not valid.");
     }
-    found = program;
     bearer.onFound(program);
-    bound.programId = sql`${program.id}`;
-    return program;
+    proven = { ...actingAs(ctx, actors.apiKey(program)), program, programId: sql`${program.id}`, read, readPage };
+    return proven;
   };
   let isCopyGood = copy !== null;
-  const readPrimary: Read = async (...statements) => {
-    const rows = await runBatch(ctx.db, statements);
-    if (statements.length > 0) copy?.onShown("primary");
+  const readKnown = async (statements: readonly Statement[]): Promise<readonly unknown[]> => {
+    if (statements.length === 0) return [];
+    const from = copy && isCopyGood ? "copy" : "primary";
+    const rows = await runBatch(copy && isCopyGood ? copy.db : ctx.db, statements);
+    copy?.onShown(from);
     return rows;
   };
-  const readCopy = async (db: Database, statements: readonly Statement[]) => {
-    const rows = await runBatch(db, statements);
-    copy?.onShown("copy");
-    return rows as never;
-  };
-  const read: Read = async (...statements) => {
-    if (found) return copy && isCopyGood ? readCopy(copy.db, statements) : readPrimary(...statements);
+  /** The proven context, and the rows. */
+  const ask = async (statements: readonly Statement[]): Promise<[ProgramCtx, ...unknown[]]> => {
+    if (proven) return [proven, ...(await readKnown(statements))];
     const lookup = programOfKey(ctx.db, { api_key_hash });
     if (!copy || statements.length === 0) {
       const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
-      await accept((bearers as Program[])[0]);
-      return rows as never;
+      return [await accept((bearers as Program[])[0]), ...rows];
     }
     const sameKey = shaped(ctx.db, { id: text }, sql`select id from programs where api_key_hash = ${api_key_hash}`);
     const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
       runBatch(ctx.db, [lookup]),
       runBatch(copy.db, [sameKey, ...statements]).catch(() => null),
     ]);
-    const { id } = await accept((bearers as Program[])[0]);
+    const known = await accept((bearers as Program[])[0]);
     const [seen, ...rows] = copied ?? [];
-    if ((seen as { id: string }[] | undefined)?.[0]?.id === id) {
+    if ((seen as { id: string }[] | undefined)?.[0]?.id === known.program.id) {
       copy.onShown("copy");
-      return rows as never;
+      return [known, ...rows];
     }
     // The copy did not answer, or has not heard of this key yet: then what it gave is nobody's.
     isCopyGood = false;
-    return readPrimary(...statements);
+    return [known, ...(await readKnown(statements))];
   };
-  const known = (): Program => {
-    if (!found) throw new Error("the program is read before it is known");
-    return found;
+  const read: Read = async (...statements) => (await ask(statements)).slice(1) as never;
+  const readPage: Reader["readPage"] = async (parts) => {
+    if (proven || copy) return readPageBy(read, ctx.db, parts);
+    const rows = await runRaw<PageRow>(
+      ctx.db,
+      sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
+        union all select object, null from (${parts.rows})`,
+    );
+    const [program] = wholeOf(rows) ?? [];
+    await accept(program ? (JSON.parse(program) as Program) : undefined);
+    return pageOfRows(rows);
   };
-  const bound: ProgramCtx = {
+  return {
     ...ctx,
-    programId,
-    get program(): Program {
-      copy?.onShown("primary");
-      return known();
-    },
-    get actor(): Actor {
-      return actors.apiKey(known());
-    },
+    programId: sql`(select id from programs where api_key_hash = ${api_key_hash})`,
     read,
-    async readPage(parts) {
-      if (found || copy) return readPageBy(read, ctx.db, parts);
-      const rows = await runRaw<PageRow>(
-        ctx.db,
-        sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
-          union all select object, null from (${parts.rows})`,
-      );
-      const [program] = wholeOf(rows) ?? [];
-      await accept(program ? (JSON.parse(program) as Program) : undefined);
-      return pageOfRows(rows);
+    readPage,
+    async prove(...statements) {
+      const found = await ask(statements);
+      // The program's own row may be shown.
+      copy?.onShown("primary");
+      return found as never;
+    },
+    async authenticate() {
+      await ask([]);
     },
   };
-  return bound;
 }

@@ -7,7 +7,7 @@ import { firstIdAt } from "../lib/id.ts";
 import { inSlices, partsOf } from "../lib/slices.ts";
 import { DAY, iso } from "../lib/time.ts";
 import { commit, CommitConflict } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import {
   identityKey,
   decideCustomerLines,
@@ -22,7 +22,7 @@ import { MAX_INLINE, settle } from "./ledger.ts";
 import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partner-import.ts";
 
 /** What an import of these lines would do (`decideCustomerLines`). Writes nothing. */
-export async function previewCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
+export async function previewCustomers(ctx: Reader, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   return (await decideLines(ctx, lines)).verdicts;
 }
 
@@ -33,11 +33,12 @@ export async function previewCustomers(ctx: ProgramCtx, lines: readonly Customer
  * holds. Ended in the middle, a rerun does the rest. Returns the real result of each line, which is something else
  * where another import bound the same customers meanwhile.
  */
-export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
+export async function importCustomers(caller: Caller, lines: readonly CustomerLine[]): Promise<CustomerVerdict[]> {
   if (lines.length > MAX_IMPORT_LINES) {
     throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
   }
-  const { verdicts, bindings } = await decideLines(ctx, lines);
+  const { verdicts, bindings } = await decideLines(caller, lines);
+  const [ctx] = await prove(caller);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
   let settled = 0;
   for (const chunk of partsOf(bindings, IMPORT_CHUNK)) {
@@ -48,7 +49,7 @@ export async function importCustomers(ctx: ProgramCtx, lines: readonly CustomerL
 }
 
 async function decideLines(
-  ctx: ProgramCtx,
+  ctx: Reader,
   lines: readonly CustomerLine[],
 ): Promise<{ verdicts: CustomerVerdict[]; bindings: Binding[] }> {
   const known = {
@@ -69,7 +70,7 @@ async function decideLines(
 }
 
 /** The partners that lines name, who has their customers, and the addresses that these had when they last paid. */
-function lookUp(ctx: ProgramCtx, lines: readonly CustomerLine[]) {
+function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
   const emails = JSON.stringify(lines.flatMap(({ partner_email }) => partner_email ?? []));
   const identities = JSON.stringify(lines.map(({ customer }) => customer));

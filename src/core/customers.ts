@@ -8,7 +8,7 @@ import { slugKey } from "../domain/partner.ts";
 import { PROVIDER_NAMES, type ProviderName } from "../domain/provider-name.ts";
 import { iso } from "../lib/time.ts";
 import { commit, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx } from "./context.ts";
 import {
   eventsHolding,
   factOf,
@@ -34,8 +34,8 @@ export interface Erased {
  * vendor says of the customer later is stored without body and address (`core/erased.ts`). No audit event is written,
  * for it would have to name the person that it forgot. What the owner wrote, rules and notes, stays.
  */
-export async function eraseCustomer(ctx: ProgramCtx, email: string): Promise<Erased> {
-  await ctx.read();
+export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {
+  const [ctx] = await prove(caller);
   const address = email.toLowerCase();
   return untilWon(async () => forget(ctx, address, await traceCustomer(ctx, address)));
 }

@@ -6,7 +6,7 @@ import { AppError, notFound } from "../lib/errors.ts";
 import { firstIdAt, newId } from "../lib/id.ts";
 import { DAY, iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type BaseCtx, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
 import { refuseWhere, untilWon } from "./races.ts";
@@ -23,13 +23,13 @@ const PREVIOUS_VALID_FOR = DAY;
  * verify. That takes as long as those attempts take, 15 s at the most. `pause` waits some milliseconds.
  */
 export async function rotateSecret(
-  ctx: ProgramCtx,
+  caller: Caller,
   id: string,
   pause: (ms: number) => Promise<void>,
 ): Promise<EndpointWithSecret> {
   const secret = newEndpointSecret();
   const rotated = await untilWon(async () => {
-    const [[before]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
     if (!before) throw notFound("webhook endpoint");
     const place = (column: "secret" | "secret_previous") => ({ table: "webhook_endpoints", column, row: id }) as const;
     // One that can no longer be opened (its key is gone) signs nothing.
@@ -49,22 +49,22 @@ export async function rotateSecret(
     });
     return made;
   });
-  await untilClaimsEnded(ctx, id, pause);
+  await untilClaimsEnded(caller, id, pause);
   return rotated;
 }
 
 const POLL_MS = 200;
 
 /** Waits until no attempt is under way that was under way when this was called. */
-async function untilClaimsEnded(ctx: ProgramCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
+async function untilClaimsEnded({ db }: BaseCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
   const claims = sql`select id, claimed_until from deliveries where endpoint_id = ${endpoint_id}
     and status = 'delivering' and status in ('pending', 'delivering')`;
-  const held = await shaped(ctx.db, { id: text, claimed_until: text }, claims);
+  const held = await shaped(db, { id: text, claimed_until: text }, claims);
   if (held.length === 0) return;
   for (let waited = 0; waited < LEASE_MS; waited += POLL_MS) {
     await pause(POLL_MS);
     const [left] = await shaped(
-      ctx.db,
+      db,
       { count: whole },
       sql`
       select count(*) as count from json_each(${JSON.stringify(held)}) h
@@ -75,9 +75,9 @@ async function untilClaimsEnded(ctx: ProgramCtx, endpoint_id: string, pause: (ms
 }
 
 /** Sends a `ping` event to this endpoint alone, as any other event is sent. @throws 409 when it is not active. */
-export async function sendPing(ctx: ProgramCtx, id: string): Promise<DeliveryRecord> {
+export async function sendPing(caller: Caller, id: string): Promise<DeliveryRecord> {
   return untilWon(async () => {
-    const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
+    const [ctx, [endpoint]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
     refuseUnlessActive(endpoint);
     const event_id = newId("event", ctx.now);
     const data: PingData = { id: event_id, endpoint_id: id, description: endpoint.description };
@@ -96,15 +96,16 @@ export async function sendPing(ctx: ProgramCtx, id: string): Promise<DeliveryRec
  * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. @throws 409 while the
  * delivery is still open, and when the endpoint is not active.
  */
-export async function redeliver(ctx: ProgramCtx, id: string, delivery_id: string): Promise<DeliveryRecord> {
+export async function redeliver(caller: Caller, id: string, delivery_id: string): Promise<DeliveryRecord> {
   return untilWon(async () => {
-    const [[endpoint], [delivery], [message]] = await ctx.read(
-      ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-      ctx.db
+    const [ctx, [endpoint], [delivery], [message]] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      caller.db
         .select()
         .from(deliveries)
-        .where(ofEndpoint(ctx, id, delivery_id)),
-      ctx.db
+        .where(ofEndpoint(caller, id, delivery_id)),
+      caller.db
         .select()
         .from(messages)
         .where(sql`${messages.event_id} = (select event_id from deliveries where id = ${delivery_id})`),
@@ -134,11 +135,12 @@ export interface Recovered {
  * was subscribed to but missed because it was not active. Each event once; none that has succeeded meanwhile or is on
  * its way. What it was not subscribed to then is never sent. @throws 409 when the endpoint is not active.
  */
-export async function recover(ctx: ProgramCtx, id: string, since: number): Promise<Recovered> {
+export async function recover(caller: Caller, id: string, since: number): Promise<Recovered> {
   return untilWon(async () => {
-    const [[endpoint], rows] = await ctx.read(
-      ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-      shaped(ctx.db, { event_id: text, event: text }, unsent(ctx, id, since)),
+    const [ctx, [endpoint], rows] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      shaped(caller.db, { event_id: text, event: text }, unsent(caller, id, since)),
     );
     refuseUnlessActive(endpoint);
     const result = { recovered: Math.min(rows.length, MAX_RECOVERED), has_more: rows.length > MAX_RECOVERED };
@@ -169,7 +171,7 @@ export async function recover(ctx: ProgramCtx, id: string, since: number): Promi
 const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
 
 /** Oldest first, one more than one call takes. */
-function unsent(ctx: ProgramCtx, endpoint_id: string, since: number): SQL {
+function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
   return sql`
     select m.event_id as event_id, m.event as event from (
       select d.event_id from deliveries d where d.endpoint_id = ${endpoint_id} and d.id >= ${firstIdAt("delivery", since)}
@@ -212,7 +214,7 @@ async function begin(
   return result;
 }
 
-function ofEndpoint(ctx: ProgramCtx, endpoint_id: string, delivery_id: string): SQL | undefined {
+function ofEndpoint(ctx: Reader, endpoint_id: string, delivery_id: string): SQL | undefined {
   return and(
     eq(deliveries.id, delivery_id),
     eq(deliveries.endpoint_id, endpoint_id),

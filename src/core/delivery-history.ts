@@ -6,7 +6,7 @@ import { webhookEndpoints } from "../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
 import type { SentEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 import { live, type Endpoint } from "./webhooks.ts";
 
 export interface AttemptRecord {
@@ -42,7 +42,7 @@ const SHOWN_WITH_ENDPOINT = 100;
 
 /** An endpoint with its newest deliveries. */
 export async function getEndpoint(
-  ctx: ProgramCtx,
+  ctx: Reader,
   id: string,
 ): Promise<{ endpoint: Endpoint; deliveries: DeliveryRecord[] }> {
   const [[endpoint], rows] = await ctx.read(
@@ -54,11 +54,7 @@ export async function getEndpoint(
 }
 
 /** All deliveries of an endpoint, newest first. */
-export async function listDeliveries(
-  ctx: ProgramCtx,
-  id: string,
-  filter: DeliveryFilter,
-): Promise<Page<DeliveryRecord>> {
+export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFilter): Promise<Page<DeliveryRecord>> {
   const matching = filter.status
     ? sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`
     : ofEndpoint(ctx, id);
@@ -77,7 +73,7 @@ export async function listDeliveries(
 
 type DeliveryRow = Omit<DeliveryRecord, "payload" | "attempts"> & { body: string | null; attempts: string };
 
-function ofEndpoint(ctx: ProgramCtx, id: string): SQL {
+function ofEndpoint(ctx: Reader, id: string): SQL {
   return sql`d.endpoint_id = ${id} and d.program_id = ${ctx.programId}`;
 }
 

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import type { AuditEventType } from "../domain/event.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../lib/time.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 
 /** A stretch of the audit log; without bounds, all of it. */
 export interface EventRange {
@@ -35,7 +35,7 @@ export function addToCounts(rows: SQL): SQL {
  * each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the events of
  * half a minute at each end.
  */
-export function totalOf(ctx: ProgramCtx, range: EventRange): SQL {
+export function totalOf(ctx: Reader, range: EventRange): SQL {
   const { from = 0, to = Number.POSITIVE_INFINITY } = range;
   if (from >= to) return sql`0`;
   const whole = { ...range, from: nearestMinute(from), to: nearestMinute(to) };
@@ -82,7 +82,7 @@ interface Bounded extends EventRange {
   to: number;
 }
 
-function countBetween(ctx: ProgramCtx, range: Bounded, [unit, ...shorter]: readonly (typeof UNITS)[number][]): SQL[] {
+function countBetween(ctx: Reader, range: Bounded, [unit, ...shorter]: readonly (typeof UNITS)[number][]): SQL[] {
   const { from, to } = range;
   if (from >= to || !unit) return [];
   const firstWhole = Math.ceil(from / unit.length) * unit.length;
@@ -95,26 +95,26 @@ function countBetween(ctx: ProgramCtx, range: Bounded, [unit, ...shorter]: reado
   ];
 }
 
-function countDays(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
+function countDays(ctx: Reader, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(count), 0) from event_counts where program_id = ${ctx.programId}
     and day >= ${utcDay(from)} ${Number.isFinite(to) ? sql`and day < ${utcDay(to)}` : sql``} ${ofType(type)})`;
 }
 
 /** Never more than one day of hours: what is beside the whole days. */
-function countHours(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
+function countHours(ctx: Reader, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(count), 0) from event_hours where program_id = ${ctx.programId}
     and hour >= ${iso(from).slice(0, 13)} and hour < ${iso(to).slice(0, 13)} ${ofType(type)})`;
 }
 
 /** Never beyond one hour: what is beside the whole hours. */
-function countMinutes(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
+function countMinutes(ctx: Reader, { type, from, to }: Bounded): SQL {
   const hour = iso(from).slice(0, 13);
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
     where h.program_id = ${ctx.programId} and h.hour = ${hour} ${type === undefined ? sql`` : sql`and h.type = ${type}`}
     and m.key >= ${iso(from).slice(14, 16)} ${isHour(to) ? sql`` : sql`and m.key < ${iso(to).slice(14, 16)}`})`;
 }
 
-function countRows(ctx: ProgramCtx, { type, from, to }: Bounded): SQL {
+function countRows(ctx: Reader, { type, from, to }: Bounded): SQL {
   return sql`(select count(*) from ${tableFor(type)} where ${eventsOf(ctx, type)}
     and id >= ${firstIdAt("event", from)} and id < ${firstIdAt("event", to)})`;
 }
@@ -136,7 +136,7 @@ export function tableFor(type: AuditEventType | undefined): SQL {
 }
 
 /** The program's events, of one type or of all. */
-export function eventsOf(ctx: ProgramCtx, type: AuditEventType | undefined): SQL {
+export function eventsOf(ctx: Reader, type: AuditEventType | undefined): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   if (type === undefined) return own;
   return type === "click" ? sql`${own} and type = ${type}` : sql`${own} and type = ${type} and type <> 'click'`;

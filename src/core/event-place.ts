@@ -3,7 +3,7 @@ import { shaped, text, whole } from "../db/rows.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { MINUTE } from "../lib/time.ts";
 import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived-events.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 import { minuteParts, totalOf, type EventRange } from "./event-counts.ts";
 
 /** Beyond the oldest. */
@@ -13,7 +13,7 @@ const NONE: IdRange = { from: null, before: "" };
  * The place of the event that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
  * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day.
  */
-export async function findPlace(ctx: ProgramCtx, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
+export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
   const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
   const ofType = filter.type === undefined ? sql`` : sql`and type = ${filter.type}`;
   const [minutes] = await ctx.read(
@@ -43,7 +43,7 @@ export async function findPlace(ctx: ProgramCtx, filter: EventRange, range: IdRa
   return { range: NONE, skip: 0 };
 }
 
-async function countFrom(ctx: ProgramCtx, range: EventRange): Promise<number> {
+async function countFrom(ctx: Reader, range: EventRange): Promise<number> {
   const parts = minuteParts(range);
   const [[counted], stretches] = await ctx.read(
     shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, range)} as total`),

@@ -16,7 +16,7 @@ import {
 } from "./archived-events.ts";
 import type { IdRange, Place, StretchReader } from "./archived-events.ts";
 import type { ArchivedClick } from "./click-archive.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 import { eventsOf, minuteParts, tableFor, totalOf } from "./event-counts.ts";
 import { findPlace } from "./event-place.ts";
 
@@ -46,7 +46,7 @@ const STRETCHES = 4;
  * clicks that have gone to the archive are found among them as if they had not.
  * @throws {StorageUnavailable} where the page or its total needs the archive and it does not answer.
  */
-export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<Page<AuditEvent>> {
+export async function listEvents(ctx: Reader, filter: EventFilter): Promise<Page<AuditEvent>> {
   const { type } = filter;
   const { limit, offset } = window(filter);
   const range = idsOf(filter);
@@ -70,7 +70,7 @@ export async function listEvents(ctx: ProgramCtx, filter: EventFilter): Promise<
  * One event, in the database or in the archive.
  * @throws {StorageUnavailable} where only the archive knows and it does not answer.
  */
-export async function getEvent(ctx: ProgramCtx, id: string): Promise<AuditEvent> {
+export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   // No id lies between an id and this.
   const range: IdRange = { from: id, before: `${id}0` };
   const [[row], stretches] = await ctx.read(
@@ -93,7 +93,7 @@ function idsOf(filter: EventFilter): IdRange {
 
 /** A page to which the archive gives something: read again, rows and stretches together, so that they fit each other. */
 async function readMerged(
-  ctx: ProgramCtx,
+  ctx: Reader,
   type: AuditEventType | undefined,
   { range, skip }: Place,
   limit: number,
@@ -113,7 +113,7 @@ function hasClicks(type: AuditEventType | undefined): boolean {
 }
 
 function selectEvents(
-  ctx: ProgramCtx,
+  ctx: Reader,
   type: AuditEventType | undefined,
   { from, before }: IdRange,
   limit: number,

@@ -6,7 +6,7 @@ import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type Reader } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./updated-at.ts";
 
@@ -25,9 +25,9 @@ export interface FlowInput {
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 
 /** Adds a commission rule. @throws `validation_failed` for an action that makes no sense and past the limit of flows. */
-export async function createFlow(ctx: ProgramCtx, input: FlowInput): Promise<Flow> {
+export async function createFlow(caller: Caller, input: FlowInput): Promise<Flow> {
   return untilWon(async () => {
-    const [[held]] = await ctx.read(countFlows(ctx));
+    const [ctx, [held]] = await prove(caller, countFlows(caller));
     if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
     const stamp = iso(ctx.now);
     const flow: Flow = {
@@ -58,7 +58,7 @@ export async function createFlow(ctx: ProgramCtx, input: FlowInput): Promise<Flo
 }
 
 /** All flows of the program in the order in which they are tried, the inactive ones among them. */
-export async function listFlows(ctx: ProgramCtx): Promise<Flow[]> {
+export async function listFlows(ctx: Reader): Promise<Flow[]> {
   const [rows] = await ctx.read(
     ctx.db
       .select()
@@ -69,17 +69,18 @@ export async function listFlows(ctx: ProgramCtx): Promise<Flow[]> {
   return rows;
 }
 
-export async function getFlow(ctx: ProgramCtx, id: string): Promise<Flow> {
+export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
   const [[flow]] = await ctx.read(ctx.db.select().from(flows).where(owned(ctx, id)));
   if (!flow) throw notFound("flow");
   return flow;
 }
 
 /** Changes a flow; `conditions` replaces the whole array. The flow as it comes out is judged, not the patch alone. */
-export async function updateFlow(ctx: ProgramCtx, id: string, patch: FlowPatch): Promise<Flow> {
+export async function updateFlow(caller: Caller, id: string, patch: FlowPatch): Promise<Flow> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<Flow>;
   return untilWon(async () => {
-    const before = await getFlow(ctx, id);
+    const before = await getFlow(caller, id);
+    const [ctx] = await prove(caller);
     if (Object.keys(given).length === 0) return before;
     const flow: Flow = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     checkAction(flow);
@@ -101,9 +102,10 @@ export async function updateFlow(ctx: ProgramCtx, id: string, patch: FlowPatch):
 }
 
 /** Removes a flow for good; commissions keep the rule that was recorded on them. */
-export async function deleteFlow(ctx: ProgramCtx, id: string): Promise<Flow> {
+export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   return untilWon(async () => {
-    const flow = await getFlow(ctx, id);
+    const flow = await getFlow(caller, id);
+    const [ctx] = await prove(caller);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(flows).where(owned(ctx, id)), expect: 1 }],
       occurrences: [{ type: "flow.deleted", payload: payloadOf(flow) }],
@@ -113,7 +115,7 @@ export async function deleteFlow(ctx: ProgramCtx, id: string): Promise<Flow> {
   });
 }
 
-function countFlows(ctx: ProgramCtx) {
+function countFlows(ctx: Reader) {
   return ctx.db
     .select({ flows: sql<number>`count(*)` })
     .from(flows)
@@ -134,6 +136,6 @@ function payloadOf(flow: Flow) {
   return { flow_id, name, action_type, action_value, conditions, priority, active };
 }
 
-function owned(ctx: ProgramCtx, id: string): SQL | undefined {
+function owned(ctx: Reader, id: string): SQL | undefined {
   return and(eq(flows.id, id), sql`${flows.program_id} = ${ctx.programId}`);
 }

@@ -6,7 +6,7 @@ import { AppError } from "../lib/errors.ts";
 import { DAY, iso, MINUTE } from "../lib/time.ts";
 import { runBatch } from "../db/client.ts";
 import type { Write } from "./commit.ts";
-import type { ProgramCtx, Statement } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Statement } from "./context.ts";
 
 /** Replies are kept this long (HTTP-10). */
 const KEPT_FOR = DAY;
@@ -27,26 +27,28 @@ export interface Claim {
 }
 
 /**
- * Takes an idempotency key for this request, or returns the reply that the same request got before.
+ * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
  * @throws 422 for another request under the same key, 409 while the first one still runs.
  */
-export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredReply | null> {
+export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
+  const { db, now, programId } = caller;
   const free = or(
-    lt(idempotencyKeys.created_at, iso(ctx.now - KEPT_FOR)),
-    and(isNull(idempotencyKeys.status_code), lt(idempotencyKeys.created_at, iso(ctx.now - ABANDONED_AFTER))),
+    lt(idempotencyKeys.created_at, iso(now - KEPT_FOR)),
+    and(isNull(idempotencyKeys.status_code), lt(idempotencyKeys.created_at, iso(now - ABANDONED_AFTER))),
   );
-  const [, [row]] = await ctx.read(
-    ctx.db.run(sql`insert into idempotency_keys (program_id, key, request_hash, claimed_by, created_at)
-      select id, ${claim.key}, ${claim.request_hash}, ${claim.claimed_by}, ${iso(ctx.now)}
-      from programs where id = ${ctx.programId}
+  const [ctx, , [row]] = await prove(
+    caller,
+    db.run(sql`insert into idempotency_keys (program_id, key, request_hash, claimed_by, created_at)
+      select id, ${claim.key}, ${claim.request_hash}, ${claim.claimed_by}, ${iso(now)}
+      from programs where id = ${programId}
       on conflict (program_id, key) do update set request_hash = excluded.request_hash, status_code = null,
         body = null, names_customer = null, claimed_by = excluded.claimed_by, created_at = excluded.created_at where ${free}`),
-    ctx.db
+    db
       .select()
       .from(idempotencyKeys)
-      .where(and(sql`${idempotencyKeys.program_id} = ${ctx.programId}`, eq(idempotencyKeys.key, claim.key))),
+      .where(and(sql`${idempotencyKeys.program_id} = ${programId}`, eq(idempotencyKeys.key, claim.key))),
   );
-  if (!row || row.claimed_by === claim.claimed_by) return null;
+  if (!row || row.claimed_by === claim.claimed_by) return { ctx, stored: null };
   if (row.request_hash !== claim.request_hash) {
     throw new AppError("validation_failed", "This Idempotency-Key was used for another request.", {
       details: [{ path: "Idempotency-Key", message: "Use a new key for a new request." }],
@@ -55,7 +57,8 @@ export async function claimKey(ctx: ProgramCtx, claim: Claim): Promise<StoredRep
   if (row.status_code === null || row.body === null) {
     throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
   }
-  return { status_code: row.status_code, body: await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key)) };
+  const body = await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key));
+  return { ctx, stored: { status_code: row.status_code, body } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ProviderName } from "../domain/provider-name.ts";
-import type { Program, ProgramCtx } from "./context.ts";
+import { prove, type Caller, type Program } from "./context.ts";
 import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { refusalsOf, type Refusals } from "./refusals.ts";
 
@@ -11,11 +11,11 @@ export interface ProviderStatus extends Refusals {
 }
 
 /** The state of the program's connections to the payment providers, and of its books. */
-export async function integrationStatus(ctx: ProgramCtx): Promise<Record<ProviderName, ProviderStatus> & BooksStatus> {
-  const [[books]] = await ctx.read(booksStatus(ctx));
+export async function integrationStatus(caller: Caller): Promise<Record<ProviderName, ProviderStatus> & BooksStatus> {
+  const [{ program }, [books]] = await prove(caller, booksStatus(caller));
   return {
-    provider_a: statusOf(ctx.program, "provider_a"),
-    provider_b: statusOf(ctx.program, "provider_b"),
+    provider_a: statusOf(program, "provider_a"),
+    provider_b: statusOf(program, "provider_b"),
     reconciled_at: books?.reconciled_at ?? null,
     differences: books?.differences ?? 0,
     deliveries_left: books?.deliveries_left ?? 0,

@@ -6,7 +6,7 @@ import type { JournalAccount } from "../domain/journal.ts";
 import { addUp, negate, type Cents, type Sum } from "../domain/money.ts";
 import { isUnavailable, notFound } from "../lib/errors.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
-import type { Ctx, ProgramCtx } from "./context.ts";
+import type { Ctx, Reader } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
@@ -55,7 +55,7 @@ export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when '
  * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions older than the journal
  * that are not in it yet. As many rows are read as there are currencies and accounts.
  */
-function accountSums(ctx: ProgramCtx, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
+function accountSums(ctx: Reader, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
   const amount = sql`amount_cents`;
   const kept = sql`from balances b where b.program_id = ${ctx.programId} and b.partner_id = ${partner_id}`;
   // A kept balance beyond 2^63 is no whole number any more, and is not exact: its commissions are added up instead.
@@ -82,13 +82,13 @@ export interface AccountSum {
 }
 
 /** The statement whose rows `statsOf` reads. */
-export function partnerSums(ctx: ProgramCtx, partner_id: string) {
+export function partnerSums(ctx: Reader, partner_id: string) {
   const own = sql`partner_id = ${partner_id}`;
   return ctx.db.all<AccountSum>(accountSums(ctx, partner_id, { unjournaled: own, all: own }));
 }
 
 /** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
-export function programSums(ctx: ProgramCtx) {
+export function programSums(ctx: Reader) {
   return ctx.db.all<AccountSum>(
     accountSums(ctx, "", {
       unjournaled: sql`partner_id in (select id from partners where program_id = ${ctx.programId}
@@ -115,7 +115,7 @@ export function statsOf(sums: readonly AccountSum[]): CurrencyStats[] {
 }
 
 /** What a partner's journal comes to, by currency. @throws `not_found` for a partner of another program. */
-export async function readBalance(ctx: ProgramCtx, partner_id: string): Promise<PartnerBalance[]> {
+export async function readBalance(ctx: Reader, partner_id: string): Promise<PartnerBalance[]> {
   const [[partner], sums] = await ctx.read(knownPartner(ctx, partner_id), partnerSums(ctx, partner_id));
   if (!partner) throw notFound("partner");
   const byCurrency = [...Map.groupBy(sums, ({ currency }) => currency)].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -135,11 +135,7 @@ export async function readBalance(ctx: ProgramCtx, partner_id: string): Promise<
 }
 
 /** A partner's journal, newest first. @throws `not_found` for a partner of another program. */
-export async function listEntries(
-  ctx: ProgramCtx,
-  partner_id: string,
-  request: PageRequest,
-): Promise<Page<JournalEntry>> {
+export async function listEntries(ctx: Reader, partner_id: string, request: PageRequest): Promise<Page<JournalEntry>> {
   const after = cursorId(request);
   const { limit, offset } = window(request);
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
@@ -155,7 +151,7 @@ export async function listEntries(
   return pageOf(request, rows, counted?.total ?? 0, (row) => row);
 }
 
-function knownPartner(ctx: ProgramCtx, partner_id: string) {
+function knownPartner(ctx: Reader, partner_id: string) {
   return shaped(
     ctx.db,
     { id: text },

@@ -12,7 +12,7 @@ import {
   type PageRequest,
 } from "../db/page.ts";
 import type { listCounts } from "../db/schema.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { Reader } from "./context.ts";
 
 export type { Page, PageOfTexts } from "../db/page.ts";
 
@@ -42,7 +42,7 @@ export interface Selection {
 
 /** A page of a list with its exact total, in one statement together with the program's key. */
 export async function readPage<View extends { id: string }>(
-  ctx: ProgramCtx,
+  ctx: Reader,
   list: PagedList<View>,
   request: PageRequest,
   { conditions, state, narrowed }: Selection,
@@ -77,7 +77,7 @@ export function isTimed({ from, to }: { from?: number | undefined; to?: number |
  * How many rows a list has, of one state or of all, from the kept counts: as many rows are read as there are states,
  * whatever the length of the list.
  */
-function countedTotal(ctx: ProgramCtx, list: PagedList<unknown>["name"], state: string | undefined): SQL {
+function countedTotal(ctx: Reader, list: PagedList<unknown>["name"], state: string | undefined): SQL {
   return sql`select coalesce(sum(count), 0) from list_counts
     where program_id = ${ctx.programId} and list = ${list} ${state === undefined ? sql`` : sql`and state = ${state}`}`;
 }

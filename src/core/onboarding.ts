@@ -3,7 +3,7 @@ import { partners } from "../db/schema.ts";
 import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../providers/connect.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type Reader } from "./context.ts";
 import { partnerChanged, type Partner } from "./partners.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
@@ -31,13 +31,13 @@ export interface Onboarding extends OnboardingLink {
  * `provider_unavailable` when it cannot be reached.
  */
 export async function startOnboarding(
-  ctx: ProgramCtx,
+  caller: Caller,
   partner_id: string,
   input: OnboardingInput,
   accounts: ConnectedAccounts,
 ): Promise<Onboarding> {
   const { partner, api_key, is_new } = await untilWon(async () => {
-    const [[before]] = await ctx.read(ctx.db.select().from(partners).where(owned(ctx, partner_id)));
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
     if (!before) throw notFound("partner");
     const key = await openApiKeyA(ctx);
     if (key === null) {
@@ -95,6 +95,6 @@ function value<T>(answer: AccountAnswer<T>): T {
   });
 }
 
-function owned(ctx: ProgramCtx, id: string) {
+function owned(ctx: Reader, id: string) {
   return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
 }

@@ -6,7 +6,7 @@ import { slugKey, type PartnerStatus } from "../domain/partner.ts";
 import { AppError } from "../lib/errors.ts";
 import { inSlices, partsOf } from "../lib/slices.ts";
 import { commit, CommitConflict, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import {
   decidePartnerLines,
   type ChangedPartner,
@@ -39,11 +39,11 @@ export const MAX_IMPORT_RACES = 100;
  * in. Without a state of its own a new partner is `status`. Writes nothing.
  */
 export async function previewPartners(
-  ctx: ProgramCtx,
+  caller: Caller,
   lines: readonly PartnerLine[],
   status: PartnerStatus,
 ): Promise<PartnerVerdict[]> {
-  return (await decideLines(ctx, lines, status)).verdicts;
+  return (await decideLines(caller, lines, status)).verdicts;
 }
 
 /**
@@ -52,14 +52,15 @@ export async function previewPartners(
  * rerun does the rest; after a whole run it changes nothing.
  */
 export async function importPartners(
-  ctx: ProgramCtx,
+  caller: Caller,
   lines: readonly PartnerLine[],
   status: PartnerStatus,
 ): Promise<PartnerVerdict[]> {
   if (lines.length > MAX_IMPORT_LINES) {
     throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
   }
-  const { verdicts, changed, metadataBytes } = await decideLines(ctx, lines, status);
+  const { verdicts, changed, metadataBytes } = await decideLines(caller, lines, status);
+  const [ctx] = await prove(caller);
   const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
   for (const chunk of chunksOf(changed, metadataBytes)) {
     for (const verdict of await store(ctx, chunk, status)) became.set(verdict.line, verdict);
@@ -74,17 +75,18 @@ interface Judged {
   metadataBytes: ReadonlyMap<string, number>;
 }
 
-async function decideLines(ctx: ProgramCtx, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
+async function decideLines(caller: Caller, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
   const known = { partners: new Map<string, KnownPartner>(), holders: new Map<string, string>() };
   const metadataBytes = new Map<string, number>();
   for (const part of partsOf(lines, LOOK_UP_LINES)) {
-    const [rows, holders] = await ctx.read(...lookUp(ctx, part));
+    const [rows, holders] = await caller.read(...lookUp(caller, part));
     for (const { metadata_bytes, ...row } of rows) {
       known.partners.set(emailKey(row.email), row);
       metadataBytes.set(row.id, metadata_bytes);
     }
     for (const { slug_key, partner_id } of holders) known.holders.set(slug_key, partner_id);
   }
+  const [ctx] = await prove(caller);
   const judged = decidePartnerLines(lines, known, (input, own) => ({
     ...newPartner(ctx, input),
     status: own ?? status,
@@ -93,7 +95,7 @@ async function decideLines(ctx: ProgramCtx, lines: readonly PartnerLine[], statu
 }
 
 /** The partners with the lines' addresses, and who has the lines' codes. */
-function lookUp(ctx: ProgramCtx, lines: readonly PartnerLine[]) {
+function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
   const emails = JSON.stringify(lines.map(({ input }) => emailKey(input.email)));
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
   const { metadata, ...columns } = getTableColumns(partners);

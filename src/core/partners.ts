@@ -8,7 +8,7 @@ import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { partnerSums, statsOf, type CurrencyStats } from "./journal.ts";
 import { settleWaiting } from "./ledger.ts";
 import { pagedList, readPage } from "./list-page.ts";
@@ -38,11 +38,13 @@ export interface PartnerWithStats {
   partner: Partner;
   stats: CurrencyStats[];
   clicks: number;
+  /** The program's. */
+  currency: string;
 }
 
 /** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
-export async function createPartner(ctx: ProgramCtx, input: PartnerInput): Promise<Partner> {
-  await ctx.read();
+export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
+  const [ctx] = await prove(caller);
   const partner = newPartner(ctx, input);
   await commitPartner(ctx, {
     writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
@@ -85,7 +87,7 @@ export interface PartnerFilter extends PageRequest {
 const LIST = pagedList("partners", partners, viewPartner);
 
 /** The program's partners, newest first. */
-export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
+export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
   const conditions = and(
     sql`${partners.program_id} = ${ctx.programId}`,
     filter.status ? eq(partners.status, filter.status) : undefined,
@@ -96,51 +98,56 @@ export async function listPartners(ctx: ProgramCtx, filter: PartnerFilter): Prom
 }
 
 /** One partner with what all commissions come to, by currency, and the clicks recorded. */
-export async function getPartner(ctx: ProgramCtx, id: string): Promise<PartnerWithStats> {
-  const [[partner], sums, [clicked]] = await ctx.read(
-    ctx.db.select().from(partners).where(owned(ctx, id)),
-    partnerSums(ctx, id),
-    ctx.db
+export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
+  const [{ program }, [partner], sums, [clicked]] = await prove(
+    caller,
+    caller.db.select().from(partners).where(owned(caller, id)),
+    partnerSums(caller, id),
+    caller.db
       .select({ clicks: sql<number>`coalesce(sum(${clickCounts.count}), 0)` })
       .from(clickCounts)
-      .where(and(sql`${clickCounts.program_id} = ${ctx.programId}`, eq(clickCounts.partner_id, id))),
+      .where(and(sql`${clickCounts.program_id} = ${caller.programId}`, eq(clickCounts.partner_id, id))),
   );
   if (!partner) throw notFound("partner");
-  return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0 };
+  return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };
 }
 
 /**
  * Changes a partner. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
  * sessions. A slug it had before stays its own.
  */
-export async function updatePartner(ctx: ProgramCtx, id: string, patch: PartnerPatch): Promise<Partner> {
-  return changePartner(ctx, id, patch, "partner.updated");
+export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
+  return changePartner(caller, id, patch, "partner.updated");
 }
 
 /** Soft delete: the partner turns `deactivated`, its history stays (PART-3). */
-export async function deletePartner(ctx: ProgramCtx, id: string): Promise<Partner> {
-  return changePartner(ctx, id, { status: "deactivated" }, "partner.deleted");
+export async function deletePartner(caller: Caller, id: string): Promise<Partner> {
+  return changePartner(caller, id, { status: "deactivated" }, "partner.deleted");
 }
 
 async function changePartner(
-  ctx: ProgramCtx,
+  caller: Caller,
   id: string,
   patch: PartnerPatch,
   type: "partner.updated" | "partner.deleted",
 ): Promise<Partner> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  const { partner, activated } = await untilWon(async () => {
-    const [[before], holders] = await ctx.read(
-      ctx.db.select().from(partners).where(owned(ctx, id)),
-      ctx.db
+  const { ctx, partner, activated } = await untilWon(async () => {
+    const [ctx, [before], holders] = await prove(
+      caller,
+      caller.db.select().from(partners).where(owned(caller, id)),
+      caller.db
         .select({ partner_id: partnerSlugs.partner_id })
         .from(partnerSlugs)
         .where(
-          and(sql`${partnerSlugs.program_id} = ${ctx.programId}`, eq(partnerSlugs.slug_key, slugKey(patch.slug ?? ""))),
+          and(
+            sql`${partnerSlugs.program_id} = ${caller.programId}`,
+            eq(partnerSlugs.slug_key, slugKey(patch.slug ?? "")),
+          ),
         ),
     );
     if (!before) throw notFound("partner");
-    if (Object.keys(given).length === 0) return { partner: before, activated: false };
+    if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchText(after);
     const writes: Write[] = [
@@ -161,7 +168,7 @@ async function changePartner(
       writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
     }
     await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type)], result: after });
-    return { partner: after, activated: turnsActive };
+    return { ctx, partner: after, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
   return partner;
@@ -219,7 +226,7 @@ async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]
   }
 }
 
-function owned(ctx: ProgramCtx, id: string): SQL | undefined {
+function owned(ctx: Reader, id: string): SQL | undefined {
   return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
 }
 

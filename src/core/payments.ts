@@ -9,7 +9,7 @@ import type { ProviderName } from "../domain/provider-name.ts";
 import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { rememberReference, unsettledAmong, type PaymentKey } from "./facts.ts";
 import { MAX_INLINE, settle, type Commission, type Payment } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
@@ -33,7 +33,7 @@ export interface PaymentWithRows {
 const LIST = pagedList("payments", payments, viewPayment);
 
 /** The program's payments with their outcomes, newest first. */
-export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
+export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
     filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
@@ -47,7 +47,7 @@ export async function listPayments(ctx: ProgramCtx, filter: PaymentFilter): Prom
 }
 
 /** One payment with its trace and its commission rows. */
-export async function getPayment(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
+export async function getPayment(ctx: Reader, id: string): Promise<PaymentWithRows> {
   const [[payment], rows] = await ctx.read(
     ctx.db
       .select()
@@ -69,8 +69,9 @@ export async function getPayment(ctx: ProgramCtx, id: string): Promise<PaymentWi
  * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
  * remembered from here on.
  */
-export async function reprocessPayment(ctx: ProgramCtx, id: string): Promise<PaymentWithRows> {
-  const { payment } = await getPayment(ctx, id);
+export async function reprocessPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
+  const { payment } = await getPayment(caller, id);
+  const [ctx] = await prove(caller);
   await settle(ctx, payment, { isRequested: true });
   const decided = await getPayment(ctx, id);
   const fact = ownReference(decided.payment);

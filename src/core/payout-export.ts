@@ -7,7 +7,7 @@ import type { PayoutStatus } from "../domain/payout.ts";
 import type { Recipient } from "../domain/recipient.ts";
 import { invalidField } from "../lib/errors.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { openRecipient } from "./payout-recipient.ts";
 import type { Payout } from "./payout-rows.ts";
 
@@ -76,16 +76,20 @@ const ROWS_PER_READ = 1_000;
  * this returns, so that a refusal is an answer and not a broken download.
  * @throws `validation_failed` for a status that no payout of the file can have.
  */
-export async function exportPayouts(ctx: ProgramCtx, { status, format }: Export): Promise<AsyncIterable<string>> {
+export async function exportPayouts(caller: Caller, { status, format }: Export): Promise<AsyncIterable<string>> {
   if (format !== "generic" && status !== undefined && status !== "pending") {
     throw invalidField("status", `A ${format} file holds pending payouts only.`);
   }
-  const conditions = [sql`y.program_id = ${ctx.programId}`];
+  const conditions = [sql`y.program_id = ${caller.programId}`];
   if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);
   if (format === "wallet") {
     conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
   }
-  const [[counted], first] = await ctx.read(countRows(ctx, conditions), selectRows(ctx, conditions, ""));
+  const [ctx, [counted], first] = await prove(
+    caller,
+    countRows(caller, conditions),
+    selectRows(caller, conditions, ""),
+  );
   await commit(ctx, {
     writes: [],
     occurrences: [{ type: "payout.exported", payload: { format, status: status ?? null, count: counted?.count ?? 0 } }],
@@ -110,7 +114,7 @@ async function* pieces(
   }
 }
 
-function countRows(ctx: ProgramCtx, conditions: SQL[]) {
+function countRows(ctx: Reader, conditions: SQL[]) {
   return shaped(
     ctx.db,
     { count: whole },
@@ -118,7 +122,7 @@ function countRows(ctx: ProgramCtx, conditions: SQL[]) {
   );
 }
 
-function selectRows(ctx: ProgramCtx, conditions: SQL[], after: string) {
+function selectRows(ctx: Reader, conditions: SQL[], after: string) {
   const where = sql.join([...conditions, sql`y.id > ${after}`], sql` and `);
   return ctx.db.all<StoredRow>(sql`select y.id as id, y.program_id as program_id, y.partner_id as partner_id,
       y.amount_cents as amount_cents, y.currency as currency, y.status as status, y.method as method,

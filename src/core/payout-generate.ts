@@ -12,7 +12,7 @@ import { atMost, literal } from "../db/client.ts";
 import { payouts } from "../db/schema.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { sealRecipient } from "./payout-recipient.ts";
 import { generatedOccurrences, type Payout } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
@@ -80,17 +80,19 @@ const MAX_LISTED = 500;
  * statements however many partners there are, and few more where partners change meanwhile. A run that dies between two
  * chunks is finished by the next one.
  */
-export async function generatePayouts(ctx: ProgramCtx, input: GenerationInput): Promise<Generation> {
-  const problem = periodProblem(input, ctx.now);
+export async function generatePayouts(caller: Caller, input: GenerationInput): Promise<Generation> {
+  const problem = periodProblem(input, caller.now);
   if (problem) throw invalidField(problem.path, problem.message);
   const stems: string[] = [];
   if (!input.dry_run) {
-    for (const chunk of await chunksOf(ctx, input)) {
+    const chunks = await chunksOf(caller, input);
+    const [ctx] = await prove(caller);
+    for (const chunk of chunks) {
       const stem = await generateChunk(ctx, input, chunk);
       if (stem !== null) stems.push(stem);
     }
   }
-  return report(ctx, input, stems);
+  return report(caller, input, stems);
 }
 
 /** A range of partner ids, `after` not included. */
@@ -125,12 +127,12 @@ export function payableOf(program_id: SQL, alias: string, input: GenerationInput
   return sql`${dueOf(program_id, alias, input)} and not ${disputed(alias)}`;
 }
 
-function payable(ctx: ProgramCtx, alias: string, input: GenerationInput): SQL {
+function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
   return payableOf(ctx.programId, alias, input);
 }
 
 /** Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. */
-function skipReason(ctx: ProgramCtx): SQL {
+function skipReason(ctx: Reader): SQL {
   const sum = comparableSum(sql`c.amount_cents`);
   return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
     when ${sum} > ${literal(Number.MAX_SAFE_INTEGER)} then 'too_large'
@@ -139,7 +141,7 @@ function skipReason(ctx: ProgramCtx): SQL {
 }
 
 /** The sums by partner and currency, each with its `skipReason`; disputed ones are sums of their own, and skipped. */
-function payableSums(ctx: ProgramCtx, input: GenerationInput, chunk?: Chunk): SQL {
+function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
   return sql`select c.partner_id as partner_id, c.currency as currency, ${sumColumns(sql`c.amount_cents`)},
       count(*) as commission_count, p.payout_method as method,
@@ -159,7 +161,7 @@ const MAX_CHUNKS = 80;
  * The ranges of partners that a run takes one after the other. They grow with the program, so that their number does
  * not. (D1 binds numbers as REAL: without the cast each partner would be a chunk of its own.)
  */
-export async function chunksOf(ctx: ProgramCtx, input: GenerationInput): Promise<Chunk[]> {
+export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chunk[]> {
   const [bounds] = await ctx.read(
     shaped(
       ctx.db,
@@ -269,9 +271,9 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
 }
 
 /** What a run made (or would make) and what it left, in one read. */
-async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]): Promise<Generation> {
-  const { db } = ctx;
-  const sums = payableSums(ctx, input);
+async function report(caller: Caller, input: GenerationInput, stems: string[]): Promise<Generation> {
+  const { db } = caller;
+  const sums = payableSums(caller, input);
   const columns = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
     ${together(sql`s.millions`, sql`s.rest`)} as amount_cents`;
   const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
@@ -281,23 +283,25 @@ async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]):
   const totalled = db.all<TotalRow>(sql`select s.currency as currency, s.reason is null as made, count(*) as count,
       ${together(sql`sum(s.millions)`, sql`sum(s.rest)`)} as amount_cents
     from (${sums}) s group by 1, 2`);
-  const dated = () => ({
+  const dated = ({ program }: ProgramCtx) => ({
     chunks: stems.length,
     dry_run: input.dry_run,
     period_start: input.period_start === null ? null : iso(input.period_start),
     period_end: iso(input.period_end),
-    due_at: iso(dueAt(input.period_end, ctx.program.payout_term)),
+    due_at: iso(dueAt(input.period_end, program.payout_term)),
   });
   if (input.dry_run) {
-    const [planned, left, counted] = await ctx.read(
+    const [ctx, planned, left, counted] = await prove(
+      caller,
       db.all<Unread<PlannedPayout>>(sql`select ${columns}, s.method as method from (${sums}) s
         where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`),
       skipped,
       totalled,
     );
-    return { ...dated(), payouts: planned.map(read), skipped: left.map(read), totals: totals(counted) };
+    return { ...dated(ctx), payouts: planned.map(read), skipped: left.map(read), totals: totals(counted) };
   }
-  const [made, left, madeTotals, leftTotals] = await ctx.read(
+  const [ctx, made, left, madeTotals, leftTotals] = await prove(
+    caller,
     db
       .select()
       .from(payouts)
@@ -311,7 +315,7 @@ async function report(ctx: ProgramCtx, input: GenerationInput, stems: string[]):
     totalled,
   );
   return {
-    ...dated(),
+    ...dated(ctx),
     payouts: made,
     skipped: left.map(read),
     totals: totals([...madeTotals, ...leftTotals.filter((row) => row.made === 0)]),

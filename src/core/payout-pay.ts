@@ -5,7 +5,7 @@ import { AppError, notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import type { Transfers, Trouble } from "../providers/connect.ts";
 import { commit, CommitConflict } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx } from "./context.ts";
 import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./payout-attempt.ts";
 import { openRecipient } from "./payout-recipient.ts";
 import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
@@ -21,9 +21,9 @@ import { nextStamp } from "./updated-at.ts";
  * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
  * `provider_not_configured` without an API key of provider A.
  */
-export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfers): Promise<Payout> {
+export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
   const started = await untilWon(async () => {
-    const [[before]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, id)));
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, "pay");
     const account_id = await frozenAccount(ctx, before);
@@ -50,9 +50,9 @@ export async function payPayout(ctx: ProgramCtx, id: string, transfers: Transfer
       failure_message: null,
     });
     await commit(ctx, { writes: [write], occurrences: [payoutMoved("payout.updated", before, after)] });
-    return { payout: after, api_key };
+    return { ctx, payout: after, api_key };
   });
-  return pursue(ctx, started.payout, started.api_key, transfers, true);
+  return pursue(started.ctx, started.payout, started.api_key, transfers, true);
 }
 
 /** The connected account that the payout was generated for, whatever the partner has by now. */

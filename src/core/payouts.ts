@@ -7,7 +7,7 @@ import { AppError, notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { hasDifferences, unsettleDifferences } from "./decisions.ts";
 import type { PaymentKey } from "./facts.ts";
 import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
@@ -37,7 +37,7 @@ const MAX_COMMISSIONS = 1_000;
 const LIST = pagedList("payouts", payouts, viewPayout);
 
 /** The program's payouts, newest first. */
-export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
+export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
   const conditions = and(
     filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
     filter.status ? sql`${payouts.status} = ${literal(filter.status)}` : undefined,
@@ -50,7 +50,7 @@ export async function listPayouts(ctx: ProgramCtx, filter: PayoutFilter): Promis
 }
 
 /** One payout with the commissions it holds or has paid; a canceled one holds none. */
-export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWithCommissions> {
+export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithCommissions> {
   const [[payout], rows] = await ctx.read(
     ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
     ctx.db
@@ -68,8 +68,8 @@ export async function getPayout(ctx: ProgramCtx, id: string): Promise<PayoutWith
  * `pending → paid` by hand (OUT-4): the owner has paid some other way. `reference` is what the owner knows that
  * payment by.
  */
-export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: string | null): Promise<Payout> {
-  return movePayout(ctx, id, "mark_paid", (before) => {
+export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
+  return movePayout(caller, id, "mark_paid", (ctx, before) => {
     const paid = payCommissions(ctx, before);
     return {
       changes: { paid_at: iso(ctx.now), reference },
@@ -84,10 +84,11 @@ export async function markPayoutPaid(ctx: ProgramCtx, id: string, reference: str
  * `pending|failed → canceled` frees its commissions (OUT-4): the next generation takes them again. A commission
  * that is free and its differences become one again: money that was never paid is never owed back.
  */
-export async function cancelPayout(ctx: ProgramCtx, id: string): Promise<Payout> {
-  const held = sql`c.payout_id = ${id} and ${alsoOfProgram(ctx, sql`c.program_id`)}`;
-  const [differing] = await ctx.read(
-    ctx.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
+export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
+  const held = sql`c.payout_id = ${id} and ${alsoOfProgram(caller, sql`c.program_id`)}`;
+  const [ctx, differing] = await prove(
+    caller,
+    caller.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
         p.provider_transaction_id as provider_transaction_id
       from commissions c cross join payments p on p.id = c.payment_id
       where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`),
@@ -116,16 +117,16 @@ interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
 
 /** One move of a payout with all that goes with it. @throws `invalid_transition` where its status does not allow it. */
 async function movePayout(
-  ctx: ProgramCtx,
+  caller: Caller,
   id: string,
   move: PayoutMove,
-  plan: (before: Payout) => MovePlan,
+  plan: (ctx: ProgramCtx, before: Payout) => MovePlan,
 ): Promise<Payout> {
   return untilWon(async () => {
-    const [[before]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, id)));
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, move);
-    const { changes, writes, selected, type } = plan(before);
+    const { changes, writes, selected, type } = plan(ctx, before);
     const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
     await commit(ctx, {
       writes: [write, ...writes],
@@ -168,6 +169,6 @@ export function changePayout(
   return { write, after: { ...before, ...patch } };
 }
 
-export function ownedPayout(ctx: ProgramCtx, id: string) {
+export function ownedPayout(ctx: Reader, id: string) {
   return and(eq(payouts.id, id), sql`${payouts.program_id} = ${ctx.programId}`);
 }

@@ -11,7 +11,7 @@ import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit, type Write } from "./commit.ts";
-import { forProgram, type BaseCtx, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type Program, type ProgramCtx } from "./context.ts";
 import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { onShard } from "./shards.ts";
@@ -97,23 +97,24 @@ export async function openProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
   return forProgram(on, program);
 }
 
-export async function getProgram(ctx: ProgramCtx): Promise<Program> {
-  await ctx.read();
-  return ctx.program;
+export async function getProgram(caller: Caller): Promise<Program> {
+  const [{ program }] = await prove(caller);
+  return program;
 }
 
 /**
  * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
  * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
  */
-export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promise<Program> {
+export async function updateProgram(caller: Caller, patch: ProgramPatch): Promise<Program> {
   return untilWon(async () => {
-    const [[before], [commissioned]] = await ctx.read(
-      ctx.db
+    const [ctx, [before], [commissioned]] = await prove(
+      caller,
+      caller.db
         .select()
         .from(programs)
-        .where(sql`${programs.id} = ${ctx.programId}`),
-      shaped(ctx.db, { any: whole }, sql`select ${hasCommissions(ctx.programId)} as "any"`),
+        .where(sql`${programs.id} = ${caller.programId}`),
+      shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
     const { provider_a_webhook_secret, provider_b_webhook_secret, provider_a_api_key, ...settings } = patch;
@@ -158,7 +159,6 @@ export async function updateProgram(ctx: ProgramCtx, patch: ProgramPatch): Promi
 
 /** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (ACCESS-3). */
 export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey> {
-  await ctx.read();
   const { api_key, columns } = await newApiKey(ctx);
   const { id } = ctx.program;
   const made = { program: { ...ctx.program, ...columns }, api_key };

@@ -6,7 +6,7 @@ import { differences } from "../db/schema.ts";
 import type { Check, Difference } from "../domain/reconciliation.ts";
 import { iso } from "../lib/time.ts";
 import type { Occurrence, Write } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import type { ProgramCtx, Reader } from "./context.ts";
 
 /** A check and the subjects that it was made for. */
 export type Looked = Record<Check, readonly string[]>;
@@ -99,7 +99,7 @@ export interface BooksStatus {
 }
 
 /** The statement of one row that holds the state of the books. */
-export function booksStatus(ctx: ProgramCtx) {
+export function booksStatus(ctx: Reader) {
   return ctx.db.all<BooksStatus>(sql`select
     (select reconciled_at from reconciliations where program_id = ${ctx.programId}) as reconciled_at,
     (select count(*) from (select 1 from differences where program_id = ${ctx.programId}

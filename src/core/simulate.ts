@@ -6,7 +6,7 @@ import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../do
 import { addUp, NOTHING, type Cents, type Sum } from "../domain/money.ts";
 import { chooseRate, type Outcome } from "../domain/payment.ts";
 import { AppError, notFound } from "../lib/errors.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type Reader } from "./context.ts";
 
 /** A flow as the simulator takes it: the fields of a new flow. */
 export interface SimulatedFlow {
@@ -52,9 +52,10 @@ const NEW_FLOW_ID = "new";
  * What the program's last payments would have earned with a flow added or changed (FLOW-6). Decides by the
  * same function as the ledger and writes nothing; a payment without a commission earns 0 either way.
  */
-export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Promise<Simulation> {
-  const [rows, current] = await ctx.read(
-    ctx.db
+export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
+  const [ctx, rows, current] = await prove(
+    caller,
+    caller.db
       .select({
         payment_id: payments.id,
         outcome: payments.outcome,
@@ -69,13 +70,13 @@ export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Pro
       })
       .from(payments)
       .leftJoin(partners, eq(partners.id, payments.partner_id))
-      .where(sql`${payments.program_id} = ${ctx.programId}`)
+      .where(sql`${payments.program_id} = ${caller.programId}`)
       .orderBy(desc(payments.id))
       .limit(atMost(input.last)),
-    ctx.db
+    caller.db
       .select()
       .from(flows)
-      .where(sql`${flows.program_id} = ${ctx.programId}`),
+      .where(sql`${flows.program_id} = ${caller.programId}`),
   );
   const candidates = withChange(ctx, current, input);
   const result = rows.map((row): SimulatedPayment => {
@@ -103,7 +104,7 @@ export async function simulateFlow(ctx: ProgramCtx, input: SimulationInput): Pro
   return { payments: result, sums: sumsOf(result) };
 }
 
-function withChange(ctx: ProgramCtx, current: Flow[], input: SimulationInput): Flow[] {
+function withChange(ctx: Reader, current: Flow[], input: SimulationInput): Flow[] {
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");

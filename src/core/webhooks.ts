@@ -8,7 +8,7 @@ import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit, type Occurrence } from "./commit.ts";
-import type { ProgramCtx } from "./context.ts";
+import { prove, type Caller, type Reader } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
 import { nextStamp } from "./updated-at.ts";
 
@@ -35,15 +35,16 @@ export interface EndpointWithSecret {
 }
 
 /** Registers an endpoint with a new signing secret. @throws `validation_failed` past the limit of endpoints. */
-export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Promise<EndpointWithSecret> {
-  refuseOwnHost(ctx, input.url);
+export async function createEndpoint(caller: Caller, input: EndpointInput): Promise<EndpointWithSecret> {
+  refuseOwnHost(caller, input.url);
   const secret = newEndpointSecret();
   return untilWon(async () => {
-    const [[held]] = await ctx.read(
-      ctx.db
+    const [ctx, [held]] = await prove(
+      caller,
+      caller.db
         .select({ endpoints: sql<number>`count(*)` })
         .from(webhookEndpoints)
-        .where(live(ctx)),
+        .where(live(caller)),
     );
     if ((held?.endpoints ?? 0) >= MAX_ENDPOINTS) {
       throw invalidField("webhooks", `A program has at most ${MAX_ENDPOINTS} endpoints.`);
@@ -86,7 +87,7 @@ export async function createEndpoint(ctx: ProgramCtx, input: EndpointInput): Pro
 }
 
 /** The program's endpoints, newest first. */
-export async function listEndpoints(ctx: ProgramCtx): Promise<Endpoint[]> {
+export async function listEndpoints(ctx: Reader): Promise<Endpoint[]> {
   const [rows] = await ctx.read(
     ctx.db.select().from(webhookEndpoints).where(live(ctx)).orderBy(desc(webhookEndpoints.id)),
   );
@@ -94,13 +95,14 @@ export async function listEndpoints(ctx: ProgramCtx): Promise<Endpoint[]> {
 }
 
 /** Changes an endpoint. Setting it active again forgets its failures, so that it is not disabled for old ones. */
-export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: EndpointPatch): Promise<Endpoint> {
+export async function updateEndpoint(caller: Caller, id: string, patch: EndpointPatch): Promise<Endpoint> {
   const given: Partial<Endpoint> = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  if (given.url !== undefined) refuseOwnHost(ctx, given.url);
+  if (given.url !== undefined) refuseOwnHost(caller, given.url);
   if (given.events) given.events = eventList(given.events);
   if (given.active) Object.assign(given, { disabled_at: null, failing_since: null, failure_count: 0 });
   return untilWon(async () => {
-    const before = await readEndpoint(ctx, id);
+    const before = await readEndpoint(caller, id);
+    const [ctx] = await prove(caller);
     if (Object.keys(given).length === 0) return before;
     const endpoint: Endpoint = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     await commit(ctx, {
@@ -121,9 +123,10 @@ export async function updateEndpoint(ctx: ProgramCtx, id: string, patch: Endpoin
 }
 
 /** Removes an endpoint: nothing is sent to it any more, and what was still to be sent ends as failed. */
-export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
+export async function deleteEndpoint(caller: Caller, id: string): Promise<Endpoint> {
   return untilWon(async () => {
-    const endpoint = await readEndpoint(ctx, id);
+    const endpoint = await readEndpoint(caller, id);
+    const [ctx] = await prove(caller);
     const stamp = iso(ctx.now);
     await commit(ctx, {
       writes: [
@@ -145,14 +148,14 @@ export async function deleteEndpoint(ctx: ProgramCtx, id: string): Promise<Endpo
   });
 }
 
-export async function readEndpoint(ctx: ProgramCtx, id: string): Promise<Endpoint> {
+export async function readEndpoint(ctx: Reader, id: string): Promise<Endpoint> {
   const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
   if (!endpoint) throw notFound("webhook endpoint");
   return endpoint;
 }
 
 /** The endpoints of the program that are not deleted, or the one of them with this id. */
-export function live(ctx: ProgramCtx, id?: string): SQL | undefined {
+export function live(ctx: Reader, id?: string): SQL | undefined {
   return and(
     sql`${webhookEndpoints.program_id} = ${ctx.programId}`,
     id === undefined ? undefined : eq(webhookEndpoints.id, id),
@@ -161,7 +164,7 @@ export function live(ctx: ProgramCtx, id?: string): SQL | undefined {
 }
 
 /** Decided before every attempt as well (`outbound/target.ts`). */
-function refuseOwnHost({ ownHosts }: ProgramCtx, url: string): void {
+function refuseOwnHost({ ownHosts }: Reader, url: string): void {
   if (isOwnHost(new URL(url).hostname, ownHosts)) throw invalidField("url", `The URL ${OWN_HOST_REASON}.`);
 }
 

@@ -1,14 +1,15 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { actingAs, forApiKey, type BaseCtx, type Program } from "../core/context.ts";
+import { actingAs, forApiKey, type BaseCtx, type Program, type Unproven } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
 import { onShard } from "../core/shards.ts";
 import { actors } from "../domain/actor.ts";
 import { shardOfKey } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, sha256Hex } from "../lib/crypto.ts";
-import { AppError } from "../lib/errors.ts";
+import { AppError, type ErrorCode } from "../lib/errors.ts";
 import { logLine } from "../lib/log.ts";
-import { replicationOf, requireBookmarkForm, tellBookmark } from "./bookmark.ts";
+import { replicationOf, tellBookmark } from "./bookmark.ts";
+import { replaceWithError, toAppError } from "./errors.ts";
 import { apiKeyKey, countWrongSecret, isOverLimit, refuseGuesser, RETRY_AFTER_SECONDS } from "./rate-limit.ts";
 
 /**
@@ -41,12 +42,29 @@ export function authenticate(): MiddlewareHandler<AppEnv> {
       // The next request notes it where this one cannot.
       if (touch) c.executionCtx.waitUntil(touch.catch(() => undefined));
     };
-    c.set("ctx", forApiKey(base, hash, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy));
-    requireBookmarkForm(c);
+    const caller = forApiKey(base, hash, { onFound, onUnknown: () => countWrongSecret(c) }, replication?.copy);
+    c.set("ctx", caller);
     await next();
+    await withhold(c, caller);
     if (replication) tellBookmark(c, replication);
   };
 }
+
+/**
+ * No answer leaves without a proven key, a refusal neither: whatever is wrong with the request, an unknown key is
+ * reported first. Most answers are there because a read has proven it; for the others it is looked up here.
+ */
+async function withhold(c: Context<AppEnv>, caller: Unproven): Promise<void> {
+  // Where the key itself was refused, or the storage is away, there is nothing to add.
+  if (c.error && SAID_TO_ANYBODY.has(toAppError(c.error).code)) return;
+  try {
+    await caller.authenticate();
+  } catch (error) {
+    replaceWithError(error, c);
+  }
+}
+
+const SAID_TO_ANYBODY = new Set<ErrorCode>(["unauthorized", "rate_limited", "storage_unavailable"]);
 
 /**
  * Lets the operator of the deployment in: the bearer of ADMIN_TOKEN, compared in constant time. A deployment without

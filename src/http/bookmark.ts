@@ -1,4 +1,4 @@
-import type { Context } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import type { Copy } from "../core/context.ts";
 import { openForReads, openPrimary, type Bookmarked } from "../core/database.ts";
 import type { AppEnv } from "../env.ts";
@@ -51,12 +51,13 @@ export function replicationOf(c: Context<AppEnv>, shard: number): Replication | 
 }
 
 /** @throws `validation_failed` for a bookmark that cannot be one, whether or not it would be used. */
-export function requireBookmarkForm(c: Context<AppEnv>): void {
+export const requireBookmarkForm: MiddlewareHandler<AppEnv> = async (c, next) => {
   const bookmark = c.req.header(BOOKMARK_HEADER);
   if (bookmark !== undefined && !BOOKMARK_PATTERN.test(bookmark)) {
     throw invalidField(BOOKMARK_HEADER, "This is not a bookmark of an earlier reply.");
   }
-}
+  await next();
+};
 
 /** Puts the bookmark on the reply with which what comes next shows nothing older. */
 export function tellBookmark(c: Context<AppEnv>, replication: Replication): void {

@@ -36,18 +36,31 @@ export function statusOf(code: ErrorCode): ContentfulStatusCode {
 }
 
 /** Renders any thrown value; the only place that does. An unknown one becomes a constant text and a log line. */
-export async function renderError(thrown: unknown, c: Context<AppEnv>): Promise<Response> {
-  const error = await authenticatedFirst(toAppError(thrown), c);
-  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));
-  return errorResponse(error, c);
+export function renderError(thrown: unknown, c: Context<AppEnv>): Response {
+  const error = reported(thrown, c);
+  return c.json(errorBody(error, c.var.request_id), STATUS[error.code], headersOf(error));
 }
 
-/** The error body (HTTP-2), with the headers that belong to it. */
-export function errorResponse(error: AppError, c: Context<AppEnv>): Response {
+/** Answers with an error in place of what a route has answered: none of that answer's headers are left. */
+export function replaceWithError(thrown: unknown, c: Context<AppEnv>): void {
+  const error = reported(thrown, c);
+  c.res = undefined;
+  c.res = Response.json(errorBody(error, c.var.request_id), { status: STATUS[error.code], headers: headersOf(error) });
+}
+
+function reported(thrown: unknown, c: Context<AppEnv>): AppError {
+  const error = toAppError(thrown);
+  if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));
+  return error;
+}
+
+/** The headers that belong to an error. */
+function headersOf(error: AppError): Record<string, string> {
   const retryAfter = retryAfterOf(error);
-  if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
-  if (error.code === "unauthorized") c.header("WWW-Authenticate", "Bearer");
-  return c.json(errorBody(error, c.var.request_id), STATUS[error.code]);
+  return {
+    ...(retryAfter === null ? {} : { "Retry-After": String(retryAfter) }),
+    ...(error.code === "unauthorized" ? { "WWW-Authenticate": "Bearer" } : {}),
+  };
 }
 
 /** What every refusal says (HTTP-2). */
@@ -62,24 +75,6 @@ export function retryAfterOf(error: AppError): number | null {
 
 /** Where nobody knows better. */
 const RETRY_AFTER_SECONDS = 5;
-
-/**
- * A caller without a valid key learns nothing but that: whatever else is wrong with the request, an unknown key is
- * reported first. (The key is looked up together with the first read, which a refused request may never reach.)
- */
-async function authenticatedFirst(error: AppError, c: Context<AppEnv>): Promise<AppError> {
-  if (error.code === "unauthorized" || error.code === "rate_limited") return error;
-  // Where the storage is away the key cannot be looked up either.
-  if (error.code === "storage_unavailable") return error;
-  const ctx = c.get("ctx") as AppEnv["Variables"]["ctx"] | undefined;
-  if (!ctx) return error;
-  try {
-    await ctx.read();
-    return error;
-  } catch (thrown) {
-    return toAppError(thrown);
-  }
-}
 
 /** What a caller may see of any thrown value. */
 export function toAppError(thrown: unknown): AppError {
@@ -137,7 +132,7 @@ const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
  * 405 with `Allow` where the path exists under another method, else 404 (HTTP-24). Answers instead of throwing, so
  * that the middleware around it goes on as after any answer.
  */
-export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): Promise<Response> {
+export function methodNotAllowedOrNotFound(app: Hono<AppEnv>, c: Context<AppEnv>): Response {
   const allowed = METHODS.filter((method) =>
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
   );

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/idempotency.ts";
+import type { ProgramCtx } from "../core/context.ts";
 import type { AppEnv } from "../env.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { invalidField } from "../lib/errors.ts";
@@ -25,12 +26,12 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
       throw invalidField(HEADER, `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters.`);
     }
-    const { ctx, request_id } = c.var;
+    const { request_id } = c.var;
     const { pathname, search } = pathOf(c.req);
     // The bytes, for a file need not be UTF-8; what is asked in the query makes another request.
     const request = [`${c.req.method}\n${pathname}${search}\n`, new Uint8Array(await c.req.arrayBuffer())];
     const claim: Claim = { key, request_hash: await sha256Hex(...request), claimed_by: request_id };
-    const stored = await claimKey(ctx, claim);
+    const { ctx, stored } = await claimKey(c.var.ctx, claim);
     if (stored) {
       return c.body(stored.body, stored.status_code as ContentfulStatusCode, {
         "Content-Type": "application/json",
@@ -39,12 +40,13 @@ export function idempotency(): MiddlewareHandler<AppEnv> {
     }
     let isStored = false;
     // Asked again where a commit lost a race and is tried again, which may then find nothing left to commit.
-    ctx.alongside = async (result) => {
+    const alongside: ProgramCtx["alongside"] = async (result) => {
       const reply = c.get("reply");
       if (!reply) return { statements: [], committed: () => {} };
       const stored = { status_code: reply.status, body: JSON.stringify(reply.view(result)) };
       return { statements: await storeReplyBeside(ctx, claim, stored), committed: () => void (isStored = true) };
     };
+    c.set("ctx", { ...ctx, alongside });
     await next();
     if (isStored && c.res.ok) return;
     const reply = REPEATABLE.has(c.res.status) ? { status_code: c.res.status, body: await c.res.clone().text() } : null;

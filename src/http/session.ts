@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { actingAs, forProgram } from "../core/context.ts";
+import { actingAs, forProgram, type ProgramCtx } from "../core/context.ts";
 import { actorOf, endSession, noteSeen, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
 import type { Audience } from "../core/sign-in.ts";
 import { TOKEN_PATTERN } from "../domain/shard.ts";
@@ -12,7 +12,9 @@ import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
 /** What the handlers of pages find in their context beside what every route has. */
 export interface PageEnv {
   Bindings: Bindings;
-  Variables: AppEnv["Variables"] & {
+  Variables: Omit<AppEnv["Variables"], "ctx"> & {
+    /** Behind `requireSession` only, as is the session. */
+    ctx: ProgramCtx;
     /** Behind `requireSession` only. */
     session: Session;
     /** What a form of this page must send back as `csrf`. */

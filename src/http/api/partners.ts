@@ -61,8 +61,8 @@ export const partners = new Hono<AppEnv>()
     return pageReply(c, await listPartners(c.var.ctx, c.req.valid("query")));
   })
   .get("/:id", async (c) => {
-    const { partner, stats, clicks } = await getPartner(c.var.ctx, c.req.param("id"));
-    return c.json({ ...viewPartner(partner), stats: written(viewStats(stats, c.var.ctx.program.currency, clicks)) });
+    const { partner, stats, clicks, currency } = await getPartner(c.var.ctx, c.req.param("id"));
+    return c.json({ ...viewPartner(partner), stats: written(viewStats(stats, currency, clicks)) });
   })
   .get("/:id/balance", async (c) => c.json({ data: written(await readBalance(c.var.ctx, c.req.param("id"))) }))
   .get("/:id/entries", query(pageQuery), async (c) => {

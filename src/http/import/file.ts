@@ -1,4 +1,4 @@
-import type { ProgramCtx } from "../../core/context.ts";
+import type { Caller } from "../../core/context.ts";
 import { importCustomers, previewCustomers } from "../../core/customer-import.ts";
 import type { CustomerLine } from "../../core/customer-lines.ts";
 import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
@@ -71,7 +71,7 @@ export type ImportedFile =
  * what really happened to each line. Good lines are taken whatever the others are. The work is done in slices.
  */
 export async function importFile(
-  ctx: ProgramCtx,
+  caller: Caller,
   order: ImportOrder,
   csv: string,
   choose: ChooseColumns,
@@ -93,10 +93,10 @@ export async function importFile(
   const rows =
     order.kind === "partners"
       ? await rowsOf(file, table.lines, readPartnerLine, (lines) =>
-          isDryRun ? previewPartners(ctx, lines, order.status) : importPartners(ctx, lines, order.status),
+          isDryRun ? previewPartners(caller, lines, order.status) : importPartners(caller, lines, order.status),
         )
       : await rowsOf(file, table.lines, readCustomerLine, (lines) =>
-          isDryRun ? previewCustomers(ctx, lines) : importCustomers(ctx, lines),
+          isDryRun ? previewCustomers(caller, lines) : importCustomers(caller, lines),
         );
   return { ok: true, columns, rows };
 }

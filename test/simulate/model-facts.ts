@@ -51,6 +51,9 @@ export interface Remembered {
   imported?: boolean;
 }
 
+/** Which of the references that were remembered counts. */
+export type Attribution = "first" | "last";
+
 /** Events of one purchase carry times seconds apart, so a reference serves what was paid up to an hour before it. */
 const SLACK = 3_600_000;
 
@@ -69,10 +72,11 @@ export function emailOf({ said }: Purchase): string | null {
   return said.map(({ email }) => email).find((email) => email !== null) ?? null;
 }
 
-/** The first reference that it carries and that leads to a partner; else the last remembered by then. */
+/** The first reference that it carries and that leads to a partner; else the first or last remembered by then. */
 export function chosenPartner(
   purchase: Purchase,
   remembered: readonly Remembered[],
+  attribution: Attribution,
   leads: (ref: string) => string | null,
 ): { ref: string | null; slug: string | null } {
   const order = ["session", "invoice", "transaction"];
@@ -85,11 +89,12 @@ export function chosenPartner(
   const said = remembered
     .filter(({ provider, at, imported }) => provider === purchase.provider && at <= (imported ? paid : paid + SLACK))
     .toSorted((a, b) => a.at - b.at || (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1));
-  const lastOf = (among: Remembered[]) => among.findLast(({ imported }) => !imported) ?? among[0];
-  const last =
-    (purchase.subscription !== null && lastOf(said.filter((one) => one.subscription === purchase.subscription))) ||
-    (purchase.customer !== null && lastOf(said.filter((one) => one.customer === purchase.customer)));
-  if (last) return { ref: last.slug, slug: last.slug };
+  const pick = (among: Remembered[]) =>
+    attribution === "first" ? among[0] : (among.findLast(({ imported }) => !imported) ?? among[0]);
+  const found =
+    (purchase.subscription !== null && pick(said.filter((one) => one.subscription === purchase.subscription))) ||
+    (purchase.customer !== null && pick(said.filter((one) => one.customer === purchase.customer)));
+  if (found) return { ref: found.slug, slug: found.slug };
   return { ref: own[0] ?? null, slug: null };
 }
 

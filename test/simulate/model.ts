@@ -8,6 +8,7 @@ import {
   emailOf,
   moneyOf,
   occurredAt,
+  type Attribution,
   type Purchase,
   type Remembered,
 } from "./model-facts.ts";
@@ -83,6 +84,7 @@ export interface Sale {
 /** What decides a purchase. */
 interface Rules {
   pct: number;
+  attribution: Attribution;
   partners: Record<string, { status: PartnerStatus; pct: number | null }>;
   flows: Flow[];
 }
@@ -92,6 +94,7 @@ interface Change {
   at: number;
   undo: {
     pct?: number;
+    attribution?: Attribution;
     partner?: [slug: string, status: PartnerStatus, pct: number | null];
     flow?: [string, Flow | null];
   };
@@ -138,8 +141,10 @@ export function copyOf(state: State): State {
 
 /** The same for states that differ in nothing but moments within one step, and the order of what is distinguished. */
 export function keyOf(state: State): string {
-  const { pct, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
-  const parts = [JSON.stringify([pct, partners, auto_approve_days, min_payout_cents, months, erased.customers])];
+  const { pct, attribution, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
+  const parts = [
+    JSON.stringify([pct, attribution, partners, auto_approve_days, min_payout_cents, months, erased.customers]),
+  ];
   parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
   // Two changes of one moment are distinguished only where they change the same.
   parts.push(...state.changes.map(textOf).toSorted());
@@ -178,7 +183,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   if (!purchase || purchase.said.length === 0) return;
   const before = state.sales[key] ?? { ...UNHEARD, heard: state.changes.length };
   const then = rulesAt(state, occurredAt(purchase), before.heard);
-  const { ref, slug } = chosenPartner(purchase, state.remembered, (named) => slugOf(state, named));
+  const { ref, slug } = chosenPartner(purchase, state.remembered, then.attribution, (named) => slugOf(state, named));
   const partner = slug === null ? null : state.partners[slug]!;
   const has = (whose: string | null) =>
     state.rows.some((row) => row.kind === "sale" && row.sale === key && row.slug === whose);
@@ -247,11 +252,12 @@ function slugOf(state: State, named: string): string | null {
 const CLOSE = 1_000;
 
 /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
-function rulesAt({ pct, partners, flows, changes }: State, at: number, heard: number): Rules {
-  const then: Rules = { pct, partners: { ...partners }, flows };
+function rulesAt({ pct, attribution, partners, flows, changes }: State, at: number, heard: number): Rules {
+  const then: Rules = { pct, attribution, partners: { ...partners }, flows };
   for (const [i, { at: changed, undo }] of [...changes.entries()].toReversed()) {
     if (i < heard && changed <= at + CLOSE) continue;
     if (undo.pct !== undefined) then.pct = undo.pct;
+    if (undo.attribution) then.attribution = undo.attribution;
     if (undo.partner) then.partners[undo.partner[0]] = { status: undo.partner[1], pct: undo.partner[2] };
     const [name, before] = undo.flow ?? [];
     if (name !== undefined) then.flows = then.flows.flatMap((flow) => (flow.name === name ? (before ?? []) : flow));
@@ -259,12 +265,19 @@ function rulesAt({ pct, partners, flows, changes }: State, at: number, heard: nu
   return then;
 }
 
-/** A change of the program's rate, a partner's rate or a flow, from now on. */
-export function changeRules(
-  state: State,
-  now: number,
-  { pct, partner, flow }: { pct?: number; partner?: [slug: string, pct: number | null]; flow?: Flow },
-): void {
+interface RuleChange {
+  pct?: number;
+  attribution?: Attribution;
+  partner?: [slug: string, pct: number | null];
+  flow?: Flow;
+}
+
+/** A change of the program's rate or attribution, a partner's rate or a flow, from now on. */
+export function changeRules(state: State, now: number, { pct, attribution, partner, flow }: RuleChange): void {
+  if (attribution && attribution !== state.attribution) {
+    state.changes.push({ at: now, undo: { attribution: state.attribution } });
+    state.attribution = attribution;
+  }
   if (pct !== undefined && pct !== state.pct) {
     state.changes.push({ at: now, undo: { pct: state.pct } });
     state.pct = pct;

@@ -195,6 +195,7 @@ const changeProgram: Maker = (scene, chance) => {
   const key = { provider_a_api_key: chance.of(VENDOR_KEYS) };
   const change: { [K in "default_commission_pct" | "min_payout_cents"]?: number } & {
     auto_approve_days?: number | null;
+    attribution?: "first" | "last";
     provider_a_api_key?: string;
   } =
     isPaying(scene) && chance.happens(0.8)
@@ -202,6 +203,7 @@ const changeProgram: Maker = (scene, chance) => {
       : chance.of([
           key,
           { default_commission_pct: chance.whole(0, 50) },
+          { attribution: chance.of(["first", "last"] as const) },
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);
@@ -210,8 +212,9 @@ const changeProgram: Maker = (scene, chance) => {
     ...patch(world, "/programs/me", change),
     effects: [
       (state, now) => {
-        if (change.default_commission_pct !== undefined)
-          changeRules(state, now, { pct: change.default_commission_pct });
+        const { default_commission_pct: pct, attribution } = change;
+        if (pct !== undefined) changeRules(state, now, { pct });
+        if (attribution) changeRules(state, now, { attribution });
         if (change.auto_approve_days !== undefined) state.auto_approve_days = change.auto_approve_days;
         if (change.min_payout_cents !== undefined) state.min_payout_cents = change.min_payout_cents;
       },

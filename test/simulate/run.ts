@@ -117,7 +117,15 @@ class Run {
       rows: [],
       payouts: [],
     };
-    const settings = { pct: 20, auto_approve_days: null, min_payout_cents: 0, flows: [], changes: [], months: [] };
+    const settings = {
+      pct: 20,
+      attribution: "last" as const,
+      auto_approve_days: null,
+      min_payout_cents: 0,
+      flows: [],
+      changes: [],
+      months: [],
+    };
     this.#states = [{ partners, ...books, ...settings }];
   }
 
@@ -287,7 +295,7 @@ class Run {
     const flows = all<Flow>("select id, name, priority, active from flows order by created_at, id");
     const partners = all<{ slug: string }>("select slug, status, commission_pct as pct from partners order by slug");
     const [settings] = all(
-      `select default_commission_pct as pct, auto_approve_days, min_payout_cents from programs where id = '${program.id}'`,
+      `select default_commission_pct as pct, attribution, auto_approve_days, min_payout_cents from programs where id = '${program.id}'`,
     );
     const real = JSON.stringify([[...stored].toSorted(), months.length, flows, partners, settings]);
     return (state) => {
@@ -302,7 +310,12 @@ class Run {
         Object.entries(state.partners)
           .map(([slug, { status, pct }]) => ({ slug, status, pct }))
           .toSorted((one, other) => (one.slug < other.slug ? -1 : 1)),
-        { pct: state.pct, auto_approve_days: state.auto_approve_days, min_payout_cents: state.min_payout_cents },
+        {
+          pct: state.pct,
+          attribution: state.attribution,
+          auto_approve_days: state.auto_approve_days,
+          min_payout_cents: state.min_payout_cents,
+        },
       ]);
       return reported === real ? [] : [`stored: ${real}`, `not stored: ${reported}`];
     };

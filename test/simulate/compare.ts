@@ -226,6 +226,7 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
           'payout.paid') and e.created_at > ? and e.created_at > (select min(created_at) from webhook_endpoints)`,
       recently,
     ),
+    ...broken("the reconciler finds nothing", "select type, payload from events where type like 'reconciliation.%'"),
     ...broken(
       "everything is settled",
       `select id, provider_transaction_id from payments where settled_revision <> facts_revision

@@ -152,4 +152,16 @@ export const PLANTS: readonly Plant[] = [
     "this.#flushed = Math.min(cursor, this.#last);",
     "this.#flushed = Math.max(cursor, this.#last);",
   ]),
+  plant("delivery: an endpoint that is off is sent to", "core/commit.ts", [
+    "and e.active = 1 and",
+    "and e.active >= 0 and",
+  ]),
+  plant("import: an imported partner counts before the one that a vendor named", "domain/reference.ts", [
+    "among.findLast((fact) => !fact.imported) ?? among[0]",
+    "among.at(-1)",
+  ]),
+  plant("erasure: a rule is chosen again for an erased customer", "domain/payment.ts", [
+    "const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);",
+    "const isSame = recorded !== null && recorded.decided_on === decided_on;",
+  ]),
 ];

@@ -1,7 +1,17 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
 import { generate, generateMonth, movePayout } from "./model-payouts.ts";
-import { approveDue, changeRules, copyOf, flag, judge, setPartnerStatus, settle, type Flow } from "./model.ts";
+import {
+  approveDue,
+  changeRules,
+  copyOf,
+  flag,
+  judge,
+  setPartnerStatus,
+  settle,
+  type Flow,
+  type State,
+} from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
@@ -13,12 +23,19 @@ function nearest<T extends { sale: string }>(all: readonly T[], near: string | n
   return own.length > 0 ? own : all;
 }
 
+function isDecided({ judgements }: State, sale: string): boolean {
+  return Object.entries(judgements).some(([key, { status }]) => status !== "pending" && key.startsWith(`${sale} `));
+}
+
 const NOTHING = async (): Promise<Reply> => ({ status: 200, body: {} });
 
-const deliver: Maker = ({ world, vendors, near }, chance) => {
+const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   const isAgain = vendors.sent.length > 0 && chance.happens(0.15);
   const events = isAgain ? vendors.sent : vendors.waiting;
-  const event = events.length > 0 ? chance.of(nearest(events.slice(-20), near)) : null;
+  // What comes after somebody has decided may change what was decided on.
+  const late = chance.happens(0.3) ? events.filter(({ sale }) => isDecided(state, sale)) : [];
+  const from = late.length > 0 ? late : nearest(events.slice(-20), near);
+  const event = from.length > 0 ? chance.of(from) : null;
   if (!event) return null;
   const atNeighbor = event.provider === "provider_b" && chance.happens(0.4);
   const run = () => world.vendorEvent(event.provider, event.body, atNeighbor);
@@ -37,11 +54,14 @@ const deliver: Maker = ({ world, vendors, near }, chance) => {
   };
 };
 
-const decide: Maker = ({ world, state, near }, chance) => {
+const decide: Maker = ({ world, vendors, state, near }, chance) => {
   const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
   if (rows.length === 0) return null;
   const clawbacks = rows.filter(({ kind }) => kind === "clawback");
-  const from = clawbacks.length > 0 && chance.happens(0.3) ? clawbacks : rows;
+  // And what is not known yet may come after the decision.
+  const open = rows.filter(({ sale }) => vendors.waiting.some((event) => event.sale === sale));
+  const preferred = chance.of([clawbacks, open, rows]);
+  const from = preferred.length > 0 ? preferred : rows;
   const { id, sale, slug, status, kind } = chance.of(nearest(from, near));
   const what = status === "rejected" ? "reopen" : chance.of(["approve", "approve", "approve", "reject"] as const);
   const to = { approve: "approved", reject: "rejected", reopen: "pending" }[what];

@@ -121,7 +121,7 @@ export class Vendors {
       this.#transaction(sold, ref);
     } else if (isSubscription) {
       this.#session(sold, ref, true);
-      this.#invoice(sold, chance.happens(0.2) ? chance.of(REFS) : null);
+      this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null);
     } else if (chance.happens(0.2)) {
       this.#session(sold, ref, false);
       this.#session(sold, ref, true, true);

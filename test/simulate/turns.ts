@@ -70,8 +70,7 @@ export class Turns {
       if (turn > MAX_TURNS) throw new Error("the service goes on forever");
       await breathe();
       if (crash !== null && calls === crash.after) {
-        await this.#end();
-        crash.happens();
+        await this.#end(crash.happens);
         return ended;
       }
       if (this.#waiting.length > 0) {
@@ -95,14 +94,16 @@ export class Turns {
     return ended;
   }
 
-  /** Nothing that waits is ever carried out, nor what would still come to wait. */
-  async #end(): Promise<void> {
+  /** Nothing that waits is ever carried out, nor what would still come to wait because the rest is gone. */
+  async #end(happens: () => void): Promise<void> {
     this.failed += 1;
+    happens();
     for (let turn = 0; turn < QUIET_TURNS; turn++) {
       this.#waiting = [];
       await breathe();
     }
     this.#waiting = [];
+    happens();
     this.#lives += 1;
     this.#open = 0;
   }

@@ -26,7 +26,7 @@ function rowsOf(sizes: Record<Kind, number>): Rows {
   };
 }
 
-/** One round; `see` is told of what each of its steps took. */
+/** One round; `see` is reported of what each of its steps took. */
 function round(before: Place, rows: Rows, see: (turn: Turn) => void, large: readonly string[] = []): Place {
   let place = placeOfRound(before, (kind) => rows[kind].length);
   do {

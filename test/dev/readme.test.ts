@@ -1,5 +1,5 @@
 /**
- * README.md and the guides in src/docs: the main journey, command by command as it is written there, against a service
+ * README.md, .github/CONTRIBUTING.md and src/docs: the main journey, command by command as it is written there, against a service
  * that `npm start` started; the paths, the scripts and the links that they name.
  */
 import assert from "node:assert/strict";
@@ -22,7 +22,12 @@ describe("the README and the guides", () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-readme-"));
-    const names = ["README.md", ...(await readdir(join(ROOT, "src/docs"))).map((name) => `src/docs/${name}`)];
+    const docs = await readdir(join(ROOT, "src/docs"), { recursive: true });
+    const names = [
+      "README.md",
+      ".github/CONTRIBUTING.md",
+      ...docs.filter((name) => name.endsWith(".md")).map((name) => `src/docs/${name.replaceAll("\\", "/")}`),
+    ];
     pages = new Map(
       await Promise.all(names.map(async (name) => [name, await readFile(join(ROOT, name), "utf8")] as const)),
     );

@@ -3,7 +3,7 @@ import { literal, runBatch } from "../db/client.ts";
 import { shaped, text } from "../db/rows.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, iso, utcDay } from "../lib/time.ts";
-import { STRETCH_CLICKS, writeStretch, type Archive, type StoredClick } from "./click-archive.ts";
+import { type Archive, STORED_CLICK, type StoredClick, STRETCH_CLICKS, writeStretch } from "./click-archive.ts";
 import { conflictIn, refuseUnlessChanged } from "./commit.ts";
 import type { BaseCtx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
@@ -100,9 +100,13 @@ async function readClicks(
   after: string,
 ): Promise<StoredClick[]> {
   const end = firstIdAt("event", Date.parse(day) + DAY);
-  return db.all<StoredClick>(sql`select id, payload, created_at from events
+  return shaped(
+    db,
+    STORED_CLICK,
+    sql`select id, payload, created_at from events
     where program_id = ${program_id} and id >= ${after} and id < ${end} and type = 'click'
-    order by id limit ${literal(STRETCH_CLICKS)}`);
+    order by id limit ${literal(STRETCH_CLICKS)}`,
+  );
 }
 
 /** Changes nothing where another run has moved one of the clicks already. */

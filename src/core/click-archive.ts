@@ -1,4 +1,5 @@
 import type { InferSelectModel } from "drizzle-orm";
+import { type Columns, text } from "../db/rows.ts";
 import type { clickArchives } from "../db/schema.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
@@ -17,6 +18,8 @@ export interface StoredClick {
   payload: string;
   created_at: string;
 }
+
+export const STORED_CLICK: Columns<StoredClick> = { id: text, payload: text, created_at: text };
 
 /** Clicks of one object: one of these is read, unpacked and parsed whole for a page. */
 export const STRETCH_CLICKS = 2_000;

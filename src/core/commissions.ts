@@ -1,6 +1,7 @@
 import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
+import { shaped } from "../db/rows.ts";
 import { commissions, partners } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
 import { checkChange, type ChangeableCommission, type CommissionChange } from "../domain/commission-change.ts";
@@ -12,7 +13,7 @@ import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { hasDifferences, recordDecisions, unsettleDifferences } from "./decisions.ts";
-import type { PaymentKey } from "./facts.ts";
+import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { commissionChanged, commissionCreated } from "./ledger-rows.ts";
 import { settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
@@ -140,10 +141,14 @@ export async function readAllJudged(
         sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
           and ${commissions.program_id} = ${ctx.programId}`,
       ),
-    ctx.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
+    shaped(
+      ctx.db,
+      PAYMENT_KEY,
+      sql`select distinct p.id as id, p.provider as provider,
         p.provider_transaction_id as provider_transaction_id
       from commissions c cross join payments p on p.id = c.payment_id
-      where ${among(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`),
+      where ${among(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`,
+    ),
   );
   return { rows, differing };
 }

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped } from "../db/rows.ts";
 import type { AttributionFact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
 import { AppError } from "../lib/errors.ts";
@@ -17,7 +18,7 @@ import {
   type CustomerVerdict,
   type NamedPartner,
 } from "./customer-lines.ts";
-import { insertStoredFacts, type PaymentKey, type StoredFact } from "./facts.ts";
+import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "./facts.ts";
 import { MAX_INLINE, settle } from "./ledger.ts";
 import { IMPORT_CHUNK, LOOK_UP_LINES, MAX_IMPORT_LINES, MAX_IMPORT_RACES } from "./partner-import.ts";
 
@@ -187,8 +188,12 @@ function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
 
 /** Settles some of the payments that bindings concern, and returns how many; the sweep takes the rest. */
 async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], most: number): Promise<number> {
-  const unsettled = await ctx.db.all<PaymentKey>(sql`select id, provider, provider_transaction_id from payments
-    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${literal(most)}`);
+  const unsettled = await shaped(
+    ctx.db,
+    PAYMENT_KEY,
+    sql`select id, provider, provider_transaction_id from payments
+    where ${concernedBy(ctx, bindings)} and settled_revision < facts_revision order by id limit ${literal(most)}`,
+  );
   for (const key of unsettled) await settle(ctx, key);
   return unsettled.length;
 }

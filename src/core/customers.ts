@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { shaped, whole } from "../db/rows.ts";
+import { type Columns, shaped, text, textOf, whole } from "../db/rows.ts";
 import { emailKey } from "../domain/email.ts";
 import { bareFact, withoutAddresses } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";
@@ -44,6 +44,8 @@ interface EventKey {
   provider: ProviderName;
   event_id: string;
 }
+
+const EVENT_KEY: Columns<EventKey> = { provider: textOf<ProviderName>(), event_id: text };
 
 type FactRow = Parameters<typeof factOf>[0];
 
@@ -110,9 +112,13 @@ function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
 
 /** Those of the events whose body is still stored, each once. */
 async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise<EventKey[]> {
-  return ctx.db.all<EventKey>(sql`select distinct v.provider as provider, v.event_id as event_id from provider_events v
+  return shaped(
+    ctx.db,
+    EVENT_KEY,
+    sql`select distinct v.provider as provider, v.event_id as event_id from provider_events v
     where v.body is not null and (v.program_id, v.provider, v.event_id) in (
-      select ${ctx.program.id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(events)}))`);
+      select ${ctx.program.id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(events)}))`,
+  );
 }
 
 /** Every address that is known of the customer, in lower case. */

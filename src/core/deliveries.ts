@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
-import { orNull, shaped, text } from "../db/rows.ts";
+import { type Columns, orNull, shaped, text, whole } from "../db/rows.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../domain/delivery.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { iso, SECOND } from "../lib/time.ts";
@@ -74,6 +74,12 @@ export interface RecordedDelivery {
   next_attempt_at: string | null;
 }
 
+export const RECORDED_DELIVERY: Columns<RecordedDelivery> = {
+  delivery_id: text,
+  endpoint_id: text,
+  next_attempt_at: orNull(text),
+};
+
 type Clocked = Pick<BaseCtx, "db" | "now">;
 
 /** A wake-up on the queue is heard within this time, or it is lost. */
@@ -87,7 +93,7 @@ const STALLED_AFTER_MS = 5 * SECOND;
 export async function claimLanesOf(ctx: Clocked, delivery_ids: string[], limit: number): Promise<ClaimedDelivery[]> {
   const wishes = sql`select endpoint_id, count(*) as want from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)})) group by endpoint_id`;
-  const [rows] = await runBatch(ctx.db, [ctx.db.all<ClaimRow>(claimDue(ctx.now, wishes, limit))]);
+  const [rows] = await runBatch(ctx.db, [shaped(ctx.db, CLAIM_ROW, claimDue(ctx.now, wishes, limit))]);
   return rows.map((row) => claimOf(row, ctx.now));
 }
 
@@ -106,7 +112,7 @@ export async function recordAttempts(
   const statements = [
     db.run(insertAttempts(rows)),
     db.run(noteHealth(JSON.stringify(healthOf(finished)), rows)),
-    db.all<RecordedDelivery>(finishClaims(rows)),
+    shaped(db, RECORDED_DELIVERY, finishClaims(rows)),
   ] as const;
   if (wishes.length === 0) {
     const [, , recorded] = await runBatch(db, statements);
@@ -115,7 +121,7 @@ export async function recordAttempts(
   const wished = sql`select value ->> 'endpoint_id' as endpoint_id, value ->> 'want' as want
     from json_each(${JSON.stringify(wishes)})`;
   const limit = wishes.reduce((sum, { want }) => sum + want, 0);
-  const claim = db.all<ClaimRow>(claimDue(now, wished, limit));
+  const claim = shaped(db, CLAIM_ROW, claimDue(now, wished, limit));
   const [, , recorded, claimed] = await runBatch(db, [...statements, claim]);
   return { recorded, claimed: claimed.map((row) => claimOf(row, now)) };
 }
@@ -160,6 +166,8 @@ export interface DueWakeUp {
   due_at: string;
 }
 
+export const DUE_WAKE_UP: Columns<DueWakeUp> = { endpoint_id: text, delivery_id: text, due_at: text };
+
 /** The endpoints after `after` that have anything open: from one lane to the next in their index, in its order. */
 function openLanes(after: string): SQL {
   const next = (than: SQL) => sql`select min(c.endpoint_id) from deliveries c indexed by deliveries_lane
@@ -175,7 +183,10 @@ function openLanes(after: string): SQL {
  */
 export async function listDue(ctx: Clocked, after: string, lanes: number): Promise<DueWakeUp[]> {
   const now = iso(ctx.now);
-  return ctx.db.all<DueWakeUp>(sql`
+  return shaped(
+    ctx.db,
+    DUE_WAKE_UP,
+    sql`
     with recursive ${openLanes(after)},
     lanes as (
       select e.id as endpoint_id from open cross join webhook_endpoints e on e.id = open.endpoint_id
@@ -189,7 +200,8 @@ export async function listDue(ctx: Clocked, after: string, lanes: number): Promi
         order by c.next_attempt_at limit ${literal(MAX_IN_FLIGHT)})
       union all
       select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${DELIVERING}
-        limit ${literal(2 * MAX_IN_FLIGHT)}))`);
+        limit ${literal(2 * MAX_IN_FLIGHT)}))`,
+  );
 }
 
 /** The first endpoints after `after` that are not active, and where claims have run out whose holder is gone. */
@@ -248,6 +260,17 @@ interface ClaimRow {
   /** JSON: url, secret, previous secret, until when that is valid. */
   endpoint: string;
 }
+
+const CLAIM_ROW: Columns<ClaimRow> = {
+  delivery_id: text,
+  endpoint_id: text,
+  event_id: text,
+  event: text,
+  attempt_count: whole,
+  claimed_until: text,
+  body: orNull(text),
+  endpoint: text,
+};
 
 /** The one compare-and-set by which an attempt is begun. `wishes` selects `endpoint_id` and `want`. */
 function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { type Columns, text, textOf } from "../db/rows.ts";
 import { bareFact } from "../domain/erasure.ts";
 import type { AttributionFact, Fact } from "../domain/fact.ts";
 import { emailKey } from "../domain/email.ts";
@@ -20,6 +21,12 @@ export interface PaymentKey {
   provider: ProviderName;
   provider_transaction_id: string;
 }
+
+export const PAYMENT_KEY: Columns<PaymentKey> = {
+  id: text,
+  provider: textOf<ProviderName>(),
+  provider_transaction_id: text,
+};
 
 export interface Recorded {
   /** Payments whose ledger may no longer match their facts. */

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
-import { shaped, text, whole } from "../db/rows.ts";
+import { amount, type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import { addUp, negate, type Cents, type Sum } from "../domain/money.ts";
 import { isUnavailable, notFound } from "../lib/errors.ts";
@@ -35,6 +35,18 @@ export interface JournalEntry {
   amount_cents: Cents;
   posted_at: string;
 }
+
+export const JOURNAL_ENTRY: Columns<JournalEntry> = {
+  id: text,
+  partner_id: text,
+  commission_id: text,
+  payout_id: orNull(text),
+  currency: text,
+  from_account: textOf<JournalAccount>(),
+  to_account: textOf<JournalAccount>(),
+  amount_cents: amount,
+  posted_at: text,
+};
 
 /** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
 export interface CurrencyStats {
@@ -81,15 +93,24 @@ export interface AccountSum {
   commissions: number;
 }
 
+export const ACCOUNT_SUM: Columns<AccountSum> = {
+  currency: text,
+  account: textOf<Exclude<JournalAccount, "expense">>(),
+  amount_cents: text,
+  commissions: whole,
+};
+
 /** The statement whose rows `statsOf` reads. */
 export function partnerSums(ctx: Reader, partner_id: string) {
   const own = sql`partner_id = ${partner_id}`;
-  return ctx.db.all<AccountSum>(accountSums(ctx, partner_id, { unjournaled: own, all: own }));
+  return shaped(ctx.db, ACCOUNT_SUM, accountSums(ctx, partner_id, { unjournaled: own, all: own }));
 }
 
 /** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
 export function programSums(ctx: Reader) {
-  return ctx.db.all<AccountSum>(
+  return shaped(
+    ctx.db,
+    ACCOUNT_SUM,
     accountSums(ctx, "", {
       unjournaled: sql`partner_id in (select id from partners where program_id = ${ctx.programId}
         and exists (select 1 from commissions indexed by commissions_unjournaled where journaled = 0))`,
@@ -142,10 +163,14 @@ export async function listEntries(ctx: Reader, partner_id: string, request: Page
   const [[partner], [counted], rows] = await ctx.read(
     knownPartner(ctx, partner_id),
     shaped(ctx.db, { total: whole }, sql`select count(*) as total from entries where ${own}`),
-    ctx.db.all<JournalEntry>(sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
+    shaped(
+      ctx.db,
+      JOURNAL_ENTRY,
+      sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
         amount_cents, posted_at
       from entries where ${own} ${after === null ? sql`` : sql`and id < ${after}`}
-      order by id desc limit ${literal(limit)} offset ${offset}`),
+      order by id desc limit ${literal(limit)} offset ${offset}`,
+    ),
   );
   if (!partner) throw notFound("partner");
   return pageOf(request, rows, counted?.total ?? 0, (row) => row);

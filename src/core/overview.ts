@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { shaped, whole } from "../db/rows.ts";
+import { type Columns, shaped, text, whole } from "../db/rows.ts";
 import { compareCurrencies } from "../domain/amount.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -34,6 +34,8 @@ export interface Waiting {
   /** Neither paid nor canceled. */
   payouts: number;
 }
+
+export const WAITING: Columns<Waiting> = { pending: whole, flagged: whole, payouts: whole };
 
 /** One of those who earned most in a currency. */
 export interface TopPartner {
@@ -82,16 +84,28 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   const earned = sql`c.program_id = ${ctx.programId} and c.id >= ${firstIdAt("commission", first)}
     and c.status <> 'rejected'`;
   const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
-    db.all<Row>(sql`select day, count as value from event_counts
-      where ${own} and type = 'click' and day >= ${from}`),
-    db.all<Row>(sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
+    shaped(
+      db,
+      DAY_COUNT,
+      sql`select day, count as value from event_counts
+      where ${own} and type = 'click' and day >= ${from}`,
+    ),
+    shaped(
+      db,
+      DAY_COUNT,
+      sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
       where ${own} and id >= ${firstIdAt("payment", first)}
-        and coalesce(outcome, '') not in ('merged', 'test_mode') group by 1`),
-    db.all<MoneyRow>(sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
+        and coalesce(outcome, '') not in ('merged', 'test_mode') group by 1`,
+    ),
+    shaped(
+      db,
+      MONEY_ROW,
+      sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
         ${exactSum(sql`c.amount_cents`)} as value
-      from commissions c where ${earned} group by 1, 2`),
+      from commissions c where ${earned} group by 1, 2`,
+    ),
     programSums(ctx),
-    db.all<Waiting>(waitingCounts(own)),
+    shaped(db, WAITING, waitingCounts(own)),
     db.all<
       Unread<TopPartner>
     >(sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
@@ -145,9 +159,13 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   const from = utcDay(first);
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [clicks, earnings, sums] = await ctx.read(
-    db.all<Row>(sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
-    db.all<MoneyRow>(sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
-      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`),
+    shaped(db, DAY_COUNT, sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
+    shaped(
+      db,
+      MONEY_ROW,
+      sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
+      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`,
+    ),
     partnerSums(ctx, partner_id),
   );
   return {
@@ -163,11 +181,15 @@ interface Row<Value = number> {
   value: Value;
 }
 
+const DAY_COUNT = { day: text, value: whole };
+
 interface MoneyRow {
   day: string;
   currency: string;
   value: string;
 }
+
+const MONEY_ROW: Columns<MoneyRow> = { day: text, currency: text, value: text };
 
 /** A row as the database gives it: sums are texts. */
 type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };

@@ -1,5 +1,6 @@
 import { and, eq, gte, lt, sql } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
+import { shaped } from "../db/rows.ts";
 import { commissions, payments } from "../db/schema.ts";
 import { literal } from "../db/client.ts";
 import type { AttributionFact } from "../domain/fact.ts";
@@ -10,7 +11,7 @@ import { notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
-import { rememberReference, unsettledAmong, type PaymentKey } from "./facts.ts";
+import { PAYMENT_KEY, rememberReference, unsettledAmong } from "./facts.ts";
 import { MAX_INLINE, settle, type Commission, type Payment } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { alsoOfProgram } from "./tenant.ts";
@@ -78,8 +79,12 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
   await commit(ctx, { writes: rememberReference(ctx, decided.payment, fact), occurrences: [] });
   const { provider } = payment;
-  const served = await ctx.db.all<PaymentKey>(sql`${unsettledAmong(ctx.program.id, provider, [fact])}
-    limit ${literal(MAX_INLINE)}`);
+  const served = await shaped(
+    ctx.db,
+    PAYMENT_KEY,
+    sql`${unsettledAmong(ctx.program.id, provider, [fact])}
+    limit ${literal(MAX_INLINE)}`,
+  );
   for (const key of served) await settle(ctx, key);
   return getPayment(ctx, id);
 }

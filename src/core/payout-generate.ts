@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { shaped, text } from "../db/rows.ts";
+import { type Columns, flag, shaped, text, whole } from "../db/rows.ts";
 import type { PayoutMethod } from "../domain/partner.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { dueAt, periodProblem, type SkipReason } from "../domain/payout.ts";
@@ -280,9 +280,13 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
     on ${isOf(sql`j.value`, sql`p.id`)}`;
   const skipped = db.all<Unread<SkippedSum>>(sql`select ${columns}, s.reason as reason from (${sums}) s
     where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`);
-  const totalled = db.all<TotalRow>(sql`select s.currency as currency, s.reason is null as made, count(*) as count,
+  const totalled = shaped(
+    db,
+    TOTAL_ROW,
+    sql`select s.currency as currency, s.reason is null as made, count(*) as count,
       ${together(sql`sum(s.millions)`, sql`sum(s.rest)`)} as amount_cents
-    from (${sums}) s group by 1, 2`);
+    from (${sums}) s group by 1, 2`,
+  );
   const dated = ({ program }: ProgramCtx) => ({
     chunks: stems.length,
     dry_run: input.dry_run,
@@ -309,9 +313,13 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
       .orderBy(payouts.partner_id, payouts.currency)
       .limit(atMost(MAX_LISTED)),
     skipped,
-    db.all<TotalRow>(sql`select p.currency as currency, 1 as made, count(*) as count,
+    shaped(
+      db,
+      TOTAL_ROW,
+      sql`select p.currency as currency, 1 as made, count(*) as count,
         ${exactSum(sql`p.amount_cents`)} as amount_cents
-      ${madeIn} group by p.currency`),
+      ${madeIn} group by p.currency`,
+    ),
     totalled,
   );
   return {
@@ -328,6 +336,8 @@ interface TotalRow {
   count: number;
   amount_cents: string;
 }
+
+const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole, amount_cents: text };
 
 /** A row as the database gives it: its sum is a text. */
 type Unread<T extends PayableSum> = Omit<T, "amount_cents"> & { amount_cents: string };

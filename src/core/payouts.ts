@@ -1,6 +1,7 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
+import { shaped } from "../db/rows.ts";
 import { commissions, payouts } from "../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -9,7 +10,7 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { hasDifferences, unsettleDifferences } from "./decisions.ts";
-import type { PaymentKey } from "./facts.ts";
+import { PAYMENT_KEY } from "./facts.ts";
 import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
@@ -88,10 +89,14 @@ export async function cancelPayout(caller: Caller, id: string): Promise<Payout> 
   const held = sql`c.payout_id = ${id} and ${alsoOfProgram(caller, sql`c.program_id`)}`;
   const [ctx, differing] = await prove(
     caller,
-    caller.db.all<PaymentKey>(sql`select distinct p.id as id, p.provider as provider,
+    shaped(
+      caller.db,
+      PAYMENT_KEY,
+      sql`select distinct p.id as id, p.provider as provider,
         p.provider_transaction_id as provider_transaction_id
       from commissions c cross join payments p on p.id = c.payment_id
-      where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`),
+      where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`,
+    ),
   );
   const canceled = await movePayout(ctx, id, "cancel", () => ({
     changes: {},

@@ -1,6 +1,7 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { type Columns, orNull, shaped, text, whole } from "../db/rows.ts";
 import { NOTHING } from "../domain/money.ts";
 import { figure, type Check, type Difference, type Figures } from "../domain/reconciliation.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -30,12 +31,24 @@ interface JournalRow {
   found: string;
 }
 
+const JOURNAL_ROW: Columns<JournalRow> = {
+  subject: text,
+  partner_id: text,
+  currency: text,
+  account: text,
+  expected: text,
+  found: text,
+};
+
 /**
  * Of these commissions, those whose entries do not net to the row's amount in the account that the row says and to 0
  * in every other; of one that is deleted, to 0 everywhere. Rows that the journal does not hold yet are left out.
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
-  return ctx.db.all<JournalRow>(sql`with differing as (
+  return shaped(
+    ctx.db,
+    JOURNAL_ROW,
+    sql`with differing as (
       select id as subject, partner_id, currency, ${ACCOUNT} as account, amount_cents as expected, 0 as found
       from commissions where id in ${listed(ids)} and +program_id = ${ctx.program.id}
       union all
@@ -45,7 +58,8 @@ export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
     select subject, partner_id, currency, account, ${exactSum(sql`expected`)} as expected, ${exactSum(sql`found`)} as found
     from differing where account <> 'expense'
       and subject not in (select id from commissions where id in ${listed(ids)} and journaled = 0)
-    group by 1, 2, 3, 4 having ${comparableSum(sql`expected - found`)} <> 0`);
+    group by 1, 2, 3, 4 having ${comparableSum(sql`expected - found`)} <> 0`,
+  );
 }
 
 export function journalFindings(rows: readonly JournalRow[]): Difference[] {
@@ -67,6 +81,16 @@ interface BalanceRow {
   commissions: number;
 }
 
+const BALANCE_ROW: Columns<BalanceRow> = {
+  subject: text,
+  currency: orNull(text),
+  account: text,
+  kept: text,
+  posted: text,
+  kept_commissions: whole,
+  commissions: whole,
+};
+
 /**
  * Of these partners, the balances that differ from the sums of the entries, or from the number of journaled commissions
  * in the account. Partners with more than `most` entries are named and not compared.
@@ -74,7 +98,10 @@ interface BalanceRow {
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
   const program = ctx.program.id;
   const few = sql`(select partner_id from sized where size <= ${literal(most)})`;
-  return ctx.db.all<BalanceRow>(sql`with sized as materialized (
+  return shaped(
+    ctx.db,
+    BALANCE_ROW,
+    sql`with sized as materialized (
       select chosen.value as partner_id, (select count(*) from (select 1 from entries e
         where e.program_id = ${program} and e.partner_id = chosen.value limit ${literal(most + 1)})) as size
       from ${listed(ids)} chosen),
@@ -93,19 +120,24 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
     from differing where account <> 'expense' group by 1, 2, 3
     having ${comparableSum(sql`kept - posted`)} <> 0 or sum(kept_commissions) <> sum(commissions)
     union all
-    select partner_id, null, '', '0', '0', 0, 0 from sized where size > ${literal(most)}`);
+    select partner_id, null, '', '0', '0', 0, 0 from sized where size > ${literal(most)}`,
+  );
 }
 
 /** The program's own balances that differ from the sums of its partners'. */
 export function programBalanceDifferences(ctx: ProgramCtx, isAsked: boolean) {
   const own = sql.raw("partner_id = ''");
   const amount = sql.raw("cast(amount_cents as integer)");
-  return ctx.db.all<BalanceRow>(sql`select ${ctx.program.id} as subject, currency, account,
+  return shaped(
+    ctx.db,
+    BALANCE_ROW,
+    sql`select ${ctx.program.id} as subject, currency, account,
       ${exactSum(sql`iif(${own}, ${amount}, 0)`)} as kept, ${exactSum(sql`iif(${own}, 0, ${amount})`)} as posted,
       sum(iif(${own}, commissions, 0)) as kept_commissions, sum(iif(${own}, 0, commissions)) as commissions
     from balances where ${literal(isAsked ? 1 : 0)} and program_id = ${ctx.program.id} group by 2, 3
     having ${comparableSum(sql`iif(${own}, ${amount}, -${amount})`)} <> 0
-      or sum(iif(${own}, commissions, -commissions)) <> 0`);
+      or sum(iif(${own}, commissions, -commissions)) <> 0`,
+  );
 }
 
 export function balanceFindings(rows: readonly BalanceRow[]): Difference[] {

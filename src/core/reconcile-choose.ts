@@ -1,7 +1,7 @@
 /** What a step of the reconciler looks at (`core/reconcile.ts`). */
 import { sql } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
-import { shaped, text, whole } from "../db/rows.ts";
+import { type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
 import { payouts } from "../db/schema.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -34,6 +34,14 @@ interface Touched {
   partner_id: string | null;
   payout_id: string | null;
 }
+
+const TOUCHED: Columns<Touched> = {
+  id: text,
+  commission_id: orNull(text),
+  payment_id: orNull(text),
+  partner_id: orNull(text),
+  payout_id: orNull(text),
+};
 
 /** Ids, those that events touched among them. */
 export interface Chosen extends Record<Kind, string[]> {
@@ -70,9 +78,13 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
       and id > ${place[kind]} order by id limit ${literal(parts[kind])}`,
     );
   const [events, ...rows] = await ctx.read(
-    db.all<Touched>(sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
+    shaped(
+      db,
+      TOUCHED,
+      sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
         payload ->> 'partner_id' as partner_id, payload ->> 'payout_id' as payout_id
-      from (${sql.join(touched, sql` union all `)}) order by id limit ${most}`),
+      from (${sql.join(touched, sql` union all `)}) order by id limit ${most}`,
+    ),
     ...([inTurn("commissions"), inTurn("payments"), inTurn("partners"), inTurn("payouts")] as const),
   );
   const turn = Object.fromEntries(KINDS.map((kind, i) => [kind, rows[i]!.map(({ id }) => id)])) as Turn;
@@ -92,8 +104,12 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
 
 /** How many rows of each kind a program has, from the kept counts. */
 export function sizesOf(ctx: ProgramCtx) {
-  return ctx.db.all<{ kind: Kind; size: number }>(sql`select list as kind, sum(count) as size from list_counts
-    where program_id = ${ctx.programId} and list in ${KINDS} group by list`);
+  return shaped(
+    ctx.db,
+    { kind: textOf<Kind>(), size: whole },
+    sql`select list as kind, sum(count) as size from list_counts
+    where program_id = ${ctx.programId} and list in ${KINDS} group by list`,
+  );
 }
 
 export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {

@@ -1,7 +1,7 @@
 /** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
-import { shaped, text, textOf } from "../db/rows.ts";
+import { type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
 import { differences } from "../db/schema.ts";
 import type { Check, Difference } from "../domain/reconciliation.ts";
 import { iso } from "../lib/time.ts";
@@ -98,11 +98,21 @@ export interface BooksStatus {
   deliveries_left: number;
 }
 
+export const BOOKS_STATUS: Columns<BooksStatus> = {
+  reconciled_at: orNull(text),
+  differences: whole,
+  deliveries_left: whole,
+};
+
 /** The statement of one row that holds the state of the books. */
 export function booksStatus(ctx: Reader) {
-  return ctx.db.all<BooksStatus>(sql`select
+  return shaped(
+    ctx.db,
+    BOOKS_STATUS,
+    sql`select
     (select reconciled_at from reconciliations where program_id = ${ctx.programId}) as reconciled_at,
     (select count(*) from (select 1 from differences where program_id = ${ctx.programId}
       limit ${literal(NAMED)})) as differences,
-    ifnull((select deliveries_left from reconciliations where program_id = ${ctx.programId}), 0) as deliveries_left`);
+    ifnull((select deliveries_left from reconciliations where program_id = ${ctx.programId}), 0) as deliveries_left`,
+  );
 }

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { shaped, text } from "../db/rows.ts";
+import { amount, type Columns, shaped, text, textOf } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProgramCtx } from "./context.ts";
@@ -34,6 +34,14 @@ interface Entry {
   amount_cents: Cents;
 }
 
+const ENTRY: Columns<Entry> = {
+  id: text,
+  currency: text,
+  from_account: textOf<JournalAccount>(),
+  to_account: textOf<JournalAccount>(),
+  amount_cents: amount,
+};
+
 export function startWalk(partner_id: string): Walk {
   return { partner_id, entry_id: "", sums: {} };
 }
@@ -42,8 +50,12 @@ export function startWalk(partner_id: string): Walk {
 export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   const own = sql`program_id = ${ctx.program.id} and partner_id = ${walk?.partner_id ?? "nobody"}`;
   return [
-    ctx.db.all<Entry>(sql`select id, currency, from_account, to_account, amount_cents from entries
-      where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`),
+    shaped(
+      ctx.db,
+      ENTRY,
+      sql`select id, currency, from_account, to_account, amount_cents from entries
+      where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`,
+    ),
     shaped(
       ctx.db,
       { name: text, kept: text },

@@ -1,5 +1,6 @@
 import { sql, type InferSelectModel } from "drizzle-orm";
 import { atMost } from "../db/client.ts";
+import { shaped } from "../db/rows.ts";
 import { programs, reconciliations } from "../db/schema.ts";
 import type { Check, Checked, Difference } from "../domain/reconciliation.ts";
 import { isUnavailable } from "../lib/errors.ts";
@@ -10,7 +11,7 @@ import { DAY, HOUR, iso, MINUTE } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
 import { commit, CommitConflict, type Write } from "./commit.ts";
 import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
-import type { PaymentKey } from "./facts.ts";
+import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import type { Owner, Work } from "./job.ts";
 import { reviewSettled } from "./ledger.ts";
 import {
@@ -225,8 +226,12 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, tools: Reconc
   const [journal, keys, rows, inTurn, [left], books] = [
     ...(await ctx.read(
       journalDifferences(ctx, commissions),
-      db.all<PaymentKey>(sql`select id, provider, provider_transaction_id from payments
-        where id in (select value from json_each(${JSON.stringify(payments)})) and +program_id = ${ctx.program.id}`),
+      shaped(
+        db,
+        PAYMENT_KEY,
+        sql`select id, provider, provider_transaction_id from payments
+        where id in (select value from json_each(${JSON.stringify(payments)})) and +program_id = ${ctx.program.id}`,
+      ),
       payoutsAmong(ctx, payouts),
       payoutsInTurn(ctx, place, isNew),
       deliveriesLeft(ctx),

@@ -11,8 +11,11 @@ export interface Column<Value> {
 /** The columns of a statement by their names, all that it selects and no others. */
 export type Shape = Readonly<Record<string, Column<unknown>>>;
 
+/** The columns of a row whose type has a name. */
+export type Columns<T> = { readonly [K in keyof T]-?: Column<T[K]> };
+
 /** A row of such a statement. */
-export type Row<S extends Shape> = { [K in keyof S]: S[K] extends Column<infer Value> ? Value : never };
+export type Row<S extends Shape> = { -readonly [K in keyof S]: S[K] extends Column<infer Value> ? Value : never };
 
 function column<Value>(holds: (value: unknown) => boolean): Column<Value> {
   return { holds: (value): value is Value => holds(value) };

@@ -53,16 +53,16 @@ export const PLANTS: readonly Plant[] = [
     "      ...(source.messages ? [db.run(countEvents(program_id, created_at, source.events))] : []),\n",
   ]),
   plant("commit: a lost race is not noticed", "core/commit.ts", [
-    "select 1 where changes() <> ${expect}",
-    "select 1 where changes() > ${expect}",
+    "refuseIf(sql`changes() <> ${expect}`)",
+    "refuseIf(sql`changes() > ${expect}`)",
   ]),
   plant("commit: only the first message of a change is sent", "core/commit.ts", [
     "const outbound = occurrences.flatMap(",
     "const outbound = occurrences.slice(0, 1).flatMap(",
   ]),
   plant("commit: a repeated request is carried out again", "core/idempotency.ts", [
-    "if (!row || row.claimed_by === claim.claimed_by) return null;",
-    "if (!row || row.key === claim.key) return null;",
+    "row.claimed_by === claim.claimed_by) return",
+    "row.key === claim.key) return",
   ]),
   plant("settle: of two that read the same facts both write", "core/ledger-rows.ts", [
     ".where(and(eq(payments.id, before.id), eq(payments.facts_revision, before.facts_revision))),",
@@ -101,8 +101,8 @@ export const PLANTS: readonly Plant[] = [
     "when ${sum} <= (select min_payout_cents",
   ]),
   plant("payout: two moves at once both happen", "core/payouts.ts", [
-    "and(ownedPayout(ctx, before.id), eq(payouts.status, before.status), eq(payouts.updated_at, before.updated_at)),",
-    "and(ownedPayout(ctx, before.id)),",
+    "          sql`${payouts.status} = ${literal(before.status)}`,\n          eq(payouts.updated_at, before.updated_at),\n",
+    "",
   ]),
   plant("payout: each sending has a key of its own", "core/payout-pay.ts", [
     "`${payout.id}:${payout.attempt}`",
@@ -129,8 +129,8 @@ export const PLANTS: readonly Plant[] = [
     "attempt_count = d.attempt_count,",
   ]),
   plant("clicks: a flush that is repeated counts again", "core/clicks.ts", [
-    "insert into commit_guards (lost_race) select 1 where changes() <> 1",
-    "insert into commit_guards (lost_race) select 1 where changes() > 1",
+    "      db.run(refuseUnlessChanged(1)),\n",
+    "",
   ]),
   plant("clicks: an object that begins again does not know what it has seen", "clicks/store.ts", [
     "if (row.stored_at < this.#now - SEEN_WINDOW) continue;",

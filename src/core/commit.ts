@@ -137,7 +137,7 @@ const SEQUENCE_DIGITS = 6;
 
 /** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
 interface Source {
-  /** `{id, type, payload, changes}` */
+  /** `{id, type, payload, changes}`, the last two as JSON or its text. */
   events: SQL;
   /** `{id, event, body}` */
   messages: SQL | null;
@@ -149,8 +149,15 @@ function givenSource(created_at: string, occurrences: (Occurrence & { id: string
       ? [{ id, event: sent.event, body: JSON.stringify({ event: sent.event, timestamp: created_at, data: sent.data }) }]
       : [],
   );
+  // As texts, which the database does not read: it takes nothing that is nested deeper than 1,000.
+  const events = occurrences.map(({ id, type, payload, changes }) => ({
+    id,
+    type,
+    payload: JSON.stringify(payload),
+    changes: changes && JSON.stringify(changes),
+  }));
   return {
-    events: sql`json_each(${JSON.stringify(occurrences.map(({ id, type, payload, changes }) => ({ id, type, payload, changes })))}) m`,
+    events: sql`json_each(${JSON.stringify(events)}) m`,
     messages: outbound.length > 0 ? sql`json_each(${JSON.stringify(outbound)}) m` : null,
   };
 }
@@ -211,8 +218,8 @@ export function conflictIn(error: unknown): CommitConflict | null {
 
 function insertEvents({ program, actor }: ProgramCtx, created_at: string, source: SQL): SQL {
   return sql`insert into events (program_id, id, type, payload, created_at, actor, changes)
-    select ${program.id}, m.value ->> 'id', m.value ->> 'type', m.value -> 'payload', ${created_at},
-      ${JSON.stringify(actor)}, nullif(m.value -> 'changes', 'null') from ${source}`;
+    select ${program.id}, m.value ->> 'id', m.value ->> 'type', m.value ->> 'payload', ${created_at},
+      ${JSON.stringify(actor)}, m.value ->> 'changes' from ${source}`;
 }
 
 function countEvents(program_id: string, created_at: string, source: SQL): SQL {

@@ -241,6 +241,16 @@ describe("hostile input (HTTP-27)", () => {
     );
   });
 
+  it("is changed as well, and in the log, where it is nested deeper than SQLite reads", async () => {
+    const { id } = await makePartner(program);
+    const metadata: unknown = JSON.parse(`{"a":${deep(4_000, "[", "]")}}`);
+    const changed = await program.api<{ metadata: unknown }>("PATCH", `/api/v1/partners/${id}`, { metadata });
+    expect([changed.status, JSON.stringify(changed.body.metadata)]).toEqual([200, JSON.stringify(metadata)]);
+    const [event] = (await program.api<{ data: { changes: unknown }[] }>("GET", "/api/v1/events?type=partner.updated"))
+      .body.data;
+    expect(JSON.stringify(event?.changes)).toBe(JSON.stringify({ metadata: [null, metadata] }));
+  });
+
   it("reaches the provider endpoints only as far as the signature", async () => {
     // The shared program may have lost its secrets to a hostile PATCH.
     const { id } = await makeProgram();

@@ -1,14 +1,23 @@
 /** `node test/browser/screenshots.ts`: makes the pictures of the README in test/browser/pictures, from a program with a lively month. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
-import { SECRET_A, signInOwner, startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
+import {
+  SECRET_A,
+  signInOwner,
+  signInPartner,
+  startPagesWorld,
+  type OwnedProgram,
+  type PagesWorld,
+} from "./pages-world.ts";
 
 const DOCS = join(ROOT, "test/browser/pictures");
 const OWNER = "owner@northwind.example";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 const DAY = 86_400;
+/** Of a picture: everybody who clones the repository gets them all. */
+const MAX_BYTES = 150 * 1024;
 
 const PARTNERS = [
   ["Ada", "Lovelace", 9],
@@ -30,10 +39,26 @@ try {
   await signInOwner(world, wide, OWNER);
   await wide.waitForLoadState("networkidle");
   await wide.screenshot({ path: join(DOCS, "overview.png"), fullPage: true });
+  await wide.goto(`${world.url}/dashboard/flows/new`);
+  await wide.getByLabel("Name").fill("Better terms");
+  await wide.getByLabel("How much").fill("30");
+  await wide.getByRole("button", { name: "Preview on past payments" }).click();
+  const preview = await wide.locator("section:has(#simulation)").boundingBox();
+  if (!preview) throw new Error("there is no preview");
+  const clip = { ...preview, height: Math.min(preview.height, 560) };
+  await wide.screenshot({ path: join(DOCS, "rule-preview.png"), fullPage: true, clip });
   const phone = await world.visitor({ width: 390, dark: true });
   await signInOwner(world, phone, OWNER);
   await phone.goto(`${world.url}/dashboard/commissions/${refunded}`);
   await phone.screenshot({ path: join(DOCS, "commission.png"), fullPage: true });
+  const partner = await world.visitor({ width: 1280 });
+  await signInPartner(world, partner, "ada@partners.example");
+  await partner.waitForLoadState("networkidle");
+  await partner.screenshot({ path: join(DOCS, "portal.png"), fullPage: true });
+  for (const name of await readdir(DOCS)) {
+    const { size } = await stat(join(DOCS, name));
+    if (size > MAX_BYTES) throw new Error(`${name} has ${size} bytes, more than ${MAX_BYTES}`);
+  }
 } finally {
   await world.close();
 }
@@ -72,7 +97,13 @@ async function fill(into: PagesWorld): Promise<string> {
       await sendA(sessionCompleted({ ref: pick(chance()), amount, tax: Math.round(amount / 11), email, created }));
     }
   }
-  const fields = { ref: "ada", amount: 11_000, tax: 1_000, payment_intent: "pi_told", created: now - 60 };
+  const fields = {
+    ref: "ada",
+    amount: 11_000,
+    tax: 1_000,
+    payment_intent: "pi_told",
+    created: Math.ceil(Date.now() / 1000),
+  };
   await sendA(sessionCompleted({ ...fields, email: "jo@example.com" }));
   await sendA(chargeRefunded({ payment_intent: "pi_told", amount: 11_000, refunded: 2_860 }));
   const { data } = await api<{ data: (WithId & { amount_cents: number })[] }>("GET", "/commissions?per_page=100");

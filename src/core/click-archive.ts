@@ -1,5 +1,5 @@
 import type { InferSelectModel } from "drizzle-orm";
-import { type Columns, text } from "../db/rows.ts";
+import { text, type Columns } from "../db/rows.ts";
 import type { clickArchives } from "../db/schema.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../db/client.ts";
-import { type Columns, shaped, text, textOf, whole } from "../db/rows.ts";
+import { shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import { emailKey } from "../domain/email.ts";
 import { bareFact, withoutAddresses } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";

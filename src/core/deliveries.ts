@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
-import { type Columns, orNull, shaped, text, whole } from "../db/rows.ts";
+import { orNull, shaped, text, whole, type Columns } from "../db/rows.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../domain/delivery.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { iso, SECOND } from "../lib/time.ts";
@@ -74,7 +74,7 @@ export interface RecordedDelivery {
   next_attempt_at: string | null;
 }
 
-export const RECORDED_DELIVERY: Columns<RecordedDelivery> = {
+const RECORDED_DELIVERY: Columns<RecordedDelivery> = {
   delivery_id: text,
   endpoint_id: text,
   next_attempt_at: orNull(text),
@@ -166,7 +166,7 @@ export interface DueWakeUp {
   due_at: string;
 }
 
-export const DUE_WAKE_UP: Columns<DueWakeUp> = { endpoint_id: text, delivery_id: text, due_at: text };
+const DUE_WAKE_UP: Columns<DueWakeUp> = { endpoint_id: text, delivery_id: text, due_at: text };
 
 /** The endpoints after `after` that have anything open: from one lane to the next in their index, in its order. */
 function openLanes(after: string): SQL {

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type Columns, text, textOf } from "../db/rows.ts";
+import { text, textOf, type Columns } from "../db/rows.ts";
 import { bareFact } from "../domain/erasure.ts";
 import type { AttributionFact, Fact } from "../domain/fact.ts";
 import { emailKey } from "../domain/email.ts";

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../db/page.ts";
-import { amount, type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
+import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import { addUp, negate, type Cents, type Sum } from "../domain/money.ts";
 import { isUnavailable, notFound } from "../lib/errors.ts";
@@ -36,7 +36,7 @@ export interface JournalEntry {
   posted_at: string;
 }
 
-export const JOURNAL_ENTRY: Columns<JournalEntry> = {
+const JOURNAL_ENTRY: Columns<JournalEntry> = {
   id: text,
   partner_id: text,
   commission_id: text,
@@ -93,7 +93,7 @@ export interface AccountSum {
   commissions: number;
 }
 
-export const ACCOUNT_SUM: Columns<AccountSum> = {
+const ACCOUNT_SUM: Columns<AccountSum> = {
   currency: text,
   account: textOf<Exclude<JournalAccount, "expense">>(),
   amount_cents: text,

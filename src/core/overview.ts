@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type Columns, shaped, text, whole } from "../db/rows.ts";
+import { orNull, shaped, text, whole, type Columns } from "../db/rows.ts";
 import { compareCurrencies } from "../domain/amount.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -35,7 +35,7 @@ export interface Waiting {
   payouts: number;
 }
 
-export const WAITING: Columns<Waiting> = { pending: whole, flagged: whole, payouts: whole };
+const WAITING: Columns<Waiting> = { pending: whole, flagged: whole, payouts: whole };
 
 /** One of those who earned most in a currency. */
 export interface TopPartner {
@@ -49,6 +49,18 @@ export interface TopPartner {
   amount_cents: Sum;
   clicks: number;
 }
+
+const TOP_PARTNER: Columns<Unread<TopPartner>> = {
+  currency: text,
+  partner_id: text,
+  email: text,
+  slug: text,
+  first_name: orNull(text),
+  last_name: orNull(text),
+  commissions: whole,
+  amount_cents: text,
+  clicks: whole,
+};
 
 /** What the first-run checklist ticks off: seen to happen, not merely said. */
 export interface SetupSeen {
@@ -106,9 +118,10 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     ),
     programSums(ctx),
     shaped(db, WAITING, waitingCounts(own)),
-    db.all<
-      Unread<TopPartner>
-    >(sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
+    shaped(
+      db,
+      TOP_PARTNER,
+      sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
         p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
         t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
           where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from}) as clicks
@@ -117,7 +130,8 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
           row_number() over (partition by c.currency order by ${comparableSum(sql`c.amount_cents`)} desc, c.partner_id)
           as place
         from commissions c where ${earned} group by 1, 2) t
-      cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`),
+      cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`,
+    ),
     shaped(
       db,
       { partners: whole, endpoints: whole, clicks: whole },

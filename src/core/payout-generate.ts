@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type Columns, flag, shaped, text, whole } from "../db/rows.ts";
+import { flag, orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import type { PayoutMethod } from "../domain/partner.ts";
 import { NOTHING, type Sum } from "../domain/money.ts";
 import { dueAt, periodProblem, type SkipReason } from "../domain/payout.ts";
@@ -43,6 +43,10 @@ export interface PlannedPayout extends PayableSum {
 export interface SkippedSum extends PayableSum {
   reason: SkipReason;
 }
+
+const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: text };
+const PLANNED_PAYOUT: Columns<Unread<PlannedPayout>> = { ...PAYABLE_SUM, method: orNull(textOf<PayoutMethod>()) };
+const SKIPPED_SUM: Columns<Unread<SkippedSum>> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
 
 export interface GenerationTotals {
   currency: string;
@@ -195,12 +199,27 @@ interface Payee extends RecipientSource {
   seen: string;
 }
 
+const PAYEE: Columns<Payee> = {
+  partner_id: text,
+  currency: text,
+  method: orNull(textOf<PayoutMethod>()),
+  first_name: orNull(text),
+  last_name: orNull(text),
+  payout_email: orNull(text),
+  provider_a_account_id: orNull(text),
+  seen: text,
+};
+
 function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
-  return ctx.db.all<Payee>(sql`select s.partner_id as partner_id, s.currency as currency, s.method as method,
+  return shaped(
+    ctx.db,
+    PAYEE,
+    sql`select s.partner_id as partner_id, s.currency as currency, s.method as method,
       p.first_name as first_name, p.last_name as last_name, p.payout_email as payout_email,
       p.provider_a_account_id as provider_a_account_id, p.updated_at as seen
     from (${payableSums(ctx, input, chunk)}) s cross join partners p on p.id = s.partner_id
-    where s.reason is null`);
+    where s.reason is null`,
+  );
 }
 
 /** So many rows are one parameter, of which none may be longer than 2 MB. */
@@ -278,8 +297,12 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
     ${together(sql`s.millions`, sql`s.rest`)} as amount_cents`;
   const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
     on ${isOf(sql`j.value`, sql`p.id`)}`;
-  const skipped = db.all<Unread<SkippedSum>>(sql`select ${columns}, s.reason as reason from (${sums}) s
-    where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`);
+  const skipped = shaped(
+    db,
+    SKIPPED_SUM,
+    sql`select ${columns}, s.reason as reason from (${sums}) s
+    where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
+  );
   const totalled = shaped(
     db,
     TOTAL_ROW,
@@ -297,8 +320,12 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
   if (input.dry_run) {
     const [ctx, planned, left, counted] = await prove(
       caller,
-      db.all<Unread<PlannedPayout>>(sql`select ${columns}, s.method as method from (${sums}) s
-        where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`),
+      shaped(
+        db,
+        PLANNED_PAYOUT,
+        sql`select ${columns}, s.method as method from (${sums}) s
+        where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
+      ),
       skipped,
       totalled,
     );
@@ -342,8 +369,8 @@ const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole,
 /** A row as the database gives it: its sum is a text. */
 type Unread<T extends PayableSum> = Omit<T, "amount_cents"> & { amount_cents: string };
 
-function read<T extends PayableSum>(row: Unread<T>): T {
-  return { ...row, amount_cents: readSum(row.amount_cents) } as unknown as T;
+function read<T extends { amount_cents: string }>(row: T): Omit<T, "amount_cents"> & { amount_cents: Sum } {
+  return { ...row, amount_cents: readSum(row.amount_cents) };
 }
 
 function totals(rows: TotalRow[]): GenerationTotals[] {

@@ -1,8 +1,9 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { type Columns, orNull, shaped, text, whole } from "../db/rows.ts";
+import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import { NOTHING } from "../domain/money.ts";
+import type { PayoutStatus } from "../domain/payout.ts";
 import { figure, type Check, type Difference, type Figures } from "../domain/reconciliation.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { SECOND } from "../lib/time.ts";
@@ -168,6 +169,18 @@ interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" |
   unjournaled: 0 | 1;
 }
 
+const PAYOUT_SUMS: Columns<PayoutSums> = {
+  id: text,
+  status: textOf<PayoutStatus>(),
+  commission_count: whole,
+  amount_cents: amount,
+  commissions: whole,
+  summed_cents: orNull(text),
+  other_status: whole,
+  entered_cents: orNull(text),
+  unjournaled: flag,
+};
+
 /**
  * These payouts, and what their commissions and entries come to. Entries have no index by payout: those of a payout are
  * found by its commissions; those of a canceled one, which has none, among the partner's entries of its time, unless
@@ -185,7 +198,10 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const inSpan = sql`select ${entered} as amount_cents, e.payout_id as payout_id from entries e
     where e.program_id = p.program_id and e.partner_id = p.partner_id
       and e.id >= s.value ->> 'from' and e.id < s.value ->> 'before' limit ${literal(ENTRIES_AT_ONCE)}`;
-  return ctx.db.all<PayoutSums>(sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,
+  return shaped(
+    ctx.db,
+    PAYOUT_SUMS,
+    sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,
       p.commission_count as commission_count, (select count(*) ${own}) as commissions,
       (select ${exactSum(sql`c.amount_cents`)} ${own}) as summed_cents,
       (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
@@ -195,7 +211,8 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
           ${exactSum(sql`iif(payout_id = p.id, amount_cents, 0)`)}, null) from (${inSpan})),
         (select ${exactSum(entered)} from commissions c cross join entries e on e.commission_id = c.id
           where c.payout_id = p.id and e.payout_id = c.payout_id)) as entered_cents
-    from json_each(${JSON.stringify(spans)}) s cross join payouts p on p.id = s.value ->> 'id'`);
+    from json_each(${JSON.stringify(spans)}) s cross join payouts p on p.id = s.value ->> 'id'`,
+  );
 }
 
 /** A payout is what its commissions and its entries come to; a canceled one holds neither. */

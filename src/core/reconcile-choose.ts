@@ -1,7 +1,7 @@
 /** What a step of the reconciler looks at (`core/reconcile.ts`). */
 import { sql } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
-import { type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
+import { orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import { payouts } from "../db/schema.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";

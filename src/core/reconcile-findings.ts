@@ -1,7 +1,7 @@
 /** What the reconciler has found: reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
-import { type Columns, orNull, shaped, text, textOf, whole } from "../db/rows.ts";
+import { orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import { differences } from "../db/schema.ts";
 import type { Check, Difference } from "../domain/reconciliation.ts";
 import { iso } from "../lib/time.ts";
@@ -98,7 +98,7 @@ export interface BooksStatus {
   deliveries_left: number;
 }
 
-export const BOOKS_STATUS: Columns<BooksStatus> = {
+const BOOKS_STATUS: Columns<BooksStatus> = {
   reconciled_at: orNull(text),
   differences: whole,
   deliveries_left: whole,

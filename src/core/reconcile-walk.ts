@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { amount, type Columns, shaped, text, textOf } from "../db/rows.ts";
+import { amount, shaped, text, textOf, type Columns } from "../db/rows.ts";
 import type { JournalAccount } from "../domain/journal.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProgramCtx } from "./context.ts";

@@ -101,8 +101,8 @@ describe("the rows of a payment", () => {
       planRows(amounts.map(paid), { partner_id: "par_a", amount_cents: MOST }).insert_clawbacks.map(
         (row) => row.amount_cents,
       );
-    expect(takenBack(MOST, cents(MOST - 1))).toEqual([-(MOST - 1)]);
-    expect(takenBack(MOST, MOST, MOST)).toEqual([-MOST]);
+    expect(takenBack(MOST, cents(MOST - 1))).toEqual([1 - MOST]);
+    expect(takenBack(MOST, MOST, MOST)).toEqual([0 - MOST]);
   });
 
   it("a percentage lies between 0 and what is left of the base; a flat amount stays until nothing is left", () => {

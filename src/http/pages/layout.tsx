@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { Session } from "../../core/sessions.ts";
 import { CsrfField, type Children } from "./page.tsx";
 
-interface Place {
+export interface Place {
   href: string;
   label: string;
 }
@@ -144,7 +144,8 @@ function ProgramName({ session }: { session: Session }) {
   );
 }
 
-function Places({ places, at }: { places: Place[][]; at: string }) {
+/** Links in groups; the one of this page is marked. */
+export function Places({ places, at }: { places: readonly (readonly Place[])[]; at: string }) {
   return (
     <>
       {places.map((group) => (

@@ -1,11 +1,6 @@
 import { GUIDES } from "../../guides/list.ts";
-import { Mark } from "../layout.tsx";
+import { Mark, Places, type Place } from "../layout.tsx";
 import type { Children } from "../page.tsx";
-
-interface Place {
-  href: string;
-  label: string;
-}
 
 interface DocsFrameProps extends Children {
   /** The path of this page. */
@@ -53,23 +48,9 @@ const PAGES: Place[] = [
 function Contents({ at, places }: { at: string; places: Place[] }) {
   return (
     <>
-      <Places places={PAGES} at={at} />
+      <Places places={[PAGES]} at={at} />
       <p class="muted small nav-title">On this page</p>
-      <Places places={places} at={at} />
+      <Places places={[places]} at={at} />
     </>
-  );
-}
-
-function Places({ places, at }: { places: Place[]; at: string }) {
-  return (
-    <ul>
-      {places.map(({ href, label }) => (
-        <li>
-          <a href={href} aria-current={href === at ? "page" : undefined}>
-            {label}
-          </a>
-        </li>
-      ))}
-    </ul>
   );
 }

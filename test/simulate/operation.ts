@@ -46,6 +46,11 @@ export type Maker = (scene: Scene, chance: Chance) => Operation | null;
 
 let keys = 0;
 
+/** Begins a run: its names and keys are those of its seed alone. */
+export function restartKeys(): void {
+  keys = 0;
+}
+
 /** Of a name or key that nothing else has. */
 export function nextKey(): number {
   return ++keys;

@@ -5,7 +5,7 @@ import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
 import { afterCrons, candidatesAfter, distinct, finish, Wrong, type Candidate } from "./candidates.ts";
 import { Endpoint } from "./endpoint.ts";
-import type { Operation, Scene } from "./operation.ts";
+import { restartKeys, type Operation, type Scene } from "./operation.ts";
 import { choose } from "./operations.ts";
 import type { Flow, State } from "./model.ts";
 import { time } from "./played-globals.ts";
@@ -49,6 +49,7 @@ export async function runSteps(
   steps: readonly Step[],
   onCall: ((call: Call) => void) | null = null,
 ): Promise<Failure | null> {
+  restartKeys();
   const world = new World(versions, seed);
   world.database.onCall = onCall;
   const run = new Run(world);

@@ -154,6 +154,8 @@ function commissionPlaces(commissions: readonly Commission[], partner: WithId | 
 }
 
 const PLACES = {
+  guide: "/docs/payouts",
+  "guide with code": "/docs/integrate",
   overview: "/dashboard",
   "overview of 90 days": "/dashboard?days=90",
   partners: "/dashboard/partners",

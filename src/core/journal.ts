@@ -113,7 +113,8 @@ export function programSums(ctx: Reader) {
     ACCOUNT_SUM,
     accountSums(ctx, "", {
       unjournaled: sql`partner_id in (select id from partners where program_id = ${ctx.programId}
-        and exists (select 1 from commissions indexed by commissions_unjournaled where journaled = 0))`,
+        and exists (select 1 from commissions indexed by commissions_unjournaled
+          where journaled = 0 and partner_id > ''))`,
       all: sql`program_id = ${ctx.programId}`,
     }),
   );

@@ -217,8 +217,9 @@ function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
 }
 
 function waitingCounts(own: SQL): SQL {
-  const count = (list: string, ...states: string[]) => sql`sum(iif(list = ${list}
-    and state in ${states}, count, 0))`;
+  // A program that is new has no row yet.
+  const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
+    and state in ${states}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts
     from list_counts where ${own}`;

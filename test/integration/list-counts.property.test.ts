@@ -86,8 +86,8 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     ...(table === "commissions" || table === "payouts" ? { partner_id } : {}),
     ...(table === "commissions" ? { flagged: operation_.state % 2 } : {}),
     [column]: value,
-    created_at: "2026",
-    updated_at: "2026",
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-01T00:00:00.000Z",
   };
   const names = Object.keys(row);
   const conflict = {

@@ -80,7 +80,7 @@ interface Due extends Owner {
 /**
  * The daily reconciler (LAW-11). A round looks at everything that the events of
  * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest, so
- * that the rest has its turn within 30 days, in bounded steps that each go on where the last one committed; the first
+ * that the rest of a small program has its turn within 30 days, in bounded steps that each go on where the last one committed; the first
  * round of a program goes through all of it.
  * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.
  */

@@ -227,8 +227,8 @@ export const GROWING: Record<string, Growing> = {
       meter.taken();
       await reconcileDaily(vendor, now + 4 * DAY);
     },
-    why: "once a day each program is looked at, and a 29th part of what it has",
-    story: 110,
+    why: "once a day each program is looked at, and a part of what it has, for whole partners",
+    story: 250,
     program: 60,
   },
   "POST /admin/secrets/reseal": {

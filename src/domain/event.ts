@@ -5,7 +5,7 @@
  */
 import type { Actor } from "./actor.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
-import type { Condition, FlowActionType } from "./flow.ts";
+import type { Flow } from "./flow.ts";
 import type { PartnerStatus, PayoutMethod } from "./partner.ts";
 import type { EventOutcome, Outcome } from "./payment.ts";
 import type { PayoutStatus } from "./payout.ts";
@@ -94,14 +94,8 @@ interface ProviderEventPayload {
   outcome: EventOutcome;
 }
 
-interface FlowPayload {
+interface FlowPayload extends Omit<Flow, "id" | "created_at"> {
   flow_id: string;
-  name: string;
-  action_type: FlowActionType;
-  action_value: number;
-  conditions: Condition[];
-  priority: number;
-  active: boolean;
 }
 
 interface EndpointPayload {

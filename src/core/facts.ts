@@ -262,11 +262,11 @@ export function insertStoredFacts(
         value ->> 'ref_key', case when ${ofErased} then value ->> 'bare' else value ->> 'data' end from json_each(${JSON.stringify(rows)}) where ${when}
       on conflict do nothing`),
     ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
-      select ${program_id}, value ->> 'provider', value ->> 'scope', value ->> 'subject', value ->> 'fact_id'
-        from json_each(${JSON.stringify(subjects)})
-        where ${when} and not (value ->> 'scope' = 'email' and ${ofErased})
-          and (value ->> 'named' is null or (${leads(program_id, sql`value ->> 'named'`)} and not exists (
-          select 1 from json_each(value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
+      select ${program_id}, f.value ->> 'provider', f.value ->> 'scope', f.value ->> 'subject', f.value ->> 'fact_id'
+        from json_each(${JSON.stringify(subjects)}) f
+        where ${when} and not (f.value ->> 'scope' = 'email' and ${ofErased})
+          and (f.value ->> 'named' is null or (${leads(program_id, sql`f.value ->> 'named'`)} and not exists (
+          select 1 from json_each(f.value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
       on conflict do nothing`),
   ];
 }

@@ -64,7 +64,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
   const { column, states } = LISTS[table];
   const value = states[operation_.state % states.length] ?? null;
   if (kind === "move") {
-    const sql = `update ${table} set ${column} = ?, updated_at = 'x' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
+    const sql = `update ${table} set ${column} = ?, updated_at = '2026-01-02T00:00:00.000Z' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
     return env.DB.prepare(sql).bind(value, program_id, id);
   }
   if (kind === "flag") {
@@ -72,13 +72,16 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     return env.DB.prepare(sql).bind(operation_.state % 2, value, program_id, id);
   }
   if (kind === "touch")
-    return env.DB.prepare(`update ${table} set updated_at = 'y' where program_id = ?`).bind(program_id);
+    return env.DB.prepare(`update ${table} set updated_at = '2026-01-03T00:00:00.000Z' where program_id = ?`).bind(
+      program_id,
+    );
   if (kind === "delete") {
     const own = table === "partners" ? " and id <> (select min(id) from partners where program_id = ?2)" : "";
     const sql = `delete from ${table} where unicode(substr(id, -1)) % ?1 = 0 and program_id = ?2${own}`;
     return env.DB.prepare(sql).bind(id, program_id);
   }
-  const key = `${table}-${program_id}-${id}`;
+  // As long as the service's own: the job that posts old commissions makes ids of them.
+  const key = `${table.slice(0, 3)}_${program_id.slice(-25)}${id}`;
   const row: Record<string, string | number | null> = {
     id: key,
     program_id,

@@ -4,10 +4,11 @@
  * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and
  * is never remembered.
  */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
 import {
   customerEvent,
   invoicePaid,
@@ -28,8 +29,12 @@ interface Traced {
   };
 }
 
-async function programOf(...slugs: string[]): Promise<TestProgram> {
-  const program = await makeProgram();
+function programOf(...slugs: string[]): Promise<TestProgram> {
+  return withPartners({}, ...slugs);
+}
+
+async function withPartners(fields: ProgramFields, ...slugs: string[]): Promise<TestProgram> {
+  const program = await makeProgram(fields);
   for (const slug of slugs) await makePartner(program, { slug });
   return program;
 }
@@ -81,6 +86,22 @@ describe("V3: candidates of a payment (REF-1, REF-2)", () => {
     expect((await traced(program))[0]?.trace.candidates.map(({ ref }) => ref)).toEqual(["joe", "jane"]);
   });
 
+  it.each([
+    ["first", "joe", "jane"],
+    ["last", "joe", "jane"],
+    ["first", "jane", "joe"],
+    ["last", "jane", "joe"],
+  ] as const)(
+    "of those of one event only it is remembered (attribution %s: %s before %s)",
+    async (attribution, ref, other) => {
+      const program = await withPartners({ attribution }, "jane", "joe");
+      const metadata = { service_ref: other };
+      await sendA(program, sessionCompleted({ ref, metadata, customer: "cus_1", created: at(0) }));
+      await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(1) }));
+      expect(await reported(program)).toEqual([`commission ${ref} payment`, `commission ${ref} customer`]);
+    },
+  );
+
   it("of session and invoice of one payment, whichever comes first", async () => {
     const session = sessionCompleted({ ref: "cart-77", invoice: "in_1", subscription: "sub_1", created: at(0) });
     const invoice = invoicePaid({ id: "in_1", subscription: "sub_1", ref: "jane", ref_in: "line", created: at(0) });
@@ -113,8 +134,7 @@ describe("V3: candidates of a payment (REF-1, REF-2)", () => {
         [bare, foreign, known],
         [foreign, known, bare],
       ]) {
-        const program = await programOf("jane");
-        await program.api("PATCH", "/api/v1/programs/me", { attribution });
+        const program = await withPartners({ attribution }, "jane");
         for (const event of events) await sendA(program, event);
         expect(await reported(program)).toEqual(["commission jane customer", "commission jane customer"]);
         expect((await traced(program))[0]?.trace.candidates).toMatchObject([
@@ -214,6 +234,23 @@ describe("V3: what leads to nobody is never remembered (REF-2)", () => {
     }
     await sendA(program, sessionCompleted({ ref: null, customer: "cus_1", created: at(3) }));
     expect(await reported(program)).toEqual(["commission jane customer"]);
+  });
+
+  it("nor does a weaker reference of one event that an earlier version remembered too", async () => {
+    const program = await withPartners({ attribution: "last" }, "ann", "joe");
+    const { db } = testContext();
+    const metadata = { service_ref: "joe" };
+    await sendA(program, sessionCompleted({ ref: "ann", metadata, customer: "cus_1", created: at(0) }));
+    await sendA(program, sessionCompleted({ ref: "joe", customer: "cus_2", created: at(0) }));
+    const subjects = () => db.all(sql`select * from fact_subjects where program_id = ${program.id} order by fact_id`);
+    const right = await subjects();
+    await db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
+      select program_id, provider, 'customer', 'cus_1', fact_id from facts
+      where program_id = ${program.id} and ref_key = 'joe' and data ->> 'customer_id' = 'cus_1' and kind = 'attribution'`);
+    expect(await subjects()).toHaveLength(right.length + 1);
+    const { queries } = env.TEST_MIGRATIONS.find(({ name }) => name.includes("first_reference_of_event"))!;
+    await env.DB.batch(queries.map((query) => env.DB.prepare(query)));
+    expect(await subjects()).toEqual(right);
   });
 });
 

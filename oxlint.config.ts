@@ -89,6 +89,7 @@ export default defineConfig({
   ignorePatterns: ["src/worker-configuration.d.ts", "src/client/index.d.ts"],
   rules: {
     eqeqeq: ["error", "always", { null: "ignore" }],
+    "import/no-cycle": ["error", { ignoreTypes: false }],
     "max-lines": ["error", { max: 500 }],
     "no-unused-vars": ["error", { argsIgnorePattern: "^_", ignoreRestSiblings: true }],
     "typescript/ban-ts-comment": "error",

@@ -6,9 +6,10 @@ import { iso } from "../lib/time.ts";
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
 import { recordApprovals } from "./decisions.ts";
-import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 import { untilWon } from "./races.ts";
+import type { Program } from "./rows.ts";
 
 /** What one transaction takes. */
 const COMMISSIONS_AT_ONCE = 2_000;

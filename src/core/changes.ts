@@ -1,16 +1,15 @@
 /** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
-import type { InferSelectModel } from "drizzle-orm";
-import type { commissions, flows, partners, payouts, programs, webhookEndpoints } from "../db/schema.ts";
 import type { Changes } from "../domain/actor.ts";
 import { maskAccount, maskAddress } from "../domain/mask.ts";
+import type { Commission, Endpoint, Flow, Partner, Payout, Program } from "./rows.ts";
 
 interface Rows {
-  partner: InferSelectModel<typeof partners>;
-  program: InferSelectModel<typeof programs>;
-  flow: InferSelectModel<typeof flows>;
-  endpoint: InferSelectModel<typeof webhookEndpoints>;
-  commission: InferSelectModel<typeof commissions>;
-  payout: InferSelectModel<typeof payouts>;
+  partner: Partner;
+  program: Program;
+  flow: Flow;
+  endpoint: Endpoint;
+  commission: Commission;
+  payout: Payout;
 }
 
 type Shown = (value: unknown) => unknown;

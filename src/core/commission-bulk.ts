@@ -11,8 +11,9 @@ import { commit, type Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { recordDecisions, unsettleDifferences } from "./decisions.ts";
 import { commissionChanged } from "./ledger-rows.ts";
-import { MAX_INLINE, settle, type Commission } from "./ledger.ts";
+import { MAX_INLINE, settle } from "./ledger.ts";
 import { untilWon } from "./races.ts";
+import type { Commission } from "./rows.ts";
 import { exactSum, readSum } from "./sums.ts";
 import { alsoOfProgram } from "./tenant.ts";
 

@@ -2,9 +2,7 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { commissions, partners, payments, payouts } from "../db/schema.ts";
 import { notFound } from "../lib/errors.ts";
 import type { ProgramCtx } from "./context.ts";
-import type { Commission, Payment } from "./ledger.ts";
-import type { Partner } from "./partners.ts";
-import type { Payout } from "./payout-rows.ts";
+import type { Commission, Partner, Payment, Payout } from "./rows.ts";
 
 /** A commission with all it hangs on: what it came from, what else came of that, whose it is, how it is paid. */
 export interface CommissionDetail {

@@ -1,14 +1,15 @@
-import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { jsonOf } from "../db/json-object.ts";
 import { commissions } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
 import { eventIds, type SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
+import type { Commission } from "./rows.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewCommissionData } from "./views.ts";
 
 /** What an audit event says of a commission. */
-export function commissionPayload(commission: InferSelectModel<typeof commissions>) {
+export function commissionPayload(commission: Commission) {
   return {
     commission_id: commission.id,
     partner_id: commission.partner_id,

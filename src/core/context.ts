@@ -1,4 +1,4 @@
-import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../db/client.ts";
 import { jsonObject } from "../db/json-object.ts";
 import type { JsonText } from "../db/page.ts";
@@ -12,8 +12,8 @@ import { AppError } from "../lib/errors.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { Archive } from "./click-archive.ts";
 import type { PayoutDetailsNotice } from "./payout-details.ts";
+import type { Program } from "./rows.ts";
 
-export type Program = InferSelectModel<typeof programs>;
 export type { Statement } from "../db/client.ts";
 
 /**

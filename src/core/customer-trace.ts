@@ -1,5 +1,5 @@
 /** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
-import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
 import { orNull, shaped, text, textOf } from "../db/rows.ts";
 import { payments } from "../db/schema.ts";
@@ -9,8 +9,7 @@ import { PROVIDER_NAMES, type ProviderName } from "../domain/provider-name.ts";
 import type { ProgramCtx } from "./context.ts";
 import { hashOf, markErased, type ErasedSubject } from "./erased.ts";
 import { paymentsNamed, reachable } from "./facts.ts";
-
-export type TracedPayment = InferSelectModel<typeof payments>;
+import type { Payment } from "./rows.ts";
 
 export interface TracedFact {
   provider: ProviderName;
@@ -23,10 +22,10 @@ type Ids = Record<"payment" | "customer" | "subscription", Set<string>>;
 
 export interface CustomerTrace {
   /** Those of the customer, by id. */
-  payments: Map<string, TracedPayment>;
+  payments: Map<string, Payment>;
   ids: Record<ProviderName, Ids>;
   /** Others of which a reference holds the address. */
-  naming: TracedPayment[];
+  naming: Payment[];
   /** Facts that hold the address, whoever's they are. */
   holding: TracedFact[];
 }
@@ -123,7 +122,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   return trace;
 }
 
-function addPayment({ payments: found, ids }: CustomerTrace, row: TracedPayment): void {
+function addPayment({ payments: found, ids }: CustomerTrace, row: Payment): void {
   const { payment, customer, subscription } = ids[row.provider];
   found.set(row.id, row);
   payment.add(row.provider_transaction_id);

@@ -16,10 +16,10 @@ import {
   traceCustomer,
   type CustomerTrace,
   type TracedFact,
-  type TracedPayment,
 } from "./customer-trace.ts";
 import { customersReplies, redactedReplies } from "./idempotency.ts";
 import { untilWon } from "./races.ts";
+import type { Payment } from "./rows.ts";
 
 export interface Erased {
   payments: number;
@@ -122,7 +122,7 @@ async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise
 }
 
 /** Every address that is known of the customer, in lower case. */
-function addressesOf(address: string, own: readonly TracedPayment[], facts: readonly TracedFact[]): Set<string> {
+function addressesOf(address: string, own: readonly Payment[], facts: readonly TracedFact[]): Set<string> {
   const fromFacts = facts.map(({ fact }) =>
     fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
   );
@@ -130,16 +130,16 @@ function addressesOf(address: string, own: readonly TracedPayment[], facts: read
   return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
 }
 
-type Redacted = Pick<TracedPayment, "ref" | "decision" | "customer_email"> & { is_erased: boolean };
+type Redacted = Pick<Payment, "ref" | "decision" | "customer_email"> & { is_erased: boolean };
 
 /** A payment of the customer's. Its rule stays recorded and is not asked what it was decided on (`domain/payment.ts`). */
-function barePayment({ ref, decision }: TracedPayment, addresses: ReadonlySet<string>): Redacted {
+function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {
   const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
   return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };
 }
 
 /** A payment of somebody else's that carries the address for a reference. */
-function unnamedPayment({ ref, decision, customer_email }: TracedPayment, address: string): Redacted {
+function unnamedPayment({ ref, decision, customer_email }: Payment, address: string): Redacted {
   const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
   const candidates = decision?.candidates && { candidates: clean(decision.candidates) };
   const cleaned = decision && { ...decision, ref: clean(decision.ref), ...candidates };
@@ -154,11 +154,7 @@ function chunksOf<T>(rows: readonly T[]): T[][] {
 }
 
 /** Each as it was read, or nothing: settling goes by the same revision. */
-function paymentWrites(
-  ctx: ProgramCtx,
-  found: readonly TracedPayment[],
-  redact: (payment: TracedPayment) => Redacted,
-): Write[] {
+function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (payment: Payment) => Redacted): Write[] {
   return chunksOf(found).map((chunk) => {
     const rows = chunk.map((payment) => {
       const { decision, ...rest } = redact(payment);
@@ -184,7 +180,7 @@ function paymentWrites(
  */
 function bareFacts(
   facts: readonly TracedFact[],
-  own: readonly TracedPayment[],
+  own: readonly Payment[],
   addresses: ReadonlySet<string>,
 ): TracedFact[] {
   const bound = own.filter(({ decision }) => decision?.ref_source === "email");

@@ -4,7 +4,7 @@ import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import type { Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import type { Commission } from "./ledger.ts";
+import type { Commission } from "./rows.ts";
 
 /** Digits that number the decisions of one statement. */
 const SEQUENCE_DIGITS = 6;

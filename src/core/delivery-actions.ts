@@ -10,9 +10,10 @@ import { prove, type BaseCtx, type Caller, type ProgramCtx, type Reader } from "
 import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "./deliveries.ts";
 import type { DeliveryRecord } from "./delivery-history.ts";
 import { refuseWhere, untilWon } from "./races.ts";
+import type { Endpoint } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 import type { PingData } from "./views.ts";
-import { endpointChanged, live, newEndpointSecret, type Endpoint, type EndpointWithSecret } from "./webhooks.ts";
+import { endpointChanged, live, newEndpointSecret, type EndpointWithSecret } from "./webhooks.ts";
 
 /** So long the secret before signs too (HOOK-8). */
 const PREVIOUS_VALID_FOR = DAY;

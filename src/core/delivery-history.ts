@@ -7,7 +7,8 @@ import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
 import type { SentEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
 import type { Reader } from "./context.ts";
-import { live, type Endpoint } from "./webhooks.ts";
+import type { Endpoint } from "./rows.ts";
+import { live } from "./webhooks.ts";
 
 export interface AttemptRecord {
   number: number;

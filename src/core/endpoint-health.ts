@@ -4,10 +4,11 @@ import { programs, webhookEndpoints } from "../db/schema.ts";
 import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../domain/endpoint-health.ts";
 import { iso } from "../lib/time.ts";
 import { commit, CommitConflict } from "./commit.ts";
-import { forProgram, type Ctx, type Program } from "./context.ts";
+import { forProgram, type Ctx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
+import type { Endpoint, Program } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
-import { endpointChanged, type Endpoint } from "./webhooks.ts";
+import { endpointChanged } from "./webhooks.ts";
 
 const ENDPOINTS_AT_ONCE = 50;
 

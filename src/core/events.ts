@@ -1,8 +1,7 @@
-import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { shaped, whole } from "../db/rows.ts";
-import type { events } from "../db/schema.ts";
 import type { AuditEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -19,8 +18,7 @@ import type { ArchivedClick } from "./click-archive.ts";
 import type { Reader } from "./context.ts";
 import { eventsOf, minuteParts, tableFor, totalOf } from "./event-counts.ts";
 import { findPlace } from "./event-place.ts";
-
-export type AuditEvent = InferSelectModel<typeof events>;
+import type { AuditEvent } from "./rows.ts";
 
 export interface EventFilter extends PageRequest {
   type?: AuditEventType | undefined;

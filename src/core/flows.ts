@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
 import { flows } from "../db/schema.ts";
 import { actionProblem, MAX_FLOWS, type Condition, type FlowActionType } from "../domain/flow.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
@@ -8,9 +8,8 @@ import { changesOf } from "./changes.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type Reader } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
+import type { Flow } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
-
-export type Flow = InferSelectModel<typeof flows>;
 
 export interface FlowInput {
   name: string;

@@ -1,7 +1,8 @@
 import type { ProviderName } from "../domain/provider-name.ts";
-import { prove, type Caller, type Program } from "./context.ts";
+import { prove, type Caller } from "./context.ts";
 import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { refusalsOf, type Refusals } from "./refusals.ts";
+import type { Program } from "./rows.ts";
 
 export interface ProviderStatus extends Refusals {
   /** A secret is set and a verified event has arrived (PROG-10). */

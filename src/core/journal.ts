@@ -9,6 +9,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import type { Ctx, Reader } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
+import type { CurrencyStats } from "./views.ts";
 
 /** One currency of what a partner has earned, by where the money is; smallest units. */
 export interface PartnerBalance {
@@ -47,16 +48,6 @@ const JOURNAL_ENTRY: Columns<JournalEntry> = {
   amount_cents: amount,
   posted_at: text,
 };
-
-/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
-export interface CurrencyStats {
-  currency: string;
-  total_commissions: number;
-  total_earned_cents: Sum;
-  pending_cents: Sum;
-  approved_cents: Sum;
-  paid_cents: Sum;
-}
 
 /** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it; over its columns. */
 export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when 'paid' then 'paid'

@@ -11,7 +11,8 @@ import { changesOf } from "./changes.ts";
 import { commissionPayload } from "./commission-rows.ts";
 import type { Occurrence, Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
-import type { Commission, LedgerState, Payment } from "./ledger.ts";
+import type { LedgerState } from "./ledger-state.ts";
+import type { Commission, Payment } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 import { viewCommissionData } from "./views.ts";
 

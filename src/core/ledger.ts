@@ -1,29 +1,20 @@
-import { eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { eq, sql, type SQL } from "drizzle-orm";
 import { atMost } from "../db/client.ts";
 import { commissions, flows, payments } from "../db/schema.ts";
-import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import {
-  decidePayment,
-  type LedgerPartner,
-  type Outcome,
-  type PaymentDecision,
-  type Rules,
-} from "../domain/payment.ts";
+import { decidePayment, type Outcome, type PaymentDecision, type Rules } from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
-import { flowsAt, rulesAt, type PartnerRules, type PastRule, type ProgramRules } from "../domain/rules.ts";
+import { flowsAt, rulesAt, type PartnerRules, type ProgramRules } from "../domain/rules.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { commit, CommitConflict, type Occurrence } from "./commit.ts";
-import type { Program, ProgramCtx } from "./context.ts";
+import type { ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
+import type { LedgerState, NamedPartner, PastRow, SaleDecision } from "./ledger-state.ts";
 import { planSettlement } from "./ledger-rows.ts";
 import { MAX_RACES } from "./races.ts";
-
-export type Payment = InferSelectModel<typeof payments>;
-export type Commission = InferSelectModel<typeof commissions>;
-export type Flow = InferSelectModel<typeof flows>;
+import type { Commission, Flow, Payment, Program } from "./rows.ts";
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
 export const MAX_INLINE = 200;
@@ -33,30 +24,6 @@ export interface SettleOptions {
   closing?: Closing | undefined;
   /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
   isRequested?: boolean;
-}
-
-export interface SaleDecision extends Decided {
-  partner_id: string;
-}
-
-/** Everything a payment's ledger is made from, as one consistent read. */
-export interface LedgerState {
-  /** All rows of this one payment; more than one only where a late event joined two. */
-  payments: [Payment, ...Payment[]];
-  facts: Fact[];
-  commissions: Commission[];
-  /** Decisions about sales of the payment, in the order taken. */
-  decisions: SaleDecision[];
-  flows: Flow[];
-  /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
-  past: PastRow[];
-  partners: NamedPartner[];
-}
-
-type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
-
-interface PastRow extends PastRule<string> {
-  partner_id: string;
 }
 
 /**

@@ -4,9 +4,10 @@ import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../providers/connect.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type Reader } from "./context.ts";
-import { partnerChanged, type Partner } from "./partners.ts";
+import { partnerChanged } from "./partners.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
+import type { Partner } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 
 export interface OnboardingInput {

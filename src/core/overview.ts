@@ -5,9 +5,10 @@ import { NOTHING, type Sum } from "../domain/money.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { DAY, utcDay } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
-import { partnerSums, programSums, statsOf, type AccountSum, type CurrencyStats } from "./journal.ts";
+import { partnerSums, programSums, statsOf, type AccountSum } from "./journal.ts";
 import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
+import type { CurrencyStats } from "./views.ts";
 
 /** A number for each UTC day of a span, the days without any among them, oldest first. */
 export type Daily<Value> = { day: string; value: Value }[];

@@ -14,7 +14,8 @@ import {
   type PartnerLine,
   type PartnerVerdict,
 } from "./partner-lines.ts";
-import { newPartner, partnerChanged, partnerCreated, type Partner } from "./partners.ts";
+import { newPartner, partnerChanged, partnerCreated } from "./partners.ts";
+import type { Partner } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 import { alsoOfProgram } from "./tenant.ts";
 

@@ -1,7 +1,8 @@
 import { emailKey } from "../domain/email.ts";
 import { searchText, slugKey, type PartnerStatus } from "../domain/partner.ts";
 import { SliceCounter } from "../lib/slices.ts";
-import type { Partner, PartnerInput } from "./partners.ts";
+import type { PartnerInput } from "./partners.ts";
+import type { Partner } from "./rows.ts";
 
 /** A line of a file of partners. */
 export interface PartnerLine {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { partners } from "../db/schema.ts";
-import type { Partner } from "./partners.ts";
 import type { ProgramCtx } from "./context.ts";
+import type { Partner } from "./rows.ts";
 
 export type PartnerName = Pick<Partner, "id" | "email" | "slug" | "first_name" | "last_name" | "status">;
 

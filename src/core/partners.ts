@@ -1,4 +1,4 @@
-import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../db/page.ts";
 import { clickCounts, partners, partnerSlugs, payments, sessions } from "../db/schema.ts";
 import type { Percent } from "../domain/money.ts";
@@ -9,15 +9,14 @@ import { iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
-import { partnerSums, statsOf, type CurrencyStats } from "./journal.ts";
+import { partnerSums, statsOf } from "./journal.ts";
 import { settleWaiting } from "./ledger.ts";
 import { pagedList, readPage } from "./list-page.ts";
 import { payoutDetailsChange } from "./payout-details.ts";
 import { untilWon } from "./races.ts";
+import type { Partner } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
-import { viewPartner, type PartnerView } from "./views.ts";
-
-export type Partner = InferSelectModel<typeof partners>;
+import { viewPartner, type CurrencyStats, type PartnerView } from "./views.ts";
 
 export interface PartnerInput {
   email: string;

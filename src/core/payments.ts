@@ -12,8 +12,9 @@ import { iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { PAYMENT_KEY, rememberReference, unsettledAmong } from "./facts.ts";
-import { MAX_INLINE, settle, type Commission, type Payment } from "./ledger.ts";
+import { MAX_INLINE, settle } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
+import type { Commission, Payment } from "./rows.ts";
 import { alsoOfProgram } from "./tenant.ts";
 import { viewPayment, type PaymentView } from "./views.ts";
 

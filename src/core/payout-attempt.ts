@@ -1,6 +1,6 @@
 import { sha256Hex } from "../lib/crypto.ts";
 import type { Transfers, Trouble } from "../providers/connect.ts";
-import type { Payout } from "./payout-rows.ts";
+import type { Payout } from "./rows.ts";
 
 /** What is stored before the vendor is called the first time in an attempt. */
 export interface FrozenAttempt {

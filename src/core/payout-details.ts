@@ -1,6 +1,5 @@
 import type { Actor, Changes } from "../domain/actor.ts";
-import type { Program } from "./context.ts";
-import type { Partner } from "./partners.ts";
+import type { Partner, Program } from "./rows.ts";
 
 /** The columns that say how and where a partner is paid. */
 const PAYOUT_DETAILS = ["payout_method", "payout_email", "provider_a_account_id"] as const;

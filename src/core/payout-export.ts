@@ -9,7 +9,7 @@ import { invalidField } from "../lib/errors.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { openRecipient } from "./payout-recipient.ts";
-import type { Payout } from "./payout-rows.ts";
+import type { Payout } from "./rows.ts";
 
 export const EXPORT_FORMATS = ["generic", "wallet"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

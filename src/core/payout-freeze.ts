@@ -3,11 +3,12 @@ import { atMost, literal } from "../db/client.ts";
 import { payouts, programs } from "../db/schema.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../domain/recipient.ts";
 import { commit } from "./commit.ts";
-import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 import { sealRecipient } from "./payout-recipient.ts";
-import { payoutMoved, type Payout } from "./payout-rows.ts";
+import { payoutMoved } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
+import type { Payout, Program } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 
 /** Of one program and of all together: what one look takes. */

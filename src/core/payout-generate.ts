@@ -14,8 +14,9 @@ import { laterStamp } from "./commission-rows.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { sealRecipient } from "./payout-recipient.ts";
-import { generatedOccurrences, type Payout } from "./payout-rows.ts";
+import { generatedOccurrences } from "./payout-rows.ts";
 import { untilWon } from "./races.ts";
+import type { Payout } from "./rows.ts";
 import { comparableSum, exactSum, readSum, sumColumns, together } from "./sums.ts";
 
 export interface GenerationInput {

@@ -4,9 +4,10 @@ import { payoutRuns, programs } from "../db/schema.ts";
 import { previousMonth } from "../domain/payout.ts";
 import { DAY, iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import { forProgram, type Ctx, type Program } from "./context.ts";
+import { forProgram, type Ctx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
 import { chunksOf, generateChunk, payableOf, type Chunk, type GenerationInput } from "./payout-generate.ts";
+import type { Program } from "./rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;
 

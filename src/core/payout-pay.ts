@@ -8,10 +8,11 @@ import { commit, CommitConflict } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx } from "./context.ts";
 import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./payout-attempt.ts";
 import { openRecipient } from "./payout-recipient.ts";
-import { payCommissions, payoutMoved, type Payout } from "./payout-rows.ts";
+import { payCommissions, payoutMoved } from "./payout-rows.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
+import type { Payout } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Recipient } from "../domain/recipient.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { BaseCtx } from "./context.ts";
-import type { Payout } from "./payout-rows.ts";
+import type { Payout } from "./rows.ts";
 
 const placeOf = (payout_id: string) => ({ table: "payouts", column: "recipient_sealed", row: payout_id }) as const;
 

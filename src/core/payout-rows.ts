@@ -1,4 +1,4 @@
-import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { jsonOf } from "../db/json-object.ts";
 import { payouts } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
@@ -6,9 +6,8 @@ import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from 
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
 import { changesOf } from "./changes.ts";
 import type { ProgramCtx } from "./context.ts";
+import type { Payout } from "./rows.ts";
 import { viewPayout } from "./views.ts";
-
-export type Payout = InferSelectModel<typeof payouts>;
 
 /** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
 export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {

@@ -3,7 +3,8 @@ import { atMost, runBatch } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
 import { programs } from "../db/schema.ts";
 import { ageOfProgramId, programIdOn, shardOfProgram } from "../domain/shard.ts";
-import type { BaseCtx, Program } from "./context.ts";
+import type { BaseCtx } from "./context.ts";
+import type { Program } from "./rows.ts";
 import { askAll } from "./shards.ts";
 
 /**

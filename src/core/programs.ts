@@ -11,9 +11,10 @@ import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import { changesOf } from "./changes.ts";
 import { commit, type Write } from "./commit.ts";
-import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "./context.ts";
 import { changedSecrets, type SecretPatch } from "./provider-secrets.ts";
 import { refuseWhere, untilWon } from "./races.ts";
+import type { Program } from "./rows.ts";
 import { onShard } from "./shards.ts";
 import { nextStamp } from "./updated-at.ts";
 

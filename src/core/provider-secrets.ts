@@ -3,7 +3,8 @@ import type { ProviderName } from "../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../domain/provider-name.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { DAY, iso } from "../lib/time.ts";
-import type { BaseCtx, Program, ProgramCtx } from "./context.ts";
+import type { BaseCtx, ProgramCtx } from "./context.ts";
+import type { Program } from "./rows.ts";
 
 /** How long a replaced signing secret still counts (PROG-5). */
 const PREVIOUS_VALID_FOR = DAY;

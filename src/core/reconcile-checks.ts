@@ -9,7 +9,7 @@ import { firstIdAt } from "../lib/id.ts";
 import { SECOND } from "../lib/time.ts";
 import type { ProgramCtx } from "./context.ts";
 import { ACCOUNT } from "./journal.ts";
-import type { Payout } from "./payout-rows.ts";
+import type { Payout } from "./rows.ts";
 import { comparableSum, exactSum, readSum } from "./sums.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile-walk.ts`). */

@@ -1,6 +1,6 @@
 import type { Difference } from "../domain/reconciliation.ts";
 import { escapeHtml, type Mail } from "../lib/mail.ts";
-import type { Program } from "./context.ts";
+import type { Program } from "./rows.ts";
 
 /** So many are named in a mail. */
 const NAMED = 10;

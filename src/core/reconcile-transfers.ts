@@ -3,8 +3,8 @@ import type { Difference, Figures } from "../domain/reconciliation.ts";
 import type { ProgramCtx } from "./context.ts";
 import { attemptOf, standingOf } from "./payout-attempt.ts";
 import { openRecipient } from "./payout-recipient.ts";
-import type { Payout } from "./payout-rows.ts";
 import { openApiKeyA } from "./provider-secrets.ts";
+import type { Payout } from "./rows.ts";
 
 /** Calls for one payout at most: whose key this is, and the look-up. */
 export const CALLS_A_TRANSFER = 2;

@@ -10,7 +10,7 @@ import type { Mail } from "../lib/mail.ts";
 import { DAY, HOUR, iso, MINUTE } from "../lib/time.ts";
 import type { Transfers } from "../providers/connect.ts";
 import { commit, CommitConflict, type Write } from "./commit.ts";
-import { forProgram, type Ctx, type Program, type ProgramCtx } from "./context.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import type { Owner, Work } from "./job.ts";
 import { reviewSettled } from "./ledger.ts";
@@ -40,6 +40,7 @@ import { mailAboutDifferences } from "./reconcile-mail.ts";
 import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./reconcile-place.ts";
 import { checkTransfers, hasTransfer } from "./reconcile-transfers.ts";
 import { walkOn, walkReads } from "./reconcile-walk.ts";
+import type { Program } from "./rows.ts";
 
 type Reconciliation = InferSelectModel<typeof reconciliations>;
 

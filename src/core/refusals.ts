@@ -6,7 +6,8 @@ import { REFUSAL_REASONS, type RefusalReason } from "../domain/refusal.ts";
 import { firstIdAt, newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
-import type { Program, ProgramCtx } from "./context.ts";
+import type { ProgramCtx } from "./context.ts";
+import type { Program } from "./rows.ts";
 
 /** What a program keeps of its refused deliveries of one provider, for each reason. */
 interface Kept {

@@ -6,11 +6,12 @@ import { shardOfProgram, shardOfToken, tokenOn } from "../domain/shard.ts";
 import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { DAY, HOUR, iso, MINUTE } from "../lib/time.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
-import { actingAs, forProgram, type BaseCtx, type Program, type ProgramCtx } from "./context.ts";
+import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "./context.ts";
+import type { Audience, Identity } from "./identities.ts";
 import { settleWaiting } from "./ledger.ts";
-import { partnerChanged, wakeWaitingPayments, type Partner } from "./partners.ts";
+import { partnerChanged, wakeWaitingPayments } from "./partners.ts";
+import type { Partner, Program } from "./rows.ts";
 import { onShard } from "./shards.ts";
-import type { Audience, Identity } from "./sign-in.ts";
 import { nextStamp } from "./updated-at.ts";
 
 /** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */

@@ -1,23 +1,13 @@
 /**
  * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once.
  */
-import type { InferSelectModel } from "drizzle-orm";
-import type {
-  commissions,
-  events,
-  flows,
-  partners,
-  payments,
-  payouts,
-  programs,
-  webhookEndpoints,
-} from "../db/schema.ts";
 import { VISITOR } from "../domain/actor.ts";
 import type { DataName, EVENTS, OutboundEventType } from "../domain/event.ts";
+import type { Sum } from "../domain/money.ts";
 import { isLiveOnly } from "../domain/program.ts";
-import type { CurrencyStats } from "./journal.ts";
+import type { AuditEvent, Commission, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
 
-export function viewPartner(partner: InferSelectModel<typeof partners>) {
+export function viewPartner(partner: Partner) {
   return {
     id: partner.id,
     program_id: partner.program_id,
@@ -38,6 +28,16 @@ export function viewPartner(partner: InferSelectModel<typeof partners>) {
 
 export type PartnerView = ReturnType<typeof viewPartner>;
 
+/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
+export interface CurrencyStats {
+  currency: string;
+  total_commissions: number;
+  total_earned_cents: Sum;
+  pending_cents: Sum;
+  approved_cents: Sum;
+  paid_cents: Sum;
+}
+
 /** `stats` in the program's currency; other currencies are listed separately (PART-7). */
 export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
   const own = stats.find((row) => row.currency === currency);
@@ -52,7 +52,7 @@ export function viewStats(stats: readonly CurrencyStats[], currency: string, cli
   };
 }
 
-export function viewFlow(flow: InferSelectModel<typeof flows>) {
+export function viewFlow(flow: Flow) {
   return {
     id: flow.id,
     program_id: flow.program_id,
@@ -69,7 +69,7 @@ export function viewFlow(flow: InferSelectModel<typeof flows>) {
 }
 
 /** Every setting; secrets only as `*_set` (PROG-4). */
-export function viewProgram(program: InferSelectModel<typeof programs>) {
+export function viewProgram(program: Program) {
   return {
     id: program.id,
     name: program.name,
@@ -93,7 +93,7 @@ export function viewProgram(program: InferSelectModel<typeof programs>) {
   };
 }
 
-export function viewEvent(event: InferSelectModel<typeof events>) {
+export function viewEvent(event: AuditEvent) {
   return {
     id: event.id,
     program_id: event.program_id,
@@ -106,7 +106,7 @@ export function viewEvent(event: InferSelectModel<typeof events>) {
 }
 
 /** The signing secret is not among the fields: only the create and rotate replies show it. */
-export function viewEndpoint(endpoint: InferSelectModel<typeof webhookEndpoints>) {
+export function viewEndpoint(endpoint: Endpoint) {
   return {
     id: endpoint.id,
     program_id: endpoint.program_id,
@@ -121,7 +121,7 @@ export function viewEndpoint(endpoint: InferSelectModel<typeof webhookEndpoints>
 }
 
 /** The full record (COM-9). */
-export function viewCommission(commission: InferSelectModel<typeof commissions>) {
+export function viewCommission(commission: Commission) {
   return {
     id: commission.id,
     program_id: commission.program_id,
@@ -154,7 +154,7 @@ export function viewCommission(commission: InferSelectModel<typeof commissions>)
 export type CommissionView = ReturnType<typeof viewCommission>;
 
 /** A commission in outbound webhooks (HOOK-2). */
-export function viewCommissionData(commission: InferSelectModel<typeof commissions>) {
+export function viewCommissionData(commission: Commission) {
   return {
     id: commission.id,
     partner_id: commission.partner_id,
@@ -165,7 +165,7 @@ export function viewCommissionData(commission: InferSelectModel<typeof commissio
   };
 }
 
-export function viewPayout(payout: InferSelectModel<typeof payouts>) {
+export function viewPayout(payout: Payout) {
   return {
     id: payout.id,
     program_id: payout.program_id,
@@ -208,7 +208,7 @@ export interface PingData {
 }
 
 /** A payment in lists; only a single one has `trace`. */
-export function viewPayment(payment: InferSelectModel<typeof payments>) {
+export function viewPayment(payment: Payment) {
   return {
     id: payment.id,
     program_id: payment.program_id,
@@ -234,10 +234,7 @@ export type PaymentView = ReturnType<typeof viewPayment>;
  * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
  * rate and the arithmetic, or the reason why there is no commission (PAY-14).
  */
-export function viewPaymentWithTrace(
-  payment: InferSelectModel<typeof payments>,
-  rows: readonly InferSelectModel<typeof commissions>[],
-) {
+export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[]) {
   const { decision } = payment;
   return {
     ...viewPayment(payment),

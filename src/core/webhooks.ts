@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { and, desc, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { deliveries, webhookEndpoints } from "../db/schema.ts";
 import type { EventPayloads, Subscription } from "../domain/event.ts";
 import { isOwnHost, OWN_HOST_REASON } from "../domain/own-host.ts";
@@ -10,9 +10,8 @@ import { changesOf } from "./changes.ts";
 import { commit, type Occurrence } from "./commit.ts";
 import { prove, type Caller, type Reader } from "./context.ts";
 import { refuseWhere, untilWon } from "./races.ts";
+import type { Endpoint } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
-
-export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
 
 /** At most this many endpoints a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;

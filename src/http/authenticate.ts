@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { actingAs, forApiKey, type BaseCtx, type Program, type Unproven } from "../core/context.ts";
+import { actingAs, forApiKey, type BaseCtx, type Unproven } from "../core/context.ts";
 import { touchApiKey } from "../core/programs.ts";
+import type { Program } from "../core/rows.ts";
 import { onShard } from "../core/shards.ts";
 import { actors } from "../domain/actor.ts";
 import { shardOfKey } from "../domain/shard.ts";

@@ -97,6 +97,8 @@ const FAULTS: Record<string, string> = {
   "typescript(ban-ts-comment)": "// @ts-ignore\nexport const f = 1;\n",
   "typescript(switch-exhaustiveness-check)":
     'export function f(x: "a" | "b"): number {\n  switch (x) {\n    case "a":\n      return 1;\n  }\n  return 2;\n}\n',
+  // Of the file itself; a cycle of types is one as well.
+  "import(no-cycle)": 'import type { F } from "./cycle.ts";\nexport interface G {\n  f: F;\n}\n',
 };
 
 describe("the folder table", () => {
@@ -113,6 +115,9 @@ describe("the folder table", () => {
       await write(join(copy, "src", name, ...(isFolder ? ["x.ts"] : [])), "export const x = 1;\n");
     }
     for (const { file, code } of planted) await write(join(copy, file), code);
+    const last = Object.keys(FAULTS).indexOf("import(no-cycle)");
+    const back = `import type { G } from "./fault-${last}.ts";\nexport interface F {\n  g: G;\n}\n`;
+    await write(join(copy, "src", "cycle.ts"), back);
     for (const [i, code] of Object.values(FAULTS).entries()) await write(join(copy, "src", `fault-${i}.ts`), code);
     found = await lint(copy);
   });

@@ -1,12 +1,6 @@
 /** A customer that the owner has erased (JOB-1): the address goes, sums and rules stay. */
 import type { State } from "./model.ts";
 
-/** Who is erased, by vendor and customer; and addresses, each with the last moment at which it was erased. */
-export interface Erased {
-  customers: string[];
-  addresses: Record<string, number>;
-}
-
 export function customerOf({ provider, customer }: { provider: string; customer: string | null }): string {
   return `${provider} ${customer}`;
 }

@@ -12,7 +12,6 @@ import {
   type Purchase,
   type Remembered,
 } from "./model-facts.ts";
-import type { Erased } from "./model-erasure.ts";
 
 export type Status = "pending" | "approved" | "paid" | "rejected";
 export type PartnerStatus = "invited" | "active" | "deactivated";
@@ -98,6 +97,12 @@ interface Change {
     partner?: [slug: string, status: PartnerStatus, pct: number | null];
     flow?: [string, Flow | null];
   };
+}
+
+/** Who is erased, by vendor and customer; and addresses, each with the last moment at which it was erased. */
+interface Erased {
+  customers: string[];
+  addresses: Record<string, number>;
 }
 
 export interface State extends Rules {

@@ -1,6 +1,6 @@
 /** Provider A, played: its events of a customer's life, and what really happened (`money-world.ts`). */
+import type { Bought, Chapter, Life } from "./money-life.ts";
 import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
-import type { Bought, Chapter, Life } from "./money-world.ts";
 import * as a from "./provider-a.ts";
 
 interface Refund {

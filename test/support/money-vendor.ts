@@ -1,6 +1,6 @@
 /** What the played vendors of `money-world.ts` share: the clock, the customer's credit, and what really happened. */
 import type { Carried, Said, Truth } from "./money-model.ts";
-import type { Bought, Chapter, Life } from "./money-world.ts";
+import type { Bought, Chapter, Life } from "./money-life.ts";
 
 const T0 = 1_780_000_000;
 const TWO_DAYS = 172_800;

@@ -15,7 +15,7 @@ import { programCreate } from "../../src/http/admin.ts";
 import { authenticateOperator } from "../../src/http/authenticate.ts";
 import { isClick, takeClick } from "../../src/http/click.ts";
 import { readCustomerLine } from "../../src/http/import/customer-line.ts";
-import type { ImportFile, LineCells } from "../../src/http/import/file.ts";
+import type { ImportFile, LineCells } from "../../src/http/import/line.ts";
 import { readPartnerLine } from "../../src/http/import/partner-line.ts";
 import { FormFields, parseMoney } from "../../src/http/pages/forms.ts";
 import { filterOf } from "../../src/http/pages/filters.ts";

@@ -3,7 +3,7 @@ import { emailKey } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import { PROVIDER_WITH_EMAIL, providerOfCustomer } from "../../providers/customer-id.ts";
-import type { CellOf, ImportFile, LineCells, ReadLine } from "./file.ts";
+import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the

@@ -4,31 +4,12 @@ import type { CustomerLine } from "../../core/customer-lines.ts";
 import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
 import type { PartnerLine } from "../../core/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
-import {
-  columnPlaces,
-  matchColumns,
-  type ImportField,
-  type ImportKind,
-  type MatchedColumn,
-} from "../../domain/import-columns.ts";
-import { importProduct, type ImportProductId } from "../../domain/import-product.ts";
-import type { PartnerStatus } from "../../domain/partner.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import { columnPlaces, matchColumns, type ImportField, type MatchedColumn } from "../../domain/import-columns.ts";
+import { importProduct } from "../../domain/import-product.ts";
 import { inSlices, SliceCounter } from "../../lib/slices.ts";
 import { readCustomerLine } from "./customer-line.ts";
+import type { CellOf, ImportFile, ImportOrder, LineCells, ReadLine } from "./line.ts";
 import { readPartnerLine } from "./partner-line.ts";
-
-/** What a file is and how it is to be read. */
-export interface ImportOrder {
-  kind: ImportKind;
-  product: ImportProductId;
-  /** The query parameter of the old links; without one, those of the product. */
-  param: string | null;
-  /** The state of a new partner where the file has none. */
-  status: PartnerStatus;
-  /** Whose customer ids the file holds; null where their form shows it. */
-  provider: ProviderName | null;
-}
 
 /** What the columns are to be taken for: of the columns of the file the field, null to leave it, undefined to match it. */
 export type ChooseColumns = (columns: readonly string[]) => readonly (ImportField | null | undefined)[];
@@ -48,18 +29,6 @@ export interface ImportRow {
   /** The person in the line, and the partner: for people to find it again. */
   who: string;
   code: string;
-}
-
-/** A line as its reader gives it to core, or why it is not given on. */
-export type ReadLine<T> =
-  | { ok: true; value: T; note?: LineNote }
-  | { ok: false; outcome: "left_out" | "refused"; field: ImportField | null; message: string; column?: string };
-
-/** Which of two things was taken; it is said where the line fills in this detail of its partner. */
-export interface LineNote {
-  of: "payout";
-  column: string;
-  message: string;
 }
 
 export type ImportedFile =
@@ -99,27 +68,6 @@ export async function importFile(
           isDryRun ? previewCustomers(caller, lines) : importCustomers(caller, lines),
         );
   return { ok: true, columns, rows };
-}
-
-/** What reading a line needs to know of its file. */
-export interface ImportFile {
-  order: ImportOrder;
-  params: readonly string[];
-  statuses: Readonly<Record<string, PartnerStatus>>;
-  columns: readonly MatchedColumn[];
-  /** In which columns each field is. */
-  places: ReadonlyMap<ImportField, readonly number[]>;
-}
-
-/** The cell of a field, empty where no column holds it; of several columns together. */
-export type CellOf = (field: ImportField) => string;
-
-/** The cells of a line. */
-export interface LineCells {
-  line: number;
-  cell: CellOf;
-  /** The cells of a field that may be in several columns, the preferred first, each with its column's name. */
-  each: (field: ImportField) => { column: string; text: string }[];
 }
 
 function cellsOf({ columns, places }: ImportFile, { line, cells }: CsvLine): LineCells {

@@ -5,7 +5,7 @@ import type { ImportField } from "../../domain/import-columns.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { partnerCreate } from "../api/partners.ts";
 import { parseInput } from "../pages/forms.ts";
-import type { ImportFile, LineCells, LineNote, ReadLine } from "./file.ts";
+import type { ImportFile, LineCells, LineNote, ReadLine } from "./line.ts";
 
 const partnerLine = partnerCreate.omit({ slug: true, metadata: true });
 

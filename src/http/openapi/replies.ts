@@ -4,8 +4,8 @@ import type { Erased } from "../../core/customers.ts";
 import type { Recovered } from "../../core/delivery-actions.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../core/delivery-history.ts";
 import type { ProviderStatus } from "../../core/integrations.ts";
-import type { CurrencyStats } from "../../core/journal.ts";
 import type {
+  CurrencyStats,
   PingData,
   viewEndpoint,
   viewEvent,

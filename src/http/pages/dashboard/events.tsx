@@ -1,5 +1,6 @@
 import { Hono } from "hono";
-import { listEvents, type AuditEvent } from "../../../core/events.ts";
+import { listEvents } from "../../../core/events.ts";
+import type { AuditEvent } from "../../../core/rows.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
 import { AUDIT_EVENT_TYPES } from "../../../domain/event.ts";
 import type { PageEnv } from "../../session.ts";

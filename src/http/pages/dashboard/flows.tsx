@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import type { Program } from "../../../core/context.ts";
-import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type Flow } from "../../../core/flows.ts";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/flows.ts";
+import type { Flow, Program } from "../../../core/rows.ts";
 import { simulateFlow, type Simulation } from "../../../core/simulate.ts";
 import { actionOf, actionProblem } from "../../../domain/flow.ts";
 import { subtract } from "../../../domain/money.ts";

@@ -1,7 +1,8 @@
 import { MAX_IMPORT_LINES } from "../../../core/partner-import.ts";
 import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
-import type { ImportOrder, ImportRow, RowOutcome } from "../../import/file.ts";
+import type { ImportRow, RowOutcome } from "../../import/file.ts";
+import type { ImportOrder } from "../../import/line.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";

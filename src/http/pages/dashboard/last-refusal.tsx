@@ -1,5 +1,5 @@
-import type { Program } from "../../../core/context.ts";
 import { refusalsOf } from "../../../core/refusals.ts";
+import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import { plural, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";

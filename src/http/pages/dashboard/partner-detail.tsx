@@ -1,7 +1,6 @@
-import type { Program } from "../../../core/context.ts";
 import type { PartnerOverview } from "../../../core/overview.ts";
-import type { CurrencyStats } from "../../../core/journal.ts";
-import type { Partner } from "../../../core/partners.ts";
+import type { Partner, Program } from "../../../core/rows.ts";
+import type { CurrencyStats } from "../../../core/views.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";

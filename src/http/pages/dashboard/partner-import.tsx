@@ -5,14 +5,8 @@ import { emailKey } from "../../../domain/email.ts";
 import { importFields, IMPORT_KINDS, type ImportField } from "../../../domain/import-columns.ts";
 import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../../domain/import-product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import {
-  countRows,
-  importFile,
-  type ChooseColumns,
-  type ImportedFile,
-  type ImportOrder,
-  type ImportRow,
-} from "../../import/file.ts";
+import { countRows, importFile, type ChooseColumns, type ImportedFile, type ImportRow } from "../../import/file.ts";
+import type { ImportOrder } from "../../import/line.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";

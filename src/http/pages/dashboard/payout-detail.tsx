@@ -1,7 +1,5 @@
-import type { Program } from "../../../core/context.ts";
-import type { Commission } from "../../../core/ledger.ts";
 import type { PartnerName } from "../../../core/partner-names.ts";
-import type { Payout } from "../../../core/payout-rows.ts";
+import type { Commission, Payout, Program } from "../../../core/rows.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, providerText, When } from "../parts/figures.tsx";

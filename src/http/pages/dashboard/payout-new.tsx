@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import type { Program } from "../../../core/context.ts";
 import { readPartnerNames } from "../../../core/partner-names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payout-generate.ts";
+import type { Program } from "../../../core/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { SkipReason } from "../../../domain/payout.ts";
 import { iso } from "../../../lib/time.ts";

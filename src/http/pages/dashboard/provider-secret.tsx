@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/context.ts";
+import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";

@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/context.ts";
+import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { providerText } from "../parts/figures.tsx";

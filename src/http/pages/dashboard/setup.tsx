@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
-import type { Program } from "../../../core/context.ts";
 import type { SetupSeen } from "../../../core/overview.ts";
 import { providerText, When } from "../parts/figures.tsx";
+import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 
 interface Step {

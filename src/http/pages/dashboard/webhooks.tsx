@@ -2,13 +2,13 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { redeliver, rotateSecret, sendPing } from "../../../core/delivery-actions.ts";
 import { listDeliveries } from "../../../core/delivery-history.ts";
+import type { Endpoint } from "../../../core/rows.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   readEndpoint,
   updateEndpoint,
-  type Endpoint,
   type EndpointWithSecret,
 } from "../../../core/webhooks.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";

@@ -1,5 +1,4 @@
-import type { Program } from "../../../core/context.ts";
-import type { Payout } from "../../../core/payout-rows.ts";
+import type { Payout, Program } from "../../../core/rows.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { recipientText } from "./payout-method.ts";
 

@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/context.ts";
+import type { Program } from "../../../core/rows.ts";
 
 /** What an owner or partner copies, filled with the program's own values. */
 

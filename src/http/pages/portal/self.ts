@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { Partner } from "../../../core/partners.ts";
 import type { PageEnv } from "../../session.ts";
+import type { Partner } from "../../../core/rows.ts";
 
 /** The partner whose session it is; the portal lets nobody else in. */
 export function selfOf(c: Context<PageEnv>): Partner {

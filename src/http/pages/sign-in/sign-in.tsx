@@ -1,17 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
-import {
-  confirmLink,
-  countRequest,
-  findIdentity,
-  identitiesOf,
-  identityKey,
-  openRequest,
-  readLink,
-  type Identity,
-  type LinkRequest,
-} from "../../../core/sign-in.ts";
+import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/identities.ts";
+import { confirmLink, countRequest, openRequest, readLink, type LinkRequest } from "../../../core/sign-in.ts";
 import { switchSession } from "../../../core/sessions.ts";
 import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";

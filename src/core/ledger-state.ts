@@ -1,0 +1,29 @@
+import type { Decided } from "../domain/decision.ts";
+import type { Fact } from "../domain/fact.ts";
+import type { LedgerPartner } from "../domain/payment.ts";
+import type { PartnerRules, PastRule } from "../domain/rules.ts";
+import type { Commission, Flow, Payment } from "./rows.ts";
+
+export interface SaleDecision extends Decided {
+  partner_id: string;
+}
+
+/** Everything a payment's ledger is made from, as one consistent read. */
+export interface LedgerState {
+  /** All rows of this one payment; more than one only where a late event joined two. */
+  payments: [Payment, ...Payment[]];
+  facts: Fact[];
+  commissions: Commission[];
+  /** Decisions about sales of the payment, in the order taken. */
+  decisions: SaleDecision[];
+  flows: Flow[];
+  /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
+  past: PastRow[];
+  partners: NamedPartner[];
+}
+
+export type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
+
+export interface PastRow extends PastRule<string> {
+  partner_id: string;
+}

@@ -1,0 +1,79 @@
+/** Random lives of customers: what they buy, are credited, get back and dispute at either provider. */
+import * as fc from "fast-check";
+
+/** Partners in either case, of every status; a shop's own numbers, another product's slug, one that nobody has. */
+const slug = fc.constantFrom("ann", "ANN", "Bob", "ivy", "dan", "cart-77", "user_9", "other-product", null, null);
+
+const amount = fc.oneof(
+  fc.integer({ min: 1, max: 30 }),
+  fc.integer({ min: 100, max: 30_000 }),
+  fc.integer({ min: 1, max: 900_000_000 }),
+);
+
+const chapter = fc.oneof(
+  { weight: 3, arbitrary: bought("buy") },
+  { weight: 3, arbitrary: bought("subscribe") },
+  { weight: 4, arbitrary: bought("renew") },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("downgrade" as const), amount, ref: slug }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("credit" as const), amount }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("refund" as const),
+      pick: fc.nat(9),
+      /** Percent of what is left. */
+      share: fc.constantFrom(0, 10, 33, 50, 51, 100),
+      ends: fc.constantFrom("holds", "holds", "fails", "fails later", "waits"),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("dispute" as const),
+      pick: fc.nat(9),
+      share: fc.constantFrom(20, 50, 100),
+      ends: fc.constantFrom("open", "won", "lost", "reinstated", "partly back", "inquiry"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("say" as const),
+      ref: slug,
+      of: fc.constantFrom("customer", "subscription"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("test" as const), pick: fc.nat(9), amount, ref: slug }) },
+);
+export type Chapter = typeof chapter extends fc.Arbitrary<infer C> ? C : never;
+export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" }>;
+
+function bought<const Do extends "buy" | "subscribe" | "renew">(what: Do) {
+  return fc.record({
+    do: fc.constant(what),
+    amount,
+    ref: slug,
+    /** Beside it: in the metadata, or wherever the vendor's shape has another place. */
+    other: slug,
+    place: fc.constantFrom("subscription" as const, "line" as const, "invoice" as const),
+    how: fc.constantFrom("paid", "paid", "paid", "free", "late", "never"),
+    shape: fc.constantFrom("new" as const, "repeated" as const, "old" as const),
+  });
+}
+
+export const life = fc.record({
+  provider: fc.constantFrom("provider_a" as const, "provider_b" as const),
+  currency: fc.constantFrom("USD", "JPY", "KWD"),
+  tax_pct: fc.constantFrom(0, 8, 19, 25),
+  /** Nobody's, or the partner's own: then it is no sale to somebody else. */
+  email: fc.constantFrom("buyer@example.com", "ann@partners.example", null),
+  /** One-off purchases of guests name no customer. */
+  guest: fc.boolean(),
+  /** Seconds between the events of one chapter. */
+  tick: fc.constantFrom(0, 1, 40),
+  /** Which of its events about refunds the vendor was asked for. */
+  refunds: fc.constantFrom("charge" as const, "refund" as const, "both" as const),
+  chapters: fc.array(chapter, { minLength: 1, maxLength: 7 }),
+});
+export type Life = typeof life extends fc.Arbitrary<infer L> ? L : never;

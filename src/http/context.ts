@@ -39,12 +39,25 @@ export function baseContext(
     databases: databasesOf(env),
     archive: env.ARCHIVE ?? null,
     now,
-    ownHosts: ownHosts(env),
-    sealer: new SecretSealer([env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")]),
+    ...constantsOf(env),
     wake: (delivery_ids, shard) => {
       const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
       waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
     },
     notify: (notice) => waitUntil(mailPayoutDetails(env, notice, request_id)),
   };
+}
+
+type Constants = Pick<BaseCtx, "ownHosts" | "sealer">;
+
+const constants = new WeakMap<Bindings, Constants>();
+
+/** What follows from the deployment's settings alone, made once. */
+function constantsOf(env: Bindings): Constants {
+  const known = constants.get(env);
+  if (known) return known;
+  const keys = [env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")];
+  const made = { ownHosts: ownHosts(env), sealer: new SecretSealer(keys) };
+  constants.set(env, made);
+  return made;
 }

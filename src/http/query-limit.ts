@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
-import { pathOf } from "./request-path.ts";
+import { searchOf } from "./request-path.ts";
 
 /** Far more than any route takes. */
 const MAX_PARAMETERS = 200;
@@ -12,7 +12,7 @@ const MAX_PARAMETERS = 200;
  * @throws `validation_failed`
  */
 export const limitParameters: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const { search } = pathOf(c.req);
+  const search = searchOf(c.req);
   let parameters = 1;
   for (let at = search.indexOf("&"); at >= 0; at = search.indexOf("&", at + 1)) parameters++;
   if (parameters > MAX_PARAMETERS) {

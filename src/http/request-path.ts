@@ -7,8 +7,14 @@ export function pathOf({ url }: Pick<Request, "url">): { pathname: string; searc
   return { pathname, search };
 }
 
-/** The query of a request, or null where it has none: a click seldom has one, and reading the address costs. */
-export function queryOf({ url }: Pick<Request, "url">): URLSearchParams | null {
+/** The query of a request with its question mark, or nothing: every request has it looked at, and reading the address costs. */
+export function searchOf({ url }: Pick<Request, "url">): string {
   const at = url.indexOf("?");
-  return at < 0 ? null : new URLSearchParams(url.slice(at));
+  return at < 0 ? "" : url.slice(at);
+}
+
+/** The query of a request, or null where it has none. */
+export function queryOf(request: Pick<Request, "url">): URLSearchParams | null {
+  const search = searchOf(request);
+  return search === "" ? null : new URLSearchParams(search);
 }

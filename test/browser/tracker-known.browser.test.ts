@@ -61,7 +61,7 @@ function holdAnswers(): () => void {
 
 const sent = () => world.clicks.map(({ ref }) => ref);
 
-describe("U1: ?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
+describe("?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
   it("noah stays once the answer says that the other leads to nobody; both clicks are reported once", async () => {
     await begin();
     await visit("/?ref=noah");
@@ -271,7 +271,7 @@ describe("a reference that leads to a partner", () => {
   });
 });
 
-describe('U1 with data-attribution="first"', () => {
+describe('with data-attribution="first"', () => {
   it("the first that leads to a partner stays, whatever comes, and every click is reported", async () => {
     await begin('data-attribution="first"');
     await visit("/?ref=noah");

@@ -215,7 +215,7 @@ describe("npm run deploy", () => {
     }
   });
 
-  it("S9: asks again for a token of less than 32 characters and for a key that is none", async () => {
+  it("asks again for a token of less than 32 characters and for a key that is none", async () => {
     const account = new PlayedAccount();
     account.answers = ["admin", TOKEN.slice(1), ` ${TOKEN} `, "secret", KEY.slice(1), ` ${KEY} `];
     assert.equal(await account.deploy(), 0);
@@ -225,7 +225,7 @@ describe("npm run deploy", () => {
     assert.equal(account.printed.filter((line) => line === "That is not base64 of 32 bytes.").length, 2);
   });
 
-  it("S5: makes nothing where PUBLIC_URL is missing or no https address, and says where to set it", async () => {
+  it("makes nothing where PUBLIC_URL is missing or no https address, and says where to set it", async () => {
     for (const given of ["", "affiliates.example.com", "http://affiliates.example.com", "https://example.com/path"]) {
       const account = new PlayedAccount();
       account.publicUrl = given;
@@ -241,7 +241,7 @@ describe("npm run deploy", () => {
     assert.match(account.commands.at(-1) ?? "", / --var PUBLIC_URL:https:\/\/right\.example\.com/);
   });
 
-  it("S5: asks for PUBLIC_URL at the terminal until it is one, deploys with it and shows how to keep it", async () => {
+  it("asks for PUBLIC_URL at the terminal until it is one, deploys with it and shows how to keep it", async () => {
     const account = new PlayedAccount();
     account.publicUrl = "";
     account.answers = ["", "https://example.com/path", "affiliates.example.com", "my token", ""];

@@ -70,7 +70,7 @@ describe("the environments of wrangler.toml", () => {
     assert.deepEqual(shared, []);
   });
 
-  it("S6: keep the service's own log lines and no record of requests, which hold tokens and IP addresses", () => {
+  it("keep the service's own log lines and no record of requests, which hold tokens and IP addresses", () => {
     for (const { observability } of [production, staging]) {
       assert.equal(observability?.enabled, true);
       assert.equal(observability.logs?.invocation_logs, false);
@@ -79,21 +79,21 @@ describe("the environments of wrangler.toml", () => {
     }
   });
 
-  it("S1: end an invocation that computes for far longer than the largest request takes", () => {
+  it("end an invocation that computes for far longer than the largest request takes", () => {
     for (const { limits } of [production, staging]) assert.equal(limits?.cpu_ms, 10_000);
   });
 
-  it("S4: send requests to receivers the public way in, also to hosts of the operator's own zone", () => {
+  it("send requests to receivers the public way in, also to hosts of the operator's own zone", () => {
     for (const { compatibility_flags } of [production, staging]) {
       assert.ok(compatibility_flags.includes("global_fetch_strictly_public"));
     }
   });
 
-  it("S4: give the Worker its name, by which it refuses its own workers.dev addresses as targets", () => {
+  it("give the Worker its name, by which it refuses its own workers.dev addresses as targets", () => {
     for (const { name, vars } of [production, staging]) assert.equal(vars["WORKER_NAME"], name);
   });
 
-  it("S5: have no PUBLIC_URL of ours: npm run deploy asks for it", () => {
+  it("have no PUBLIC_URL of ours: npm run deploy asks for it", () => {
     for (const { vars } of [production, staging]) assert.equal(vars["PUBLIC_URL"], "");
   });
 

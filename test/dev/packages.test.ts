@@ -8,7 +8,7 @@ import { ROOT } from "./process.ts";
 const read = async <T>(name: string) => JSON.parse(await readFile(join(ROOT, name), "utf8")) as T;
 
 describe("the packages of the tools", () => {
-  it("S15: have one esbuild, the pinned one: no older one comes along with another tool", async () => {
+  it("have one esbuild, the pinned one: no older one comes along with another tool", async () => {
     const { devDependencies } = await read<{ devDependencies: Record<string, string> }>("package.json");
     const { packages } = await read<{ packages: Record<string, { version: string }> }>("package-lock.json");
     const found = Object.entries(packages).filter(([path]) => /(^|\/)node_modules\/esbuild$/.test(path));

@@ -45,7 +45,7 @@ describe("the audit trail", () => {
     events = await eventsOf(world.program);
   }, 120_000);
 
-  it("S3: an event of every type has its actor, and its changes where it is a change (EVT-1, EVT-5)", () => {
+  it("an event of every type has its actor, and its changes where it is a change (EVT-1, EVT-5)", () => {
     expect([...new Set(events.map(({ type }) => type))].toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
     for (const { type, actor, changes, id } of events) {
       expect([id, type, actor?.type]).toEqual([id, type, expect.toBeOneOf([...ACTOR_TYPES, "visitor"])]);

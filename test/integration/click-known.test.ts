@@ -32,7 +32,7 @@ function reading(answer: () => Promise<never>): D1Database {
   return { prepare: () => statement, batch: answer } as unknown as D1Database;
 }
 
-describe("U1: the reply to a click (TRACK-10)", () => {
+describe("the reply to a click (TRACK-10)", () => {
   it("says whether the reference leads to an active partner, by any slug it ever had and whatever its case", async () => {
     const program = await makeProgram();
     const noah = await makePartner(program, { slug: "Noah" });

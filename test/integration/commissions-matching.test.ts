@@ -47,7 +47,7 @@ async function statusesOf(program: TestProgram): Promise<Record<string, number>>
   return counts;
 }
 
-describe("U7: flagged commissions in a bulk change (COM-5)", () => {
+describe("flagged commissions in a bulk change (COM-5)", () => {
   it("are left out of ids and of a filter, with the reason, and stay as they are", async () => {
     const { program, jane } = await listening();
     const [plain, flagged] = await makeCommissions(program, jane.id, [

@@ -47,7 +47,7 @@ function permutations<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-describe("V8: the address of provider B's customer (PAY-20)", () => {
+describe("the address of provider B's customer (PAY-20)", () => {
   it.each(["customer.created", "customer.updated", "customer.imported"])("is known from %s", async (type) => {
     const { body } = await sendB(await program(), said("buyer@corp.example", DAY_1, type));
     expect(body).toEqual({ received: true, outcome: "remembered" });

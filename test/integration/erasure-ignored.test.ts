@@ -10,14 +10,14 @@ import { eventA, sessionCompleted } from "../support/provider-a.ts";
 const ADDRESS = "Jo.Buyer+1@example.com";
 
 describe("bodies of ignored events", () => {
-  it("S10: are not stored (IN-7)", async () => {
+  it("are not stored (IN-7)", async () => {
     const program = await makeProgram();
     const ignored = eventA("payout.paid", { id: "po_1", object: "payout", description: ADDRESS });
     expect(await sendA(program, ignored)).toMatchObject({ status: 200, body: { outcome: "ignored" } });
     expect(await bodies(program)).toEqual({ [ignored.id]: false });
   });
 
-  it("S10: that versions before stored go with the next retention", async () => {
+  it("that versions before stored go with the next retention", async () => {
     const program = await makeProgram();
     const ignored = eventA("payout.paid", { id: "po_2", object: "payout" });
     const used = sessionCompleted({ email: ADDRESS });

@@ -170,7 +170,7 @@ describe("erasure (JOB-1)", () => {
     expect((await ledgerOf(theirs)).payments).toMatchObject([{ customer_email: ADDRESS }, { customer_email: ADDRESS }]);
   });
 
-  it("S10: refuses what is no address, and empties nothing then", async () => {
+  it("refuses what is no address, and empties nothing then", async () => {
     const program = await makeProgram();
     await sendA(program, sessionCompleted({ email: ADDRESS }));
     await sendB(program, customerEventB({ email: OTHER }));
@@ -184,7 +184,7 @@ describe("erasure (JOB-1)", () => {
 });
 
 describe("what is linked to the customer (JOB-1)", () => {
-  it("S10: goes by the customer's and the payments' ids, at provider A: names, other addresses, refunds, cancellations", async () => {
+  it("goes by the customer's and the payments' ids, at provider A: names, other addresses, refunds, cancellations", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const [customer, subscription] = ["cus_l", "sub_l"];
@@ -229,7 +229,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect(await sumsOf(program)).toEqual(sums);
   });
 
-  it("S10: goes by the customer's id at provider B, whose payments have no address", async () => {
+  it("goes by the customer's id at provider B, whose payments have no address", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const customer = "ctm_e";
@@ -272,7 +272,7 @@ describe("what is linked to the customer (JOB-1)", () => {
           ADDRESS.replaceAll(/[a-z]/gi, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
         ),
     ],
-  ])("S10: is found in bodies %s, of events that name nothing of the customer's", async (_, written) => {
+  ])("is found in bodies %s, of events that name nothing of the customer's", async (_, written) => {
     const program = await makeProgram();
     const referred = sessionCompleted({ email: OTHER, metadata: { referred_by: ADDRESS } });
     const near = sessionCompleted({ email: OTHER, metadata: { referred_by: `x${ADDRESS}`, more: `${ADDRESS}.au` } });
@@ -283,7 +283,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect((await ledgerOf(program)).payments.map(({ customer_email }) => customer_email)).toEqual([OTHER, OTHER]);
   });
 
-  it("S10: is found where the address was sent for a reference, the customer's own or another's", async () => {
+  it("is found where the address was sent for a reference, the customer's own or another's", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     for (const email of [ADDRESS, OTHER]) {
@@ -305,7 +305,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect(await sumsOf(program)).toEqual(sums);
   });
 
-  it("S10: is taken out of a kept reply, which is replayed without it", async () => {
+  it("is taken out of a kept reply, which is replayed without it", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await sendA(program, sessionCompleted({ ref: "jane", email: ADDRESS }));
@@ -328,7 +328,7 @@ describe("what is linked to the customer (JOB-1)", () => {
     expect(replayed.body).toMatchObject({ id: payment!.id, customer_email: null });
   });
 
-  it("S10: is all that an import bound the address to; the commission stays the partner's", async () => {
+  it("is all that an import bound the address to; the commission stays the partner's", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const file = `customer_email,partner_code
@@ -348,7 +348,7 @@ ${ADDRESS},jane
     expect(await sumsOf(program)).toEqual(sums);
   });
 
-  it("S10: leaves nothing of a captured event either", async () => {
+  it("leaves nothing of a captured event either", async () => {
     for (const [name, event] of fixtureEvents("a")) {
       const program = await makeProgram({ provider_a_webhook_secret: SECRET_A });
       const address = /[\w.+-]+@[\w-]+\.[\w.]+/.exec(JSON.stringify(event))?.[0];
@@ -363,7 +363,7 @@ ${ADDRESS},jane
 describe("events that come after the erasure (JOB-1)", () => {
   const past = Math.floor(Date.now() / 1000) - 3_600;
 
-  it("S10: of an erased customer bring no address, name or body back, and count as before", async () => {
+  it("of an erased customer bring no address, name or body back, and count as before", async () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     const [customer, subscription, invoice] = ["cus_late", "sub_late", "in_late"];
@@ -395,7 +395,7 @@ describe("events that come after the erasure (JOB-1)", () => {
     expect(await placesOf(program, ADDRESS, ...PERSON)).toEqual([]);
   });
 
-  it("S10: of a purchase that was made before without an account are stored without the address, one made later with it", async () => {
+  it("of a purchase that was made before without an account are stored without the address, one made later with it", async () => {
     const program = await makeProgram();
     await erase(program);
     await sendA(program, withPerson(sessionCompleted({ email: ADDRESS, payment_intent: "pi_before", created: past })));
@@ -411,7 +411,7 @@ describe("events that come after the erasure (JOB-1)", () => {
     expect(await placesOf(program, ADDRESS)).toEqual([]);
   });
 
-  it("S10: or at any moment of it, are found by it or stored without the address", async () => {
+  it("or at any moment of it, are found by it or stored without the address", async () => {
     const customer = "cus_race";
     for (let trip = 0; ; trip++) {
       const program = await makeProgram();

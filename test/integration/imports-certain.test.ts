@@ -1,4 +1,4 @@
-/** An import binds and fills in only what is certain, and reports what it really did (reviews/reliability.md, D13–D16). */
+/** An import binds and fills in only what is certain, and reports what it really did. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countsOf, sendImport, type ImportReply } from "../support/imports.ts";
@@ -43,7 +43,7 @@ async function partnersOf(program: TestProgram) {
 const reported = ({ problems }: ImportReply) =>
   problems.map(({ line, column, message }) => `${line} ${column}: ${message}`);
 
-describe("D13: a customer is bound (IMP-4)", () => {
+describe("a customer is bound (IMP-4)", () => {
   it("only where every code and address of the line leads to one and the same partner", async () => {
     const program = await programWith("ann", "bob");
     const file = [
@@ -143,7 +143,7 @@ describe("D13: a customer is bound (IMP-4)", () => {
   });
 });
 
-describe("D14: of two addresses to be paid at", () => {
+describe("of two addresses to be paid at", () => {
   const FILE = [
     "first_name,email,wise_email,paypal_email,token",
     "Ann,ann@old.example,,ann@pay.example,ann",
@@ -190,7 +190,7 @@ describe("D14: of two addresses to be paid at", () => {
   });
 });
 
-describe("D15: imports at once report what each of them did", () => {
+describe("imports at once report what each of them did", () => {
   const sums = (replies: { body: ImportReply }[]) =>
     replies.map(({ body }) => countsOf(body)).reduce((sum, counts) => sum.map((n, i) => n + (counts[i] ?? 0)));
 
@@ -224,7 +224,7 @@ describe("D15: imports at once report what each of them did", () => {
   });
 });
 
-describe("D16: a file of partners", () => {
+describe("a file of partners", () => {
   const LINES = [
     "ann@old.example,,Ann,,",
     "ann@old.example,ann,,,",

@@ -1,5 +1,5 @@
 /**
- * The import works in slices, so that no program holds the isolate (S1): between two slices the isolate is
+ * The import works in slices, so that no program holds the isolate: between two slices the isolate is
  * free, and how much is done in one is counted, not timed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -55,7 +55,7 @@ function lookWith(charCodeAt: typeof String.prototype.charCodeAt): void {
 
 let restore = () => {};
 
-describe("S1: a dry run of the largest import", () => {
+describe("a dry run of the largest import", () => {
   afterEach(() => {
     restore();
     vi.restoreAllMocks();
@@ -88,7 +88,7 @@ describe("S1: a dry run of the largest import", () => {
   );
 });
 
-describe("S1: a line (IMP-2)", () => {
+describe("a line (IMP-2)", () => {
   it("whose cells are longer than any need is refused, and what is in columns that are left does not count", async () => {
     const program = await makeProgram();
     const file = [

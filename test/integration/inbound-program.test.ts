@@ -23,7 +23,7 @@ async function threePrograms() {
   return programs as [TestProgram, TestProgram, TestProgram];
 }
 
-describe("S8: what the buyer's data claims (IN-1)", () => {
+describe("what the buyer's data claims (IN-1)", () => {
   it("never makes an event unrecordable: where the claimed secret does not verify, the URL's program takes it", async () => {
     const [mine, , theirs] = await threePrograms();
     const claims = [theirs.id, "prog_00000000000000000000000000", "prog_x", "", 17, null, ["a"], { id: mine.id }];
@@ -71,7 +71,7 @@ describe("S8: what the buyer's data claims (IN-1)", () => {
   });
 });
 
-describe("D5: two programs on one vendor account with one URL (IN-13)", () => {
+describe("two programs on one vendor account with one URL (IN-13)", () => {
   it("the refund of a payment goes to the program of the payment, whichever the URL names", async () => {
     const [q, p] = await threePrograms();
     await sendTo(q, b.transactionCompleted({ id: "txn_d5", ref: "jane", program: p.id, amount: 10_000 }));

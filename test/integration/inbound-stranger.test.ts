@@ -113,7 +113,7 @@ async function send(program_id: string | null, options: Options = {}): Promise<S
 const signed = async (body: string, secret = SECRET_A) => ({ body, header: await signA(body, secret) });
 const large = "x".repeat(MIB);
 
-describe("S7: what a stranger can make the service spend (IN-5, IN-10)", () => {
+describe("what a stranger can make the service spend (IN-5, IN-10)", () => {
   it.each([
     ["no header", null],
     ["an empty one", ""],
@@ -239,7 +239,7 @@ describe("S7: what a stranger can make the service spend (IN-5, IN-10)", () => {
   });
 });
 
-describe("S7: bodies that nobody has vouched for (IN-12)", () => {
+describe("bodies that nobody has vouched for (IN-12)", () => {
   const KIB = 1024;
   const event = (bytes: number) => {
     const text = JSON.stringify({ ...customerEvent({}), filler: "" });

@@ -177,7 +177,7 @@ describe("a run of a job (JOB-2)", () => {
 });
 
 describe("the budget of an invocation", () => {
-  it("D9: goes to where the work is, of one job as of many, on one database as on 32", async () => {
+  it("goes to where the work is, of one job as of many, on one database as on 32", async () => {
     const idle = Array.from({ length: 32 }, (_, shard) => (shard === 17 ? 70 : 0));
     const alone = play("a", { owners: idle });
     expect(await run([alone], 32)).toBeLessThanOrEqual(1_000);

@@ -58,7 +58,7 @@ async function nextSale(program: TestProgram, ref: string): Promise<void> {
   await decide(program, pending!.id, "approved");
 }
 
-describe("D1: a clawback never outlives its sale (COM-8)", () => {
+describe("a clawback never outlives its sale (COM-8)", () => {
   it.each([10_000, 5_000])(
     "sale in a payout, refund of %i, payout canceled, sale rejected: the next sale is paid in full",
     async (refunded) => {
@@ -107,7 +107,7 @@ describe("D1: a clawback never outlives its sale (COM-8)", () => {
   });
 });
 
-describe("D2: what was forgiven counts as given (LAW-2, COM-4)", () => {
+describe("what was forgiven counts as given (LAW-2, COM-4)", () => {
   it("sale paid, chargeback, clawback forgiven, chargeback reversed: nothing is paid twice", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
@@ -140,7 +140,7 @@ describe("D2: what was forgiven counts as given (LAW-2, COM-4)", () => {
   });
 });
 
-describe("D3: a canceled payout's sale and its refund are one again (LAW-5)", () => {
+describe("a canceled payout's sale and its refund are one again (LAW-5)", () => {
   it("the month that is generated again pays what is due, not what was", async () => {
     const { program, refund } = await approvedSale();
     const period_end = new Date(Date.now() + 1).toISOString();
@@ -166,7 +166,7 @@ describe("D3: a canceled payout's sale and its refund are one again (LAW-5)", ()
   });
 });
 
-describe("D7: a judgement belongs to the partner it was made about (LAW-6, LAW-3)", () => {
+describe("a judgement belongs to the partner it was made about (LAW-6, LAW-3)", () => {
   it.each(["rejected", "approved"])(
     "a's commission was %s, a late fact gives the payment to b: b's begins pending",
     async (status) => {

@@ -36,7 +36,7 @@ async function changedAgo(program: TestProgram, minutes: number): Promise<void> 
 
 const flow = { name: "all", action_type: "flat", action_value: 700 } as const;
 
-describe("a late fact never decides by a later rule (D6) (PAY-16)", () => {
+describe("a late fact never decides by a later rule (PAY-16)", () => {
   it("an e-mail that comes after the rate was changed makes no clawback, whichever event comes first", async () => {
     for (const late of ["session", "invoice"] as const) {
       const program = await makeProgram();

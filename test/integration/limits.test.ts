@@ -59,7 +59,7 @@ const ROUTES = [
 
 const addressOfRoute = (path: string) => path.replaceAll(/:[a-z_]+/g, "none_00000000000000000000000000");
 
-describe("S9: a limit is looked at before the secret is compared (HTTP-12)", () => {
+describe("a limit is looked at before the secret is compared (HTTP-12)", () => {
   const SLOW = { timeout: 60_000 };
 
   it.each([
@@ -161,7 +161,7 @@ describe("S9: a limit is looked at before the secret is compared (HTTP-12)", () 
   });
 });
 
-describe("S9: addresses are counted by their network (HTTP-12)", () => {
+describe("addresses are counted by their network (HTTP-12)", () => {
   it("an IPv4 address, however it is written, and an IPv6 /64", () => {
     for (const [address, network] of [
       ["192.0.2.7", "192.0.2.7"],
@@ -212,7 +212,7 @@ describe("S9: addresses are counted by their network (HTTP-12)", () => {
   });
 });
 
-describe("S9: /r/ is limited like clicks (HTTP-26)", () => {
+describe("/r/ is limited like clicks (HTTP-26)", () => {
   it("429 beyond the limit of the address, before anything is looked up, and counted together with /click", async () => {
     const program = await makeProgram({ domain: "shop.example" });
     await makePartner(program, { slug: "jane" });
@@ -237,7 +237,7 @@ describe("S9: /r/ is limited like clicks (HTTP-26)", () => {
   });
 });
 
-describe("S9: an admin token of less than 32 characters (ACCESS-4)", () => {
+describe("an admin token of less than 32 characters (ACCESS-4)", () => {
   it("is none outside development, and the log says so", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const short = "t".repeat(31);

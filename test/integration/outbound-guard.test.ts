@@ -53,7 +53,7 @@ const OWN_URLS = [
 ];
 
 describe("the service's own hosts (HOOK-7)", () => {
-  it("S4: are refused at create and at PATCH, with the field's name, and nothing changes", async () => {
+  it("are refused at create and at PATCH, with the field's name, and nothing changes", async () => {
     const program = await makeProgram();
     const { id, url } = await makeEndpoint(program, "https://hooks.example/");
     type Failure = { error?: { details: { path: string; message: string }[] } };
@@ -73,7 +73,7 @@ describe("the service's own hosts (HOOK-7)", () => {
     expect(body.data.map((endpoint) => endpoint.url)).toEqual([url]);
   });
 
-  it("S4: are called at no attempt, whatever is stored or an alias leads to, and others on workers.dev are", async () => {
+  it("are called at no attempt, whatever is stored or an alias leads to, and others on workers.dev are", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");
     const others = [

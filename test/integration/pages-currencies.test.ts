@@ -1,4 +1,4 @@
-/** U2: "no page and no figure adds or hides currencies". Every figure here is made of four, with 0, 2 and 3 decimals. */
+/** "No page and no figure adds or hides currencies". Every figure here is made of four, with 0, 2 and 3 decimals. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -78,7 +78,7 @@ function figuresOf(html: string): Record<string, string[]> {
 /** Amounts in the order of currencies that every page keeps: the program's, then by code. */
 const ordered = ([usd, eur, jpy, kwd]: string[]) => [usd, eur, jpy, kwd];
 
-describe("U2: a program with four currencies (PAGE-5)", () => {
+describe("a program with four currencies (PAGE-5)", () => {
   it("the overview shows what is pending, approved and in open payouts in each, and a way to prepare payouts", async () => {
     const { body } = await owner.get("/dashboard");
     expect(figuresOf(body)).toMatchObject({

@@ -1,4 +1,4 @@
-/** U7 and U9 in the pages: what an owner does with many commissions at once, and the ways out of what were dead ends. */
+/** What an owner does with many commissions at once, and the ways out of what were dead ends. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { commissionsOf, db, makeCommissions } from "../support/payouts.ts";
 import { eq } from "drizzle-orm";
@@ -38,7 +38,7 @@ function formOf(html: string, action: RegExp): { action: string; fields: Record<
   return { action: (form?.[1] ?? "").replaceAll("&amp;", "&"), fields };
 }
 
-describe("U7: flagged commissions", () => {
+describe("flagged commissions", () => {
   it("look like warnings in the list: an icon and a word, stronger than a state, and their box is not ticked along", async () => {
     const { month, boss, partner_id } = await newMonth();
     await makeCommissions(month, partner_id, [
@@ -90,7 +90,7 @@ describe("U7: flagged commissions", () => {
   });
 });
 
-describe("U7: all that match (PAGE-7)", () => {
+describe("all that match (PAGE-7)", () => {
   it("are approved over all pages after a page that says how many, how much, and what is left out", async () => {
     const { month, boss, partner_id } = await newMonth();
     const at = (day: number) => `2026-03-${String(day).padStart(2, "0")}T12:00:00.000Z`;
@@ -165,7 +165,7 @@ describe("U7: all that match (PAGE-7)", () => {
   });
 });
 
-describe("U9: a partner who was deactivated", () => {
+describe("a partner who was deactivated", () => {
   it("is made active again from their page, which says what to do about payments refused meanwhile", async () => {
     const { slug, id } = await makePartner(program, { first_name: "Bob" });
     const path = `/dashboard/partners/${id}`;
@@ -204,7 +204,7 @@ describe("U9: a partner who was deactivated", () => {
   });
 });
 
-describe("U9: a commission by hand", () => {
+describe("a commission by hand", () => {
   it("is for a partner found by name, e-mail or slug, without a script and without an id", async () => {
     await makePartner(program, { first_name: "Gone", last_name: "Lovelace" }, "deactivated");
     for (const search of ["lovelace", "ada love", "ADA@LOVELACE", ada.slug]) {
@@ -239,7 +239,7 @@ describe("U9: a commission by hand", () => {
   });
 });
 
-describe("U9: paying through provider A", () => {
+describe("paying through provider A", () => {
   async function payoutOf(fields: Parameters<typeof makePartner>[1], account: string | null): Promise<Paid> {
     const { month, boss } = await newMonth();
     const { id } = await makePartner(month, fields);

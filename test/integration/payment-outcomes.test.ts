@@ -275,7 +275,7 @@ describe("money that goes back", () => {
     ["j.d.o.e+1@googlemail.com", true],
     ["john@example.com", false],
     ["jane@example.org", false],
-  ])("S13: flags a customer who is the partner, by any address of theirs: %s %s (PAY-11)", async (email, flagged) => {
+  ])("flags a customer who is the partner, by any address of theirs: %s %s (PAY-11)", async (email, flagged) => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane", email: "jane@example.com", payout_email: "jdoe@gmail.com" });
     await sendA(program, sessionCompleted({ ref: "jane", email }));

@@ -1,4 +1,4 @@
-/** S3, OUT-9: a change of payout details is mailed to the old address, the new one and the owner. */
+/** OUT-9: a change of payout details is mailed to the old address, the new one and the owner. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -47,7 +47,7 @@ function to(mails: { to: string }[]): string[] {
   return mails.map((mail) => mail.to).toSorted();
 }
 
-describe("S3: a change of payout details is reported (OUT-9)", () => {
+describe("a change of payout details is reported (OUT-9)", () => {
   it("when the partner makes it: to the old address, the new one, the partner's own and the owner", async () => {
     const { program, partner, visitor, mails } = await world();
     const portal = await signInPartner(partner.email, visitor());
@@ -154,7 +154,7 @@ describe("S3: a change of payout details is reported (OUT-9)", () => {
   });
 });
 
-describe("S3: the e-mails of a change", () => {
+describe("the e-mails of a change", () => {
   it("keep nobody waiting: the reply is there before the first is taken", async () => {
     const gate = Promise.withResolvers<void>();
     const { mails, bindings } = openMailbox(() => gate.promise);

@@ -65,7 +65,7 @@ describe("the monthly run", () => {
     expect(await payoutsOf(owing_back)).toEqual([]);
   });
 
-  it("D10: catches up with a first of the month on which no cron ran, once", async () => {
+  it("catches up with a first of the month on which no cron ran, once", async () => {
     const program = await owing();
     const late = Date.parse("2028-03-09T11:00:00.000Z");
     await Promise.all([generateAt(late), generateAt(late)]);
@@ -77,7 +77,7 @@ describe("the monthly run", () => {
     expect(await payoutsOf(program)).toHaveLength(1);
   });
 
-  it("D10: does not generate again what the owner generated and canceled before it caught up", async () => {
+  it("does not generate again what the owner generated and canceled before it caught up", async () => {
     const program = await owing();
     const bob = await makePartner(program);
     const day = (n: number) => Date.parse(`2028-03-0${n}T12:00:00.000Z`);

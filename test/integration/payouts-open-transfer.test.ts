@@ -146,7 +146,7 @@ describe("an open transfer", () => {
   const OTHERS_KEY = "sk_test_of_another_account";
   const later = (hours: number) => Date.now() + hours * HOUR;
 
-  it("D4: another account's key never touches it: it waits, says so, and goes on with the first account's (OUT-7)", async () => {
+  it("another account's key never touches it: it waits, says so, and goes on with the first account's (OUT-7)", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer();
     await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });
     // Also after the vendor has forgotten the idempotency key.
@@ -167,7 +167,7 @@ describe("an open transfer", () => {
   });
 
   it.each(["sk_test_rolled", "rk_test_restricted"])(
-    "D4: another key of the same account (%s) goes on with it",
+    "another key of the same account (%s) goes on with it",
     async (key) => {
       const { program, vendor, payout } = await lostTransfer();
       vendor.keys = new Set([key]);
@@ -182,7 +182,7 @@ describe("an open transfer", () => {
     },
   );
 
-  it("D4: where it is not known which account it was begun in, it waits for the key it was begun with (OUT-7)", async () => {
+  it("where it is not known which account it was begun in, it waits for the key it was begun with (OUT-7)", async () => {
     const { program, vendor, payout } = await lostTransfer(["drop_reply", "gateway"]);
     vendor.keys.add("sk_test_rolled");
     await setSecrets(program.id, { provider_a_api_key: "sk_test_rolled" });
@@ -195,7 +195,7 @@ describe("an open transfer", () => {
     expect((await payoutById(payout.id)).status).toBe("paid");
   });
 
-  it("D4: an attempt of an earlier version, which kept no account, waits for its key and then learns the account", async () => {
+  it("an attempt of an earlier version, which kept no account, waits for its key and then learns the account", async () => {
     const { program, vendor, elsewhere, payout } = await lostTransfer(["drop_reply", "gateway"]);
     expect(attemptOf(await payoutById(payout.id)).account ?? null).toBeNull();
     await setSecrets(program.id, { provider_a_api_key: OTHERS_KEY });

@@ -55,7 +55,7 @@ async function generate(program: TestProgram): Promise<PayoutBody[]> {
 const WALLET = { payout_method: "wallet", payout_email: "wanda@wallet.example" };
 
 describe("the file for a payout service (OUT-8)", () => {
-  it("S2: never holds a payout that is paid, canceled, processing or failed, nor one of another method or without details", async () => {
+  it("never holds a payout that is paid, canceled, processing or failed, nor one of another method or without details", async () => {
     const program = await makeProgram();
     const statusOf = new Map<string, (typeof PAYOUT_STATUSES)[number]>();
     for (const payout_method of [...PAYOUT_METHODS, null]) {
@@ -83,7 +83,7 @@ describe("the file for a payout service (OUT-8)", () => {
     expect(generic.map((row) => row["status"])).toEqual(after.map(({ status }) => status));
   });
 
-  it("S2: a status that contradicts the format is refused, by the API and on the page", async () => {
+  it("a status that contradicts the format is refused, by the API and on the page", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
     for (const status of PAYOUT_STATUSES.filter((one) => one !== "pending")) {
@@ -107,7 +107,7 @@ describe("the file for a payout service (OUT-8)", () => {
     }
   });
 
-  it("S2: what is paid while the file is being read is not in the rest of it", async () => {
+  it("what is paid while the file is being read is not in the rest of it", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     await db.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
@@ -122,7 +122,7 @@ describe("the file for a payout service (OUT-8)", () => {
     expect(readCsv(pieces.join(""))).toHaveLength(1 + 1_000);
   });
 
-  it("S2: each export is an event with its format, status and count, and who made it", async () => {
+  it("each export is an event with its format, status and count, and who made it", async () => {
     const program = await makeProgram();
     await earner(program, WALLET);
     await earner(program, { payout_method: "bank_transfer" });
@@ -179,7 +179,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     if (reply.status !== 303) throw new Error(`${page}: ${reply.status} ${textOf(reply.body)}`);
   }
 
-  it.each(CHANGES)("S3: changed %s, it stays what it was on every payout that exists", async (_way, change) => {
+  it.each(CHANGES)("changed %s, it stays what it was on every payout that exists", async (_way, change) => {
     const program = await makeProgram();
     const partner = await earner(program, { ...WALLET, first_name: "Wanda" });
     const [payout] = await generate(program);
@@ -210,7 +210,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "thief@evil.example" }]);
   });
 
-  it("S3: provider A pays the account that the payout was generated for, also at a second try", async () => {
+  it("provider A pays the account that the payout was generated for, also at a second try", async () => {
     const world = await makePayingProgram();
     const { program, vendor, partner_id, account_id } = world;
     await makeCommissions(program, partner_id, [{}]);
@@ -233,7 +233,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(vendor.transfers.map(({ destination }) => destination)).toEqual([account_id]);
   });
 
-  it("S3: a payout without a method at generation has none later", async () => {
+  it("a payout without a method at generation has none later", async () => {
     const world = await makePayingProgram();
     const { program, vendor, partner_id } = world;
     await db.update(partners).set({ payout_method: null }).where(eq(partners.id, partner_id));
@@ -249,7 +249,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(owner.html).not.toContain(`/dashboard/payouts/${payout!.id}/pay`);
   });
 
-  it("S3: details that change while payouts are generated are the new ones on them", async () => {
+  it("details that change while payouts are generated are the new ones on them", async () => {
     const program = await makeProgram();
     const partner = await earner(program, WALLET);
     let changes = 0;
@@ -265,7 +265,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(await fileOf(program, "?format=wallet")).toMatchObject([{ recipient_email: "next3@wallet.example" }]);
   });
 
-  it("S3: one of an earlier version is frozen by the next minute's job, as the partner is then, and is an event", async () => {
+  it("one of an earlier version is frozen by the next minute's job, as the partner is then, and is an event", async () => {
     const program = await makeProgram();
     const stamp = "2026-11-01T00:00:00.000Z";
     const old = async (partner_id: string, fields: Partial<typeof payouts.$inferInsert>) => {
@@ -319,7 +319,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     expect(data).toHaveLength(4);
   });
 
-  it("S3: it is sealed in the database and masked everywhere else", async () => {
+  it("it is sealed in the database and masked everywhere else", async () => {
     const program = await makeProgram();
     await program.api("POST", "/api/v1/webhooks", {
       url: "https://receiver.example.com/hook",

@@ -1,6 +1,6 @@
 /**
  * Never two transfers for one payout (LAW-8), whatever is lost, refused, repeated or killed, and whosever API key
- * the owner stores meanwhile (D4; OUT-7).
+ * the owner stores meanwhile (OUT-7).
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";

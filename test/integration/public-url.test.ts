@@ -61,13 +61,13 @@ function visitorAt(path: string, send: ReturnType<typeof at>): Visitor {
 }
 
 describe("a request that names another host (HTTP-19)", () => {
-  it.each(PAGES)("S5: is not believed by the page $path", async ({ path }) => {
+  it.each(PAGES)("is not believed by the page $path", async ({ path }) => {
     const reply = await visitorAt(path, at(ELSEWHERE)).get(pageAddress(path, stocked.ids));
     expect(reply.status).toBe(200);
     expect(allOf(reply)).not.toContain("evil.example");
   });
 
-  it("S5: sees the webhook addresses, the script and the short link under PUBLIC_URL", async () => {
+  it("sees the webhook addresses, the script and the short link under PUBLIC_URL", async () => {
     const page = async (path: string) => (await visitorAt(path, at(ELSEWHERE)).get(path)).body;
     const settings = await page("/dashboard/settings");
     expect(settings).toContain(`https://service.example/webhooks/provider_a?program_id=${stocked.program.id}`);
@@ -76,7 +76,7 @@ describe("a request that names another host (HTTP-19)", () => {
     expect(await page("/portal")).toContain(`https://service.example/r/${stocked.program.id}/`);
   });
 
-  it("S5: gets a sign-in mail with a link to PUBLIC_URL", async () => {
+  it("gets a sign-in mail with a link to PUBLIC_URL", async () => {
     const { program } = await makeProgram();
     const { sent, bindings } = mailbox();
     const visitor = makeVisitor(at(ELSEWHERE, bindings));
@@ -87,7 +87,7 @@ describe("a request that names another host (HTTP-19)", () => {
     expect(JSON.stringify(sent)).not.toContain("evil.example");
   });
 
-  it("S5: gets the operator's sign-in link, the document and the onboarding's way back under PUBLIC_URL", async () => {
+  it("gets the operator's sign-in link, the document and the onboarding's way back under PUBLIC_URL", async () => {
     const { program } = await makeProgram();
     const link = await at(ELSEWHERE)<{ url: string }>("/admin/sign-in-links", {
       method: "POST",
@@ -116,7 +116,7 @@ describe("a request that names another host (HTTP-19)", () => {
 describe("a deployment without PUBLIC_URL", () => {
   const service = at("https://affiliates.example", FORGOTTEN);
 
-  it("S5: says so at /healthz (HTTP-18)", async () => {
+  it("says so at /healthz (HTTP-18)", async () => {
     const { status, body } = await service<{ error: { code: string; message: string } }>("/healthz");
     expect([status, body.error.code, body.error.message]).toEqual([
       503,
@@ -127,7 +127,7 @@ describe("a deployment without PUBLIC_URL", () => {
     expect((await callWith(wrong, "/healthz")).status).toBe(503);
   });
 
-  it("S5: answers 503 `not_configured` where a link is written, and makes and sends nothing then (HTTP-25)", async () => {
+  it("answers 503 `not_configured` where a link is written, and makes and sends nothing then (HTTP-25)", async () => {
     const { program } = await makeProgram();
     const { sent, bindings } = mailbox();
     const rows = async () =>
@@ -153,7 +153,7 @@ describe("a deployment without PUBLIC_URL", () => {
     expect([started.status, started.body.error.code]).toEqual([503, "not_configured"]);
   });
 
-  it("S5: goes on with all else: the API, the pages without links, the document", async () => {
+  it("goes on with all else: the API, the pages without links, the document", async () => {
     const headers = { authorization: `Bearer ${stocked.program.api_key}` };
     expect((await service("/api/v1/partners", { headers })).status).toBe(200);
     expect((await visitorAt("/dashboard", service).get("/dashboard")).status).toBe(200);

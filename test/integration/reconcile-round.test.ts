@@ -258,7 +258,7 @@ describe("the upgrade from the version before the journal", () => {
     const { commissions } = await ledgerOf(program);
     const wrong = commissions.find(({ amount_cents }) => amount_cents === 0)!;
     const sale = commissions.find(({ amount_cents }) => amount_cents > 0)!;
-    // D3: a sale whose refund was never taken off. D1: the clawback of a sale that was never paid.
+    // A sale whose refund was never taken off. D1: the clawback of a sale that was never paid.
     await run("update commissions set amount_cents = 2000 where id = ?", wrong.id);
     await makeCommissions(program, partner.id, [
       {

@@ -1,4 +1,4 @@
-/** Kept counts against the rows that they count: what another version wrote beside them is corrected (review D8). */
+/** Kept counts against the rows that they count: what another version wrote beside them is corrected. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
@@ -135,7 +135,7 @@ describe("kept counts (JOB-6)", () => {
     expect(logged.filter(({ program_id }) => program_id === program.id)).toEqual([]);
   });
 
-  it("D8: are those of the rows again after the version before `event_hours` has written", async () => {
+  it("are those of the rows again after the version before `event_hours` has written", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const times = Array.from({ length: 98 }, (_, i) => START + 7 * HOUR + i * MINUTE);

@@ -57,7 +57,7 @@ async function reprocess(program: TestProgram, payment: { id: string } | undefin
 /** Seconds; each payment of a story later than the one before. */
 const at = (step: number) => 1_780_000_000 + step * 86_400;
 
-describe("V3: candidates of a payment (REF-1, REF-2)", () => {
+describe("candidates of a payment (REF-1, REF-2)", () => {
   it("a foreign client_reference_id hides no metadata.service_ref", async () => {
     const program = await programOf("jane");
     const session = sessionCompleted({ ref: "cart-77", metadata: { service_ref: "JANE" }, customer: "cus_1" });
@@ -163,7 +163,7 @@ describe("V3: candidates of a payment (REF-1, REF-2)", () => {
   });
 });
 
-describe("V3: what leads to nobody is never remembered (REF-2)", () => {
+describe("what leads to nobody is never remembered (REF-2)", () => {
   it("renewals of it name nobody, also after a partner of that name came", async () => {
     const program = await programOf("jane");
     const ids = { subscription: "sub_1", customer: "cus_1" };

@@ -303,7 +303,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
 });
 
 describe("what is sealed is bound to its place", () => {
-  it("S12: opens in its own row and column, and in no other row, column or table (ACCESS-6)", async () => {
+  it("opens in its own row and column, and in no other row, column or table (ACCESS-6)", async () => {
     await stock();
     await stock();
     const sealer = new SecretSealer([OLD]);
@@ -317,7 +317,7 @@ describe("what is sealed is bound to its place", () => {
     }
   });
 
-  it("S12: a secret copied into another program's row verifies nothing there (ACCESS-6)", async () => {
+  it("a secret copied into another program's row verifies nothing there (ACCESS-6)", async () => {
     const one = await makeProgram();
     const two = await makeProgram({ provider_a_webhook_secret: "whsec_of_two" });
     await env.DB.prepare(
@@ -333,7 +333,7 @@ describe("what is sealed is bound to its place", () => {
     expect((await ledgerOf(two)).payments).toEqual([]);
   });
 
-  it("S12: values of the first form open until the command brings them to the present one, under the same key", async () => {
+  it("values of the first form open until the command brings them to the present one, under the same key", async () => {
     const { replay } = await stock();
     const shown = await replay({});
     const before = await sealedBy(MARKS.old);
@@ -346,7 +346,7 @@ describe("what is sealed is bound to its place", () => {
     expect(await replay({})).toBe(shown);
   });
 
-  it("S12: a value of another place is named, and stays as it is", async () => {
+  it("a value of another place is named, and stays as it is", async () => {
     const [{ program: one }, { program: two }] = [await stock(), await stock()];
     await env.DB.prepare(
       "update programs set provider_a_api_key = (select provider_a_api_key from programs where id = ?1) where id = ?2",

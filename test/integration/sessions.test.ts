@@ -1,4 +1,4 @@
-/** S11, PAGE-6 and EVT-4: sessions are listed, end one by one or all at once, when idle, and are events. */
+/** PAGE-6 and EVT-4: sessions are listed, end one by one or all at once, when idle, and are events. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -60,7 +60,7 @@ async function set(program_id: string, columns: Record<"last_seen_at" | "created
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
 
-describe("S11: the list of sessions (PAGE-6)", () => {
+describe("the list of sessions (PAGE-6)", () => {
   it("shows the owner and the partner their own: since when, last seen, with what, for which account", async () => {
     const program = await makeProgram({ name: "<b>Acme</b>" });
     const partner = await makePartner(program);
@@ -145,7 +145,7 @@ describe("S11: the list of sessions (PAGE-6)", () => {
   });
 });
 
-describe("S11: signing out everywhere (PAGE-6)", () => {
+describe("signing out everywhere (PAGE-6)", () => {
   it("ends all sessions of the address, of whatever account, and its links; nobody else's", async () => {
     const email = `all-${Date.now()}@example.com`;
     const owned = await makeProgram({ owner_email: email });
@@ -179,7 +179,7 @@ describe("S11: signing out everywhere (PAGE-6)", () => {
   });
 });
 
-describe("S11: an idle session (PAGE-3)", () => {
+describe("an idle session (PAGE-3)", () => {
   it("ends for owners after 2 hours, for partners not", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
@@ -250,7 +250,7 @@ describe("S11: an idle session (PAGE-3)", () => {
   });
 });
 
-describe("S11: sign-ins in the audit log (EVT-4)", () => {
+describe("sign-ins in the audit log (EVT-4)", () => {
   it("are those of members too, with what they sign in with", async () => {
     const program = await makeProgram();
     await signInOwner(program, browser(FIREFOX));

@@ -86,7 +86,7 @@ describe("with READ_REPLICATION on", () => {
       const { status, headers } = await callAt(world, program.api_key, "GET", at);
       // It is that of the program's own row, which the look-up of the key has read.
       const isOwnRow = path === "/api/v1/programs/me";
-      // S2: a file for a payout service shows what is not paid yet as the primary knows it, and is an event.
+      // A file for a payout service shows what is not paid yet as the primary knows it, and is an event.
       const isExport = path === "/api/v1/payouts/export.csv";
       const copies = isOwnRow || isExport ? 0 : 1;
       expect([path, [200, 404].includes(status), world.primary.length, world.copy.length]).toEqual([
@@ -190,7 +190,7 @@ describe("with READ_REPLICATION on", () => {
     vi.restoreAllMocks();
   });
 
-  describe("D12: a bookmark is no older than what its reply showed (HTTP-28)", () => {
+  describe("a bookmark is no older than what its reply showed (HTTP-28)", () => {
     const away = () => {
       throw new Error("away");
     };

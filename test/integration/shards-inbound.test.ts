@@ -1,4 +1,4 @@
-/** D5 and S8: which program an event is for (IN-1), where the programs of one vendor account are in two databases. */
+/** Which program an event is for (IN-1), where the programs of one vendor account are in two databases. */
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ async function twoPrograms(shard: 0 | 1): Promise<{ q: TestProgram; p: TestProgr
 }
 
 describe("two programs of one vendor account in two databases", () => {
-  it("D5: in any order, at either URL, the refunds are the payment's (IN-13)", { timeout: 120_000 }, async () => {
+  it("in any order, at either URL, the refunds are the payment's (IN-13)", { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(0 as const, 1 as const),
@@ -63,7 +63,7 @@ describe("two programs of one vendor account in two databases", () => {
     expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([0]);
   });
 
-  it("S8: a claim of a program in a database that is away does not stop its vendor's event for good", async () => {
+  it("a claim of a program in a database that is away does not stop its vendor's event for good", async () => {
     const { q, p } = await twoPrograms(0);
     const event = b.transactionCompleted({ ref: "jane", program: p.id });
     expect((await sendTo(q, event, { bindings: { DB_1: away(1) } })).status).toBe(503);

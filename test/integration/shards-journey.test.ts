@@ -361,7 +361,7 @@ describe("someone with accounts in both databases", () => {
     expect(counts[0]! + counts[1]!).toBe(1);
   });
 
-  it("S11: ends the links of the other database too, and of two used at the same moment one opens a session", async () => {
+  it("ends the links of the other database too, and of two used at the same moment one opens a session", async () => {
     const { confirmLink } = await import("../../src/core/sign-in.ts");
     const moments = [
       { at: 0, statement: /insert into sessions/, outcomes: ["link_refused", "signed_in"] },

@@ -154,7 +154,7 @@ describe("programs of two databases", () => {
     }
   });
 
-  it("S11: list and end the sessions of an address in both, and say so where one is away", async () => {
+  it("list and end the sessions of an address in both, and say so where one is away", async () => {
     const owner_email = `everywhere-${Date.now()}@example.com`;
     const programs = [await makeProgramOn(0, { owner_email }), await makeProgramOn(1, { owner_email })] as const;
     const at = "/dashboard/settings/sessions";

@@ -1,4 +1,4 @@
-/** S11: what a link ends, what its page says, and that asking for one reveals nothing. */
+/** What a link ends, what its page says, and that asking for one reveals nothing. */
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ async function tokenOf(email: string): Promise<string> {
   return (await requestLink(testContext(), email))!.link.token;
 }
 
-describe("S11: a link that was used", () => {
+describe("a link that was used", () => {
   it("ends every other link of its address, whatever account it opens (PAGE-2)", async () => {
     const { email, owned, partner } = await makeBoth();
     const stranger = await makeProgram();
@@ -73,7 +73,7 @@ describe("S11: a link that was used", () => {
   });
 });
 
-describe("S11: the page of a link", () => {
+describe("the page of a link", () => {
   it("names the account that it signs in to: address, role and program (PAGE-2)", async () => {
     const program = await makeProgram({ name: "<i>Acme</i>" });
     const partner = await makePartner(program);
@@ -118,7 +118,7 @@ describe("S11: the page of a link", () => {
   });
 });
 
-describe("S11: asking for a link", () => {
+describe("asking for a link", () => {
   /** Asks while nothing but the count of the request gets an answer from the database, and gives what came of it. */
   async function ask(email: string, cookie: string, csrf: string) {
     const gate = Promise.withResolvers<void>();

@@ -50,7 +50,7 @@ async function storedEvents(program: TestProgram) {
   return rows.results;
 }
 
-describe("V4: live_only", () => {
+describe("live_only", () => {
   it("is true for programs made where ENVIRONMENT is production, else false (PROG-8)", async () => {
     const ADMIN_TOKEN = "a".repeat(43);
     for (const [ENVIRONMENT, live_only] of [
@@ -74,7 +74,7 @@ describe("V4: live_only", () => {
   });
 });
 
-describe("V4: a test payment (PAY-13)", () => {
+describe("a test payment (PAY-13)", () => {
   it.each<[string, (program: TestProgram) => ReturnType<typeof sendA>]>([
     ["provider A", (program) => sendA(program, sessionCompleted({ ref: "jane", livemode: false }))],
     ["provider A, an invoice", (program) => sendA(program, invoicePaid({ ref: "jane", livemode: false }))],
@@ -162,7 +162,7 @@ describe("V4: a test payment (PAY-13)", () => {
   });
 });
 
-describe("V4: test events touch nothing that is live (PAY-19)", () => {
+describe("test events touch nothing that is live (PAY-19)", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const whose = { customer: "cus_1", subscription: "sub_1" };
 

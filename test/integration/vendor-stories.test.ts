@@ -32,7 +32,7 @@ async function earned(program: TestProgram) {
   }));
 }
 
-describe("V1: a downgrade at provider B, and renewals paid from its credit", () => {
+describe("a downgrade at provider B, and renewals paid from its credit", () => {
   const ids = { customer: "ctm_1", subscription: "sub_1" };
   const paid = (id: string, fields: TransactionOverrides) => transactionCompleted({ id, ...ids, ...fields });
 
@@ -84,7 +84,7 @@ describe("V1: a downgrade at provider B, and renewals paid from its credit", () 
   });
 });
 
-describe("V6: a dispute at provider A (PAY-10)", () => {
+describe("a dispute at provider A (PAY-10)", () => {
   const ids = { payment_intent: "pi_1", charge: "ch_1" };
   const T = 1_780_000_000;
   const opened = (created = T + 10) => disputeEvent("charge.dispute.created", { id: "du_1", ...ids, created });
@@ -226,7 +226,7 @@ describe("V6: a dispute at provider A (PAY-10)", () => {
   });
 });
 
-describe("V6: a chargeback at provider B", () => {
+describe("a chargeback at provider B", () => {
   it("flags while it waits for the vendor, deducts when it is approved, and comes back when it is reversed", async () => {
     const program = await programOfJane();
     await sendB(program, transactionCompleted({ id: "txn_1", ref: "jane", amount: 10_000 }));

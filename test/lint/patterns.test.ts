@@ -51,7 +51,7 @@ function faultsIn(text: string): string[] {
   );
 }
 
-describe("S1: the patterns of the Worker", () => {
+describe("the patterns of the Worker", () => {
   it("have no form that takes longer than linear time", () => {
     const files = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).filter(
       (file) => !/^src[\\/](dev|client)[\\/]/.test(file),

@@ -23,7 +23,7 @@ function readsIn(text: string): string[] {
 }
 
 describe("the address that a request names", () => {
-  it("S5: is read by `http/request-path.ts` alone, so that no link can be made of its host or scheme", async () => {
+  it("is read by `http/request-path.ts` alone, so that no link can be made of its host or scheme", async () => {
     const files = (await Array.fromAsync(glob("src/**/*.{ts,tsx}", { cwd: ROOT })))
       .map((file) => file.replaceAll("\\", "/"))
       .filter((file) => !/^src\/(dev|client)\//.test(file) && file !== "src/http/request-path.ts")

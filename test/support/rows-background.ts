@@ -55,13 +55,13 @@ export const BACKGROUND: Record<string, Operation> = {
     await visitor.get("/portal/details/sessions");
     expect((await visitor.post("/portal/details/sessions/end-all")).headers.get("location")).toBe("/sign-in");
   },
-  "S7: an event of a provider that names no program": async () => {
+  "an event of a provider that names no program": async () => {
     const body = bodyOfB(subscriptionCanceled({ id: "sub_of_nobody" }));
     const headers = { "Provider-B-Signature": await signB(body, SECRET_B) };
     const { status } = await callWith(METERED, "/webhooks/provider_b", { method: "POST", body, headers });
     expect(status).toBe(404);
   },
-  "S7: refused deliveries of a program, and what is noted of them": async ({ program }) => {
+  "refused deliveries of a program, and what is noted of them": async ({ program }) => {
     const path = `/webhooks/provider_a?program_id=${program.id}`;
     const forged = `t=${nowSeconds()},v1=${"ab".repeat(32)}`;
     for (const headers of [{}, { "Provider-A-Signature": forged }]) {

@@ -4,7 +4,7 @@ import { cents, MOST, negate, NOTHING } from "../../src/domain/money.ts";
 
 const program = { currency: "USD", min_payout_cents: NOTHING };
 
-describe("U2: amounts", () => {
+describe("amounts", () => {
   it("are summed by currency, the program's first, and none is left out", () => {
     const rows: Amount[] = [
       { amount_cents: cents(5_000), currency: "JPY" },

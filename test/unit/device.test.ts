@@ -5,7 +5,7 @@ const MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)";
 const WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)";
 const KIT = "AppleWebKit/537.36 (KHTML, like Gecko)";
 
-describe("S11: a device, from the User-Agent", () => {
+describe("a device, from the User-Agent", () => {
   it.each([
     [`${WINDOWS} ${KIT} Chrome/142.0.0.0 Safari/537.36`, "Chrome on Windows"],
     [`${WINDOWS} ${KIT} Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0`, "Edge on Windows"],

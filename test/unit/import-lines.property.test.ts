@@ -1,5 +1,5 @@
 /**
- * What lines of an import come to is a function of the set of lines (reviews, D13 and D16): whatever their order, the
+ * What lines of an import come to is a function of the set of lines: whatever their order, the
  * same partners and the same bindings; and what was done once is done.
  */
 import * as fc from "fast-check";
@@ -85,7 +85,7 @@ function sorted(known: Known) {
   return [entries(known.partners), entries(known.holders)];
 }
 
-describe("D16: an import of partners", () => {
+describe("an import of partners", () => {
   const drafts = fc.array(partnerLine, { minLength: 1, maxLength: 6 });
 
   it("makes the same partners of the same lines in any order", () => {
@@ -152,7 +152,7 @@ describe("D16: an import of partners", () => {
   });
 });
 
-describe("D13: an import of customers", () => {
+describe("an import of customers", () => {
   const known: KnownCustomers = (() => {
     const ann = { id: "ann", slug: "ann", email: "ann@x.example", payout_email: "paid@ann.example" };
     const bob = { id: "bob", slug: "bob", email: "Bob@x.example", payout_email: null };

@@ -20,7 +20,7 @@ describe("the reason of a failure in the log", () => {
 });
 
 describe("what opens a door", () => {
-  it("S6: is taken out of a line whichever database it belongs to, in an address too", () => {
+  it("is taken out of a line whichever database it belongs to, in an address too", () => {
     for (const shard of [0, 1, 31]) {
       const token = tokenOn(shard, randomToken(32));
       for (const text of [
@@ -39,7 +39,7 @@ describe("what opens a door", () => {
   });
 });
 
-describe("S14: a long text of the log", () => {
+describe("a long text of the log", () => {
   const secrets = [
     tokenOn(1, randomToken(32)),
     keyOn(0, randomToken(32)),

@@ -161,7 +161,7 @@ describe("provider A: disputes", () => {
   });
 
   describe.each(["charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn"])(
-    "V6: %s",
+    "%s",
     (type) => {
       it.each(["needs_response", "under_review", "warning_needs_response", "warning_under_review", "a_new_one"])(
         "leaves it open while its status is %s",

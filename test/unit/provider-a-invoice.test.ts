@@ -176,7 +176,7 @@ describe("provider A: a paid invoice", () => {
       expect(paymentOf(invoicePaid({ object })).ref).toBe(ref);
     });
 
-    it("V3: and carries them all, each slug once, also of what is expanded (REF-1)", () => {
+    it("and carries them all, each slug once, also of what is expanded (REF-1)", () => {
       const lines = { data: [line("line1"), line("PARENT"), line("line2")] };
       const object = { ...all, lines, customer: { id: "cus_1", ...bag("customer") } };
       expect(paymentOf(invoicePaid({ object })).refs).toEqual([
@@ -196,7 +196,7 @@ describe("provider A: a paid invoice", () => {
       });
     });
 
-    it("V3: carries no more than a trace can show", () => {
+    it("carries no more than a trace can show", () => {
       const data = Array.from({ length: 500 }, (_, i) => line(`line${i}`));
       const facts = factsOf(invoicePaid({ object: { ...none, lines: { data } } }));
       expect(facts).toHaveLength(21);

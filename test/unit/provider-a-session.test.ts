@@ -109,7 +109,7 @@ describe("provider A: a completed checkout session", () => {
     });
   });
 
-  it("V3: carries every reference: its own, then those of what it names, where that is expanded (REF-1)", () => {
+  it("carries every reference: its own, then those of what it names, where that is expanded (REF-1)", () => {
     const bag = (id: string, service_ref: string) => ({ id, metadata: { service_ref } });
     const event = sessionCompleted({
       ref: "cart-77",

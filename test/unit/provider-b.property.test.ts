@@ -117,7 +117,7 @@ describe("provider B: a transaction's money base", () => {
     );
   });
 
-  it("V1: is what was charged less its part of the tax, to half a unit, in the old shape and the new", () => {
+  it("is what was charged less its part of the tax, to half a unit, in the old shape and the new", () => {
     fc.assert(
       fc.property(money, money, money, (...three) => {
         const [tax, credit, amount] = three.toSorted((a, b) => a - b) as [number, number, number];

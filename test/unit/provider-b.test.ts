@@ -64,7 +64,7 @@ describe("provider B: a completed transaction", () => {
     });
   });
 
-  describe("V1: the money base is what was charged: grand_total - grand_total_tax (PAY-1)", () => {
+  describe("the money base is what was charged: grand_total - grand_total_tax (PAY-1)", () => {
     const withTotals = (totals: unknown) => transactionCompleted({ data: { details: { totals } } });
     it.each<[unknown, number, number]>([
       [{ total: "43549", tax: "3549" }, 40_000, 43_549],
@@ -259,7 +259,7 @@ describe("provider B: adjustments", () => {
   });
 
   it.each(["credit", "credit_reverse"] as const)(
-    "V1: of the action `credit` deduct nothing, because later totals are already less (PAY-8): %s",
+    "of the action `credit` deduct nothing, because later totals are already less (PAY-8): %s",
     (action) => {
       expect(ignoredAs(adjustmentCreated({ transaction: "txn_1", action, status: "approved" }))).toBe(
         "counted_by_later_totals",
@@ -277,7 +277,7 @@ describe("provider B: adjustments", () => {
     ["chargeback", "rejected", undefined],
     ["chargeback_reverse", "pending_approval", undefined],
     ["refund", "pending_approval", undefined],
-  ] as const)("V6: a dispute is open while it is not decided: %s, %s", (action, status, open) => {
+  ] as const)("a dispute is open while it is not decided: %s, %s", (action, status, open) => {
     expect(factsOf(adjustmentCreated({ transaction: "txn_1", action, status }))).toMatchObject([
       open ? { open, effective: false } : expect.not.objectContaining({ open: true }),
     ]);
@@ -340,7 +340,7 @@ describe("provider B: subscriptions", () => {
   });
 });
 
-describe("V8: provider B: customers", () => {
+describe("provider B: customers", () => {
   it.each(["customer.created", "customer.updated", "customer.imported"])("%s has their address", (type) => {
     const event = customerEventB({ id: "ctm_1", email: "Buyer@Example.com", occurred_at }, type);
     const fact = { kind: "customer", occurred_at: AT_ISO, customer_id: "ctm_1", email: "Buyer@Example.com" };

@@ -8,7 +8,7 @@ describe("PUBLIC_URL is https outside development (HTTP-19)", () => {
     ["https://affiliates.example.com", "https://affiliates.example.com"],
     ["https://affiliates.example.com/", "https://affiliates.example.com"],
     [" https://Affiliates.Example.com:8443 ", "https://affiliates.example.com:8443"],
-  ])("S5: %s is an origin", (given, origin) => expect(production(given)).toEqual({ origin }));
+  ])("%s is an origin", (given, origin) => expect(production(given)).toEqual({ origin }));
 
   it.each([
     ...[
@@ -18,20 +18,20 @@ describe("PUBLIC_URL is https outside development (HTTP-19)", () => {
       "https://example.com/?a=b",
     ],
     ...["https://user@example.com", "https://example.com/#x", "ftp://example.com", "https://", "javascript:alert(1)"],
-  ])("S5: %s is none", (given) => {
+  ])("%s is none", (given) => {
     expect(production(given)).toEqual({ problem: "The variable PUBLIC_URL is not an https address without a path." });
     expect(() => publicUrl({ PUBLIC_URL: given, ENVIRONMENT: "production" })).toThrow(
       expect.objectContaining({ code: "not_configured" }),
     );
   });
 
-  it("S5: is missing where it is not set, empty or blank", () => {
+  it("is missing where it is not set, empty or blank", () => {
     for (const given of [undefined, "", " "]) {
       expect(production(given)).toEqual({ problem: "The variable PUBLIC_URL is not set." });
     }
   });
 
-  it("S5: falls back to the local address in development alone, where http will do", () => {
+  it("falls back to the local address in development alone, where http will do", () => {
     const local = (PUBLIC_URL?: string) => readPublicUrl({ PUBLIC_URL, ENVIRONMENT: "development" });
     expect(local()).toEqual({ origin: "http://localhost:8787" });
     expect(local("http://localhost:9000")).toEqual({ origin: "http://localhost:9000" });

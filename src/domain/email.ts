@@ -1,6 +1,8 @@
-/** The form under which addresses are stored and found, as SQLite lowers them: ASCII letters only. */
+import { lowerAscii } from "./ascii.ts";
+
+/** The form under which addresses are stored and found. */
 export function emailKey(address: string): string {
-  return address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return lowerAscii(address);
 }
 
 /** Mail services whose addresses ignore characters of the local part, with the domain that represents all of theirs. */

@@ -1,3 +1,5 @@
+import { lowerAscii } from "./ascii.ts";
+
 export const PARTNER_STATUSES = ["invited", "active", "deactivated"] as const;
 export type PartnerStatus = (typeof PARTNER_STATUSES)[number];
 
@@ -7,9 +9,9 @@ export type PayoutMethod = (typeof PAYOUT_METHODS)[number];
 /** `[A-Za-z0-9_-]{1,64}` (PART-1); the tracking script checks the same alphabet. */
 export const SLUG_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Slugs are unique ignoring case: the form under which they are compared. */
+/** Slugs are unique ignoring case: the form under which they are compared. A Kelvin sign is no `k`, here or in SQL. */
 export function slugKey(slug: string): string {
-  return slug.toLowerCase();
+  return lowerAscii(slug);
 }
 
 /** What `search` looks in: e-mail, slug and "first last", in lower case, a line each (PART-5). */

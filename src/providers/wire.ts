@@ -72,8 +72,13 @@ function detailsOf(error: z.ZodError, at: readonly string[]): ErrorDetail[] {
     .map((issue) => ({ path: [...at, ...issue.path].map(String).join("."), message: issue.message }));
 }
 
+/** Whether a text can be stored and found again as it is: no lone surrogate, no NUL. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
 /** A vendor's id. */
-export const id = z.string().min(1).max(255);
+export const id = z.string().min(1).max(255).refine(isStorable, "expected a text of whole characters");
 
 /** Custom values. Whatever is there, only a reference is looked for, so no shape of it is refused. */
 export const bag = z.unknown().optional();
@@ -104,18 +109,23 @@ export const currency = z
   .regex(/^[A-Za-z]{3}$/, "expected a three-letter currency")
   .transform((code) => code.toUpperCase());
 
-/** An e-mail address or another text of which the empty form means absence. */
+/** An e-mail address or another text of which the empty form means absence; so does one that cannot be stored. */
 export const optionalText = z
   .string()
   .nullish()
-  .transform((text) => text || null);
+  .transform((text) => (text && isStorable(text) ? text : null));
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Whether it is an instant of a year of four digits, in UTC: others do not sort as texts. */
+function isSortable(ms: number): boolean {
+  return ms >= Date.parse("0000-01-01T00:00:00Z") && ms <= Date.parse("9999-12-31T23:59:59.999Z");
+}
 
 /** An RFC 3339 instant of any precision, given in ISO 8601 with milliseconds, UTC. */
 export const instant = z
   .string()
-  .refine((text) => RFC_3339.test(text) && Number.isFinite(Date.parse(text)), "expected an RFC 3339 date and time")
+  .refine((text) => RFC_3339.test(text) && isSortable(Date.parse(text)), "expected an RFC 3339 date and time")
   .transform((text) => new Date(text).toISOString());
 
 /** The field of a value that may be anything; undefined when there is none. */
@@ -124,12 +134,13 @@ export function field(value: unknown, name: string): unknown {
 }
 
 /**
- * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference; a
- * number is its text, since owners type slugs like 42 without quotes; values of other types are not references.
+ * The partner reference in a bag of custom values (`service_ref`), exactly as sent. An empty text is no reference, nor
+ * is one that cannot be stored; a number is its text, since owners type slugs like 42 without quotes; values of other
+ * types are not references.
  */
 export function refIn(values: unknown): string | null {
   const ref = field(values, "service_ref");
-  return (typeof ref === "number" ? String(ref) : typeof ref === "string" ? ref : "") || null;
+  return typeof ref === "number" ? String(ref) : (optionalText.safeParse(ref).data ?? null);
 }
 
 /** An invoice has as many lines as its owner likes. */

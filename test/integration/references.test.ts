@@ -102,6 +102,16 @@ describe("candidates of a payment (REF-1, REF-2)", () => {
     },
   );
 
+  it("a letter that only Unicode lowers to one of a slug leads to nobody, in every place", async () => {
+    const kelvin = "\u212aate";
+    for (const carried of [{ ref: kelvin }, { ref: "cart-77", metadata: { service_ref: kelvin } }]) {
+      for (const customer of ["cus_1", null]) {
+        const program = await programOf("kate");
+        expect((await sendA(program, sessionCompleted({ ...carried, customer }))).body.outcome).toBe("unknown_ref");
+      }
+    }
+  });
+
   it("of session and invoice of one payment, whichever comes first", async () => {
     const session = sessionCompleted({ ref: "cart-77", invoice: "in_1", subscription: "sub_1", created: at(0) });
     const invoice = invoicePaid({ id: "in_1", subscription: "sub_1", ref: "jane", ref_in: "line", created: at(0) });

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf, batchOf, droppedArrival } from "../../src/clicks/batch.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import { flushClicks, listClickObjects } from "../../src/core/clicks.ts";
@@ -14,6 +14,7 @@ import {
   countsOf,
   faultyDatabase,
   flush,
+  holdAlarms,
   type FaultyDatabase,
 } from "../support/clicks.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -44,11 +45,14 @@ let program: TestProgram;
 let partner: { id: string };
 
 beforeEach(async () => {
+  holdAlarms();
   // What fails here is reported in the log; the tests ask for it.
   vi.spyOn(console, "error").mockReturnValue();
   program = await makeProgram();
   partner = await makePartner(program, { slug: "jane" });
 });
+
+afterEach(() => void vi.useRealTimers());
 
 async function expectRecorded(rows: number, drops: Record<string, number> = {}): Promise<void> {
   const partners = rows === 0 ? {} : { [partner.id]: rows };
@@ -292,6 +296,7 @@ describe("a click object", () => {
   });
 
   it("flushes within seconds (TRACK-16)", async () => {
+    vi.useRealTimers();
     const object = newObject();
     await store(object, program.id, 2);
     await expect.poll(async () => (await countsOf(program.id)).rows).toBe(2);

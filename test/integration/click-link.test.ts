@@ -1,6 +1,6 @@
 import type { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { click, clicksOf, countsOf, faultyDatabase, flush, visit } from "../support/clicks.ts";
+import { click, clicksOf, countsOf, faultyDatabase, recorded, visit } from "../support/clicks.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 
 const HTML = { "sec-fetch-mode": "navigate" };
@@ -25,7 +25,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     expect(reply.location?.searchParams.get("plan")).toBe("pro");
     expect(reply.location?.hash).toBe("#top");
     expect(reply.headers.get("cache-control")).toBe("no-store");
-    await flush();
+    await recorded();
     expect((await clicksOf(program.id)).map(({ payload }) => payload)).toEqual([
       { ref: "Jane", landing: "/pricing", referrer: "https://blog.example/post", partner_id: jane.id },
     ]);
@@ -38,7 +38,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     const id = location?.searchParams.get("service_click") ?? "";
     expect(id).toMatch(/^[\w-]{1,64}$/);
     expect((await click({ program_id: program.id, ref: "jane", landing: "/", referrer: "", id })).status).toBe(202);
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 1, drops: { duplicate: 1 } });
   });
 
@@ -46,7 +46,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     const program = await makeProgram({ domain: "shop.example" });
     await makePartner(program, { slug: "jane" });
     for (let i = 0; i < 2; i++) await follow(`/r/${program.id}/jane`);
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 2, drops: {} });
   });
 
@@ -82,7 +82,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     const bot = await follow(`/r/${program.id}/jane`, { headers: { "user-agent": "WhatsApp/2.23.20.0" } });
     const unknown = await follow(`/r/${program.id}/nobody`);
     expect([bot.status, unknown.status]).toEqual([302, 302]);
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 0, drops: { bot: 1, unknown_ref: 1 } });
   });
 
@@ -93,7 +93,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     expect((await follow(`/r/${program.id}/jane`, { headers: { "sec-purpose": "prefetch;prerender" } })).status).toBe(
       302,
     );
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 0, drops: {} });
   });
 

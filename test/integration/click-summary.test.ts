@@ -9,7 +9,7 @@ import { authenticate } from "../../src/http/authenticate.ts";
 import { requestContext } from "../../src/http/context.ts";
 import { renderError } from "../../src/http/errors.ts";
 import { utcDay } from "../../src/lib/time.ts";
-import { click, flush } from "../support/clicks.ts";
+import { click, recorded } from "../support/clicks.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 
 const app = new Hono<AppEnv>().use(requestContext(), authenticate()).route("/api/v1/clicks", clicks);
@@ -57,7 +57,7 @@ describe("GET /api/v1/clicks/summary", () => {
     for (const ref of ["jane", "jane", "gone", "nobody"]) await click({ ...arrival, ref });
     await click({ ...arrival, ref: "jane" }, { "user-agent": "Googlebot/2.1" });
     for (let i = 0; i < 2; i++) await click({ ...arrival, ref: "jane", id: "twice" });
-    await flush();
+    await recorded();
     const { status, body } = await summary(program);
     expect(status).toBe(200);
     expect(body.data).toHaveLength(31);

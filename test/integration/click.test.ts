@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { click, clicksOf, countsOf, flush, visit } from "../support/clicks.ts";
+import { click, clicksOf, countsOf, recorded, visit } from "../support/clicks.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 
 const ARRIVAL = { landing: "/pricing", referrer: "https://blog.example/post" };
@@ -15,7 +15,7 @@ describe("POST /click (TRACK-6)", () => {
     expect([{ known: true }, { known: null }]).toContainEqual(reply.body);
     expect(reply.headers.get("access-control-allow-origin")).toBe("*");
     expect(reply.headers.get("x-request-id")).toMatch(/^req_/);
-    expect(await flush()).toBe(true);
+    await recorded();
     const [row, ...more] = await clicksOf(program.id);
     expect(more).toEqual([]);
     expect(row?.payload).toEqual({ ref: "Jane", ...ARRIVAL, partner_id: jane.id });
@@ -36,7 +36,7 @@ describe("POST /click (TRACK-6)", () => {
     for (const ref of ["old-name", "NEW-NAME", "invited", "gone", "nobody"]) {
       expect((await click({ program_id: program.id, ref, ...ARRIVAL })).status).toBe(202);
     }
-    await flush();
+    await recorded();
     expect((await clicksOf(program.id)).map(({ payload }) => [payload.ref, payload.partner_id])).toEqual(
       expect.arrayContaining([
         ["new-name", jane.id],
@@ -57,7 +57,7 @@ describe("POST /click (TRACK-6)", () => {
     const [program, other] = [await makeProgram(), await makeProgram()];
     await makePartner(other, { slug: "theirs" });
     await click({ program_id: program.id, ref: "theirs", ...ARRIVAL });
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 0, drops: { unknown_ref: 1 } });
     expect(await countsOf(other.id)).toMatchObject({ rows: 0, drops: {} });
   });
@@ -66,7 +66,7 @@ describe("POST /click (TRACK-6)", () => {
     const unknown = "prog_00000000000000000000000000";
     expect((await click({ program_id: unknown, ref: "jane", ...ARRIVAL })).status).toBe(202);
     await click({ program_id: unknown, ref: "jane", ...ARRIVAL }, { "user-agent": "Googlebot/2.1" });
-    await flush();
+    await recorded();
     expect(await countsOf(unknown)).toEqual({ rows: 0, events: 0, partners: {}, drops: {} });
   });
 
@@ -75,7 +75,7 @@ describe("POST /click (TRACK-6)", () => {
     await makePartner(program, { slug: "jane" });
     const bot = { "user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
     expect((await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, bot)).status).toBe(202);
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toEqual({ rows: 0, events: 0, partners: {}, drops: { bot: 1 } });
   });
 
@@ -84,10 +84,10 @@ describe("POST /click (TRACK-6)", () => {
     const jane = await makePartner(program, { slug: "jane" });
     const sent = { program_id: program.id, ref: "jane", ...ARRIVAL, id: "0.abc123" };
     await Promise.all([click(sent), click(sent)]);
-    await flush();
+    await recorded();
     expect((await click(sent)).status).toBe(202);
     await click({ ...sent, id: "0.another" });
-    await flush();
+    await recorded();
     expect(await countsOf(program.id)).toEqual({
       rows: 2,
       events: 2,
@@ -102,7 +102,7 @@ describe("POST /click (TRACK-6)", () => {
       await makePartner(program, { slug: "jane" });
       await click({ program_id: program.id, ref: "jane", ...ARRIVAL, id: "same" });
     }
-    await flush();
+    await recorded();
     for (const program of programs) expect(await countsOf(program.id)).toMatchObject({ rows: 1, drops: {} });
   });
 
@@ -112,7 +112,7 @@ describe("POST /click (TRACK-6)", () => {
     const landing = "/价格/'\"\\/😀";
     const referrer = "https://例え.example/\"';--";
     expect((await click({ program_id: program.id, ref: "jane", landing, referrer })).status).toBe(202);
-    await flush();
+    await recorded();
     expect((await clicksOf(program.id))[0]?.payload).toMatchObject({ landing, referrer });
   });
 
@@ -120,7 +120,7 @@ describe("POST /click (TRACK-6)", () => {
     const program = await makeProgram();
     await makePartner(program, { slug: "jane" });
     await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, { "cf-connecting-ip": "203.0.113.77" });
-    await flush();
+    await recorded();
     expect(JSON.stringify(await clicksOf(program.id))).not.toContain("203.0.113.77");
   });
 });

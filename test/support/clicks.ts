@@ -7,12 +7,15 @@ import {
 } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
+import { expect, vi } from "vitest";
 import type { ClickCounter } from "../../src/clicks/counter.ts";
 import { clickObject, hintOf } from "../../src/clicks/region.ts";
 import type { AppEnv, Bindings } from "../../src/env.ts";
 import { renderError } from "../../src/http/errors.ts";
 import { track } from "../../src/http/track.ts";
+import { DAY } from "../../src/lib/time.ts";
 import { replyTo, type Reply } from "./program.ts";
+import { eventually } from "./time.ts";
 
 export const VISITOR =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
@@ -57,9 +60,23 @@ export function clickStub(name: string = HERE): DurableObjectStub<ClickCounter> 
   return env.CLICKS.getByName(name, { locationHint: hintOf(name) });
 }
 
+/**
+ * Plays the clock a day ahead, until `vi.useRealTimers()`: alarms armed from now on are run by the test alone, however
+ * long it takes.
+ */
+export function holdAlarms(): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY });
+}
+
 /** Runs the alarm of an object; false when none was armed. */
 export function flush(name: string = HERE): Promise<boolean> {
   return runDurableObjectAlarm(clickStub(name));
+}
+
+/** Waits until the clicks of an object are recorded, whoever runs its alarm. */
+export async function recorded(name: string = HERE): Promise<void> {
+  await flush(name);
+  await eventually(async () => expect((await clickStub(name).ensureAlarm()).waiting).toBe(0));
 }
 
 export interface ClickRow {

@@ -4,7 +4,7 @@ import { AUDIT_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.t
 import { createOwnerLink } from "../../src/core/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
-import { click, flush } from "./clicks.ts";
+import { click, recorded } from "./clicks.ts";
 import { create, ENDPOINT } from "./conformance.ts";
 import { sendImport } from "./imports.ts";
 import { sendA, sendB } from "./ledger.ts";
@@ -69,7 +69,7 @@ const MADE_BY: Record<AuditEventType, (world: World) => Promise<unknown>> = {
     sendImport(program, { kind: "customers" }, `customer_id,partner_code\ncus_1,${partner.slug}\n`),
   click: async ({ program, partner }) => {
     await click({ program_id: program.id, ref: partner.slug, landing: "/", referrer: "" });
-    await flush();
+    await recorded();
   },
   "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
   "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),

@@ -17,7 +17,7 @@ export default {
     isClick(request) ? takeClick(request, env, execution) : app.fetch(request, env, execution),
 
   async queue(batch, env, execution) {
-    // `deliveries-dead`, with the environment's name before it in all environments but production (wrangler.toml).
+    // `deliveries-dead`, with the Worker's name before it (wrangler.toml).
     const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
     const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
     const connections = openSlots(CONNECTIONS);

@@ -3,6 +3,7 @@
  * declared twice, and must say the same over resources that are not the same.
  */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -17,7 +18,7 @@ const staging = of("staging");
 /** What names a resource of the account: no two environments may share one. */
 const RESOURCE = new Set(["database_name", "database_id", "queue", "dead_letter_queue", "bucket_name", "namespace_id"]);
 /** What is of the environment itself. */
-const OWN = new Set(["name", "topLevelName", "targetEnvironment", "definedEnvironments", "env", "vars"]);
+const OWN = new Set(["name", "topLevelName", "targetEnvironment", "definedEnvironments", "env", "vars", "routes"]);
 
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
@@ -62,6 +63,32 @@ describe("the environments of wrangler.toml", () => {
       const crons = /^\* \* \* \* \* \| \d+ \d+ \* \* \* \| \d+ \d+ 1 \* \*$/;
       assert.match(triggers.crons?.join(" | ") ?? "", crons);
     }
+  });
+
+  it("begin every name that is global to an account with the Worker's name", () => {
+    for (const [config, name] of [
+      [production, "affiliate-program-service"],
+      [staging, "affiliate-program-service-staging"],
+    ] as const) {
+      const names = resourcesOf(config).filter((resource) => !/^\d+$/.test(resource));
+      assert.ok(names.length >= 6);
+      for (const resource of names) assert.ok(resource === name || resource.startsWith(`${name}-`), resource);
+    }
+  });
+
+  it("count rates under ids that no example has: Workers of an account with the same id share the counts", () => {
+    const ids = [production, staging].flatMap(({ ratelimits }) =>
+      ratelimits.map(({ namespace_id }: { namespace_id: string }) => namespace_id),
+    );
+    assert.equal(new Set(ids).size, 8);
+    for (const id of ids) assert.match(id, /^[1-9]\d{7}$/);
+  });
+
+  it("leave workers.dev to the routes: on without a domain, closed beside one; staging inherits no domain", async () => {
+    for (const { workers_dev, routes } of [production, staging])
+      assert.deepEqual([workers_dev, routes ?? []], [undefined, []]);
+    const text = await readFile(join(ROOT, "wrangler.toml"), "utf8");
+    assert.match(text, /^\[env\.staging\]\nroutes = \[\]$/m);
   });
 
   it("share no database, queue, bucket or rate limit", () => {

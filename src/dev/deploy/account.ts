@@ -1,0 +1,108 @@
+import { NotReady, type Deployment, type DeployTools, type Declared } from "./environment.ts";
+import type { PlatformApi } from "./platform-api.ts";
+
+/** The account to deploy to: that of the configuration or of `CLOUDFLARE_ACCOUNT_ID`, else the only one, else asked for. */
+export async function chooseAccount(tools: DeployTools, api: PlatformApi, declared: Declared): Promise<string> {
+  const given = declared.account_id ?? tools.accountGiven;
+  if (given !== null) return given;
+  const accounts = await api.call<{ id: string; name: string }[]>("GET", "/accounts?per_page=50");
+  const [first] = accounts;
+  if (!first) throw new NotReady("These credentials open no account. Set CLOUDFLARE_ACCOUNT_ID.");
+  if (accounts.length === 1) return first.id;
+  const list = accounts.map(({ id, name }, at) => `${at + 1}. ${name}: ${id}`).join("\n");
+  if (!tools.ask) throw new NotReady(`There are several accounts. Set CLOUDFLARE_ACCOUNT_ID to one of these:\n${list}`);
+  for (;;) {
+    const answer = (await tools.ask(`${list}\nWhich account, by its number? `)).trim();
+    const chosen = accounts[Number(answer) - 1] ?? accounts.find(({ id }) => id === answer);
+    if (chosen) {
+      tools.print(
+        `So that the next deploy has it too, put this at the top of wrangler.toml:\naccount_id = "${chosen.id}"`,
+      );
+      return chosen.id;
+    }
+  }
+}
+
+/** What the account's name below workers.dev may be. */
+const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+const subdomainPath = ({ account }: Deployment) => `/accounts/${account}/workers/subdomain`;
+
+/** The account's name below workers.dev; null where it has none. */
+async function findWorkersDevName(deployment: Deployment): Promise<string | null> {
+  const found = await deployment.api.find<{ subdomain: string | null }>(subdomainPath(deployment));
+  return found?.subdomain ?? null;
+}
+
+/** The account has a name below workers.dev, or somebody is there who can choose it. @throws NotReady */
+export async function checkWorkersDevName(deployment: Deployment): Promise<void> {
+  if (deployment.tools.ask || (await findWorkersDevName(deployment)) !== null) return;
+  throw new NotReady(
+    `The account has no workers.dev name yet. Choose one at https://dash.cloudflare.com/${deployment.account}/workers/onboarding, or use a domain of yours (src/docs/first-deploy.md).`,
+  );
+}
+
+/** The account's name below workers.dev. Where it has none, the person chooses one, which is registered. */
+export async function registerWorkersDevName(deployment: Deployment): Promise<string> {
+  const { tools, api, account } = deployment;
+  const found = await findWorkersDevName(deployment);
+  if (found !== null || !tools.ask) return found ?? "";
+  for (;;) {
+    const name = (
+      await tools.ask("The account has no workers.dev name yet. Name to register (<name>.workers.dev): ")
+    ).trim();
+    if (!SUBDOMAIN.test(name)) {
+      tools.print("Use lower-case letters, digits and hyphens.");
+      continue;
+    }
+    if (await api.find(`/accounts/${account}/workers/subdomains/${name}`)) {
+      tools.print(`${name}.workers.dev is taken.`);
+      continue;
+    }
+    await api.call("PUT", subdomainPath(deployment), { subdomain: name });
+    tools.print(`${name}.workers.dev is registered for the account.`);
+    return name;
+  }
+}
+
+/** The queues must be the service's own: another application's consumer would take its messages. */
+export async function checkQueues({ api, account, declared }: Deployment): Promise<void> {
+  for (const name of declared.queues) {
+    const path = `/accounts/${account}/queues?name=${encodeURIComponent(name)}`;
+    const queues = await api.call<{ queue_name: string; consumers?: { script?: string; service?: string }[] }[]>(
+      "GET",
+      path,
+    );
+    const consumers = queues.filter((queue) => queue.queue_name === name).flatMap((queue) => queue.consumers ?? []);
+    const other = consumers.map(({ script, service }) => script ?? service).find((script) => script !== declared.name);
+    if (other === undefined) continue;
+    throw new NotReady(
+      `The queue ${name} belongs to the Worker ${other}. Give the queue another name in wrangler.toml.`,
+    );
+  }
+}
+
+/**
+ * With mail, the domain of `EMAIL_FROM` should be one that the account may send from. It can be made one later, so this
+ * only warns.
+ */
+export async function checkEmail(deployment: Deployment): Promise<void> {
+  const { tools, declared } = deployment;
+  if (declared.email_from === null) return;
+  const domain = declared.email_from.split("@")[1] ?? "";
+  if (domain === "")
+    throw new NotReady("EMAIL is bound, but EMAIL_FROM is no address. Set it among the variables in wrangler.toml.");
+  const sending = await sendingDomains(deployment).catch(() => null);
+  if (sending?.includes(domain)) return;
+  const why = sending === null ? "it could not be looked up whether mail may be sent" : "no mail can be sent";
+  tools.print(
+    `E-mail: ${why} from ${domain}. Choose "Onboard domain" under Email Sending, for a subdomain that sends no other mail: onboarding adds a DMARC record with p=reject, by which receivers refuse mail from that domain that others send (src/docs/operate.md, "E-mail").`,
+  );
+}
+
+async function sendingDomains({ api, account }: Deployment): Promise<string[]> {
+  const zones = await api.call<{ id: string }[]>("GET", `/accounts/${account}/email/sending/zones`);
+  const paths = zones.map(({ id }) => `/zones/${id}/email/sending/subdomains`);
+  const lists = await Promise.all(paths.map((path) => api.call<{ name: string; enabled: boolean }[]>("GET", path)));
+  return lists.flat().flatMap(({ name, enabled }) => (enabled ? name : []));
+}

@@ -1,0 +1,163 @@
+import { checkWorkersDevName, registerWorkersDevName } from "./account.ts";
+import { valuesOf } from "./arguments.ts";
+import { NotReady, type Deployment } from "./environment.ts";
+import type { PlatformApi } from "./platform-api.ts";
+
+/** Where the service is to be reached, before anything is registered for it. */
+export interface ChosenAddress {
+  domains: string[];
+  /** The domain that the person gave, which the configuration does not have. */
+  asked: string | null;
+  /** `PUBLIC_URL`; empty where it follows from the addresses. */
+  given: string;
+  /** Nothing in the configuration or the arguments gave the address. */
+  is_asked: boolean;
+  on_workers_dev: boolean;
+  /** A domain leads elsewhere now: names and certificates take minutes. */
+  is_new: boolean;
+}
+
+/** Where the service will be reached. */
+export interface Address {
+  /** Arguments for `wrangler deploy`: what the configuration does not have. */
+  args: string[];
+  /** Every https origin that must answer. */
+  origins: string[];
+  is_new: boolean;
+}
+
+/**
+ * Chooses the addresses of the deploy, and changes nothing. A custom domain of `routes` or `--domain` gives `PUBLIC_URL`
+ * where it is not set; at a terminal a domain is asked for, and without one the workers.dev name serves for trying out.
+ * @throws NotReady without a terminal, where nothing gives the address; or where one cannot be used
+ */
+export async function chooseAddress(deployment: Deployment): Promise<ChosenAddress> {
+  const { selected, declared } = deployment;
+  const domains = [...declared.domains, ...valuesOf(selected.rest, ["--domain", "--domains"])];
+  const given = givenPublicUrl(deployment);
+  const is_asked = given === "" && domains.length === 0;
+  const asked = is_asked ? await askForDomain(deployment) : null;
+  if (asked !== null) domains.push(asked);
+  const attached = await Promise.all(domains.map((domain) => checkDomain(deployment, domain)));
+  const on_workers_dev = declared.workers_dev ?? (domains.length === 0 && !declared.has_patterns);
+  if (on_workers_dev) await checkWorkersDevName(deployment);
+  if (given === "" && domains.length === 0 && !on_workers_dev) {
+    throw new NotReady(missing(deployment, "PUBLIC_URL does not follow from the routes"));
+  }
+  return { domains, asked, given, is_asked, on_workers_dev, is_new: attached.includes("new") };
+}
+
+/** Registers the account's workers.dev name where it is needed and missing, and completes the address. */
+export async function settleAddress(deployment: Deployment, chosen: ChosenAddress): Promise<Address> {
+  const { selected, declared } = deployment;
+  const origins = chosen.domains.map((domain) => `https://${domain}`);
+  if (chosen.on_workers_dev) {
+    origins.push(`https://${declared.name}.${await registerWorkersDevName(deployment)}.workers.dev`);
+  }
+  const public_url = chosen.given === "" ? (origins[0] ?? "") : chosen.given;
+  const variable = `PUBLIC_URL:${public_url}`;
+  const hasVariable = declared.public_url === public_url || valuesOf(selected.rest, ["--var"]).includes(variable);
+  const args = [
+    ...(chosen.asked === null ? [] : ["--domain", chosen.asked]),
+    ...(hasVariable ? [] : ["--var", variable]),
+  ];
+  if (chosen.is_asked) printLines(deployment, chosen.asked, public_url);
+  return { args, origins: [...new Set([...origins, public_url])], is_new: chosen.is_new };
+}
+
+/** `PUBLIC_URL` of the arguments or the configuration; empty where it is in neither. @throws NotReady where it is none */
+function givenPublicUrl({ selected, declared }: Deployment): string {
+  const [argument] = valuesOf(selected.rest, ["--var"]).filter((text) => text.startsWith("PUBLIC_URL:"));
+  const given = argument?.slice("PUBLIC_URL:".length) ?? declared.public_url;
+  if (given === "" || isOrigin(given)) return given;
+  throw new NotReady(`PUBLIC_URL is "${given}": it must be an https address without a path.`);
+}
+
+/** An https origin, as `lib/public-url.ts` takes it. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && url.href === `${url.origin}/`;
+}
+
+const DOMAIN = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/;
+
+/** A domain of the person's; null for the workers.dev name. */
+async function askForDomain(deployment: Deployment): Promise<string | null> {
+  const { tools, api, account } = deployment;
+  if (!tools.ask) {
+    throw new NotReady(missing(deployment, "Where people reach the service is not known"));
+  }
+  for (;;) {
+    const answer = (await tools.ask(QUESTION)).trim().toLowerCase();
+    if (answer === "") return null;
+    const domain = answer.replace(/^https:\/\//, "").replace(/\/$/, "");
+    if (!DOMAIN.test(domain)) tools.print("That is not a domain.");
+    else if ((await zoneOf(api, account, domain)) === null) tools.print(noZone(domain));
+    else return domain;
+  }
+}
+
+const QUESTION =
+  "Domain for the service, in a zone of this account, such as affiliates.example.com (Enter: the workers.dev name, for trying out): ";
+
+const noZone = (domain: string) => `${domain} is in no zone of this account. Add its domain to Cloudflare first.`;
+
+function tableOf({ selected }: Deployment): string {
+  return selected.environment === "" ? "[vars]" : `[env.${selected.environment}.vars]`;
+}
+
+function routesTableOf({ selected }: Deployment): string {
+  return selected.environment === "" ? "at the top" : `below [env.${selected.environment}]`;
+}
+
+function missing(deployment: Deployment, what: string): string {
+  const { name } = deployment.declared;
+  return `${what}. Put into wrangler.toml, ${routesTableOf(deployment)}:
+routes = [{ pattern = "affiliates.example.com", custom_domain = true }]
+or, to try out the workers.dev name, below ${tableOf(deployment)}:
+PUBLIC_URL = "https://${name}.<the account's name>.workers.dev"`;
+}
+
+function printLines(deployment: Deployment, domain: string | null, public_url: string): void {
+  const lines =
+    domain === null
+      ? `below ${tableOf(deployment)}:\nPUBLIC_URL = "${public_url}"`
+      : `${routesTableOf(deployment)}:\nroutes = [{ pattern = "${domain}", custom_domain = true }]`;
+  deployment.tools.print(`So that the next deploy has it too, put this into wrangler.toml, ${lines}`);
+}
+
+/** The zone of the account that a host is in. */
+async function zoneOf(api: PlatformApi, account: string, host: string): Promise<string | null> {
+  const labels = host.split(".");
+  for (let first = 0; first < labels.length - 1; first++) {
+    const name = labels.slice(first).join(".");
+    const [zone] = await api.call<{ id: string }[]>("GET", `/zones?name=${name}&account.id=${account}`);
+    if (zone) return zone.id;
+  }
+  return null;
+}
+
+/**
+ * A domain must be free or the Worker's own, unless it was said that it may be taken over: without a terminal wrangler
+ * replaces what is there without asking. At a terminal wrangler asks. @throws NotReady
+ */
+async function checkDomain(
+  { tools, api, account, declared, selected }: Deployment,
+  domain: string,
+): Promise<"new" | "attached"> {
+  const zone = await zoneOf(api, account, domain);
+  if (zone === null) throw new NotReady(noZone(domain));
+  const path = `/accounts/${account}/workers/domains?hostname=${domain}`;
+  const [attached] = await api.call<{ hostname: string; service: string }[]>("GET", path);
+  if (attached?.service === declared.name) return "attached";
+  if (tools.ask || selected.takeOver) return "new";
+  const way = "Give --take-over-domain to replace it, or use another domain.";
+  if (attached) throw new NotReady(`${domain} is the address of the Worker ${attached.service}. ${way}`);
+  const records = await api.call<{ type: string; content: string }[]>(
+    "GET",
+    `/zones/${zone}/dns_records?name=${domain}`,
+  );
+  if (records.length === 0) return "new";
+  const list = records.map(({ type, content }) => `${type} ${content}`).join(", ");
+  throw new NotReady(`${domain} has DNS records: ${list}. ${way}`);
+}

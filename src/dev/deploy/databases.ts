@@ -1,0 +1,117 @@
+import {
+  NotReady,
+  scriptPath,
+  wranglerOn,
+  type BoundDatabase,
+  type Deployment,
+  type Migration,
+} from "./environment.ts";
+
+interface Found {
+  uuid: string;
+  name: string;
+}
+
+const pathOf = ({ account }: Deployment, idOrName: string) => `/accounts/${account}/d1/database/${idOrName}`;
+
+/**
+ * Each database must be missing, empty or the service's own, and the one that the deployed Worker has: its data is there.
+ * @throws NotReady, PlatformRefusal
+ */
+export async function checkDatabases(deployment: Deployment): Promise<void> {
+  const { api, declared } = deployment;
+  const settings = await api.find<{ bindings: { type: string; name: string; id?: string; database_id?: string }[] }>(
+    `${scriptPath(deployment)}/settings`,
+  );
+  for (const { binding, name } of declared.databases) {
+    const found = await api.find<Found>(pathOf(deployment, name));
+    const bound = settings?.bindings.find((one) => one.type === "d1" && one.name === binding);
+    const id = bound?.database_id ?? bound?.id;
+    if (id !== undefined && id !== found?.uuid) {
+      const before = await api.find<Found>(pathOf(deployment, id));
+      throw new NotReady(
+        `The Worker that runs keeps its data in the database ${before?.name ?? id}, and wrangler.toml binds ${name} as ${binding}. Set database_name = "${before?.name ?? id}" there.`,
+      );
+    }
+    if (found && !(await isOurs(deployment, found))) {
+      throw new NotReady(
+        `The database ${name} belongs to another application. Give ${binding} another database_name in wrangler.toml.`,
+      );
+    }
+  }
+}
+
+/** Tables that every version of the service has. */
+const TABLES = ["programs", "partners", "commissions"];
+
+async function isOurs(deployment: Deployment, { uuid }: Found): Promise<boolean> {
+  const rows = await query<{ name: string }>(deployment, uuid, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  const tables = rows.map(({ name }) => name).filter((name) => !/^(?:sqlite_|_cf_|d1_migrations$)/.test(name));
+  return tables.length === 0 || TABLES.every((name) => tables.includes(name));
+}
+
+async function query<T>({ api, account }: Deployment, uuid: string, sql: string): Promise<T[]> {
+  const path = `/accounts/${account}/d1/database/${uuid}/query`;
+  const [first] = await api.call<{ results: T[] }[]>("POST", path, { sql });
+  return first?.results ?? [];
+}
+
+/** A step of a deploy failed, and it was shown why. `output` is what wrangler printed. */
+export class StepFailed extends Error {
+  readonly output: string;
+
+  constructor(message: string, output = "") {
+    super(message);
+    this.output = output;
+  }
+}
+
+/** Makes the database where it is missing and applies its migrations. @throws StepFailed, PlatformRefusal */
+export async function migrate(deployment: Deployment, { binding, name }: BoundDatabase): Promise<void> {
+  const { tools, api, account } = deployment;
+  const made = async () => {
+    const found = await api.call<Found>("POST", `/accounts/${account}/d1/database`, { name });
+    tools.print(`The database ${name} was made.`);
+    return found;
+  };
+  const { uuid } = (await api.find<Found>(pathOf(deployment, name))) ?? (await made());
+  if ((await left(deployment, uuid)).length === 0) return;
+  const run = await wranglerOn(deployment, ["d1", "migrations", "apply", binding, "--remote"], "shown");
+  let missing = await left(deployment, uuid);
+  if (missing.length > 0 && isSplit(run.output)) {
+    await importAll(deployment, binding, missing);
+    missing = await left(deployment, uuid);
+  }
+  // Wrangler ends with 0 in several cases in which a migration is left: the database is asked.
+  if (missing.length === 0) return;
+  throw new StepFailed(
+    `${name} still has migrations to apply: ${missing.map((one) => one.name).join(", ")}.`,
+    run.output,
+  );
+}
+
+/** The migrations that a database does not have yet. */
+async function left(deployment: Deployment, uuid: string): Promise<Migration[]> {
+  const tables = await query(deployment, uuid, "SELECT name FROM sqlite_master WHERE name = 'd1_migrations'");
+  const rows =
+    tables.length === 0 ? [] : await query<{ name: string }>(deployment, uuid, "SELECT name FROM d1_migrations");
+  const applied = new Set(rows.map(({ name }) => name));
+  return (await deployment.tools.migrations()).filter(({ name }) => !applied.has(name));
+}
+
+/** The platform separated the statements of a file in the wrong places (workers-sdk #15178). */
+function isSplit(output: string): boolean {
+  return /incomplete input|syntax error/.test(output);
+}
+
+/** The other way to apply a file: the platform's import takes it as it is, whole or not at all. */
+async function importAll(deployment: Deployment, binding: string, files: readonly Migration[]): Promise<void> {
+  deployment.tools.print("The platform did not take a migration in this form. It is imported as a file.");
+  for (const { name, text } of files) {
+    const whole = `${text}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`;
+    const run = await deployment.tools.withFile(name, whole, (path) =>
+      wranglerOn(deployment, ["d1", "execute", binding, "--remote", "--yes", `--file=${path}`], "shown"),
+    );
+    if (run.code !== 0) throw new StepFailed(`${name} could not be imported.`, run.output);
+  }
+}

@@ -1,0 +1,160 @@
+/** The steps of `npm run deploy`, over a platform, a wrangler and a terminal that a test can play. */
+import { checkEmail, checkQueues, chooseAccount } from "./account.ts";
+import { chooseAddress, settleAddress, type Address } from "./address.ts";
+import { readArguments, type Selected } from "./arguments.ts";
+import { checkDatabases, migrate, StepFailed } from "./databases.ts";
+import { NotReady, scriptPath, wranglerOn, type Deployment, type DeployTools } from "./environment.ts";
+import { missingPermission, PlatformRefusal } from "./platform-api.ts";
+import { missingSecrets, secretsSet, type Secrets } from "./secrets.ts";
+
+/** How far a deploy came. */
+type Reached = "looked" | "changed" | "uploading";
+
+/** What runs: the version that takes requests; null where there is none. */
+type Running = string | null;
+
+/** What a deploy knows when it ends. */
+interface Progress {
+  reached: Reached;
+  before: Running;
+  secrets: Secrets;
+}
+
+/**
+ * Deploys an environment (`--env=<name>`; production where none is named) and returns the exit code. The account, the
+ * address and the secrets are looked at first, and nothing is changed before all of them fit. Every database is made
+ * where it is missing and migrated, and the database itself has confirmed that no migration is left, before the Worker is
+ * uploaded: code is never ahead of its schema. Whatever fails, the same command goes on from there, and the last lines
+ * say what runs now.
+ */
+export async function deploy(tools: DeployTools, args: readonly string[]): Promise<number> {
+  const selected = readArguments(args);
+  if (selected.rest.includes("--dry-run")) {
+    return (await tools.wrangler(["deploy", "--minify", ...selected.everywhere, ...selected.rest], "shown", {})).code;
+  }
+  let deployment: Deployment;
+  try {
+    deployment = await openDeployment(tools, selected);
+  } catch (error) {
+    return reportNothingChanged(tools, error);
+  }
+  const progress: Progress = { reached: "looked", before: null, secrets: {} };
+  try {
+    return await runSteps(deployment, progress);
+  } catch (error) {
+    if (progress.reached === "looked") return reportNothingChanged(tools, error);
+    return reportFailure(deployment, progress, error);
+  }
+}
+
+/** What someone who is not logged in has to do. */
+const LOG_IN =
+  "Nobody is logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN (permissions in src/docs/first-deploy.md).";
+
+async function openDeployment(tools: DeployTools, selected: Selected): Promise<Deployment> {
+  const [declared, api] = await Promise.all([tools.declared(selected), tools.platform()]);
+  if (!api) throw new NotReady(LOG_IN);
+  return { tools, selected, declared, api, account: await chooseAccount(tools, api, declared) };
+}
+
+async function runSteps(deployment: Deployment, progress: Progress): Promise<number> {
+  const { declared, tools } = deployment;
+  progress.before = await running(deployment);
+  const set = await secretsSet(deployment);
+  await checkDatabases(deployment);
+  await checkQueues(deployment);
+  await checkEmail(deployment);
+  const chosen = await chooseAddress(deployment);
+  progress.secrets = await missingSecrets(deployment, set);
+  progress.reached = "changed";
+  const address = await settleAddress(deployment, chosen);
+  for (const database of declared.databases) await migrate(deployment, database);
+  progress.reached = "uploading";
+  const { code, output } = await upload(deployment, address, progress.secrets);
+  if (code !== 0) throw new StepFailed("The upload did not end well.", output);
+  return confirmHealth(tools, progress, address, deployment.selected);
+}
+
+function upload(deployment: Deployment, address: Address, secrets: Secrets) {
+  const { tools, selected } = deployment;
+  const args = ["deploy", "--minify", ...selected.rest, ...address.args];
+  const shown = tools.ask ? "terminal" : "shown";
+  if (Object.keys(secrets).length === 0) return wranglerOn(deployment, args, shown);
+  return tools.withFile("secrets.json", JSON.stringify(secrets), (path) =>
+    wranglerOn(deployment, [...args, `--secrets-file=${path}`], shown),
+  );
+}
+
+async function running(deployment: Deployment): Promise<Running> {
+  const found = await deployment.api.find<{ deployments: { versions: { version_id: string }[] }[] }>(
+    `${scriptPath(deployment)}/deployments`,
+  );
+  return found?.deployments[0]?.versions[0]?.version_id ?? null;
+}
+
+/** What is true after a failure, by how far it came and what runs now. */
+const SENTENCES = {
+  nothing_runs: "No version was deployed, and none runs yet. The databases that were made stay as they are.",
+  before_runs:
+    "No new version was deployed: the version before runs on. Migrations only add, so it runs on any of them.",
+  new_runs: "The new version runs, but what leads to it (addresses, schedules, queue consumers) is not all set.",
+  unknown: "It could not be looked up which version runs: npx wrangler deployments list.",
+} as const;
+
+function reportNothingChanged(tools: DeployTools, error: unknown): number {
+  if (!(error instanceof NotReady || error instanceof PlatformRefusal)) throw error;
+  tools.print(error.message);
+  tools.print("Nothing was changed. Run the same command again after that.");
+  printPermission(tools, error);
+  return 1;
+}
+
+async function reportFailure(deployment: Deployment, progress: Progress, error: unknown): Promise<number> {
+  if (!(error instanceof StepFailed || error instanceof PlatformRefusal)) throw error;
+  const { tools } = deployment;
+  tools.print(error.message);
+  const now = await running(deployment).catch(() => "unknown" as const);
+  const isNew = now !== "unknown" && now !== progress.before;
+  const state = isNew ? "new_runs" : progress.before === null ? "nothing_runs" : "before_runs";
+  tools.print(SENTENCES[now === "unknown" ? "unknown" : state]);
+  const set = await secretsSet(deployment).catch(() => null);
+  const discarded = Object.keys(progress.secrets).filter((name) => set !== null && !set.includes(name));
+  if (discarded.length > 0) tools.print(`${discarded.join(" and ")} was not set: it is asked for again.`);
+  tools.print("Run the same command again: it goes on from here.");
+  printPermission(tools, error instanceof StepFailed ? error.output : error);
+  return 1;
+}
+
+function printPermission(tools: DeployTools, failure: unknown): void {
+  if (!(failure instanceof PlatformRefusal || typeof failure === "string")) return;
+  const permission = missingPermission(failure);
+  if (permission !== null) tools.print(`The token lacks a permission: ${permission}.`);
+}
+
+/** A new name, and its certificate, take some minutes at the platform. */
+const HEALTHY_WITHIN_SECONDS = { new: 600, known: 60 };
+
+/** Every address has to answer. One that does not is reported together with what can be done. */
+async function confirmHealth(
+  tools: DeployTools,
+  { before }: Progress,
+  { origins, is_new }: Address,
+  { everywhere }: Selected,
+): Promise<number> {
+  const isNew = before === null || is_new;
+  if (isNew) tools.print("Waiting for the address: a new name and its certificate can take some minutes.");
+  const seconds = HEALTHY_WITHIN_SECONDS[isNew ? "new" : "known"];
+  const answers = await Promise.all(origins.map((origin) => tools.isHealthy(origin, seconds)));
+  for (const [at, origin] of origins.entries()) {
+    tools.print(
+      answers[at] ? `${origin}/healthz answers: the service runs.` : `${origin}/healthz does not answer 200.`,
+    );
+  }
+  if (answers.every(Boolean)) return 0;
+  tools.print(
+    before === null
+      ? "The version is deployed. Look again in some minutes; npx wrangler tail shows what it logs."
+      : `The new version is deployed. Back to the version before: npx wrangler rollback ${everywhere.join(" ")}`,
+  );
+  return 1;
+}

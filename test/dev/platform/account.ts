@@ -1,0 +1,209 @@
+import { PlayedDatabase } from "./database.ts";
+
+/** A binding of an upload: its type, its name, and what else its type has. */
+export interface Binding {
+  type: string;
+  name: string;
+  id?: string;
+  database_id?: string;
+  queue_name?: string;
+  text?: string;
+}
+
+export interface Consumer {
+  consumer_id: string;
+  type: "worker";
+  script: string;
+  dead_letter_queue?: string;
+  settings: Record<string, unknown>;
+}
+
+export interface Queue {
+  queue_id: string;
+  queue_name: string;
+  consumers: Consumer[];
+}
+
+export interface Version {
+  id: string;
+  bindings: Binding[];
+}
+
+export interface Script {
+  tag: string;
+  migration_tag: string | null;
+  versions: Version[];
+  /** The version that runs comes first. */
+  deployments: { id: string; versions: { version_id: string; percentage: number }[] }[];
+  on_workers_dev: boolean;
+  crons: string[];
+  routes: string[];
+  /** Which observability it was uploaded with. */
+  observability: unknown;
+  tags: string[];
+}
+
+export interface Domain {
+  id: string;
+  hostname: string;
+  service: string;
+}
+
+export interface DnsRecord {
+  name: string;
+  type: string;
+  content: string;
+}
+
+/** What the platform refuses, in its own codes. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** An account of the platform: what is in it, and the rules by which it changes. */
+export class PlayedAccount {
+  readonly id = crypto.randomUUID().replaceAll("-", "");
+  readonly name: string;
+  subdomain: string | null = null;
+  readonly databases: PlayedDatabase[] = [];
+  readonly queues: Queue[] = [];
+  readonly scripts = new Map<string, Script>();
+  readonly domains: Domain[] = [];
+  /** By the zone's name. */
+  readonly zones = new Map<string, { id: string; records: DnsRecord[] }>();
+  /** Domains from which mail may be sent. */
+  readonly sendingDomains: string[] = [];
+
+  constructor(name = "Somebody's account") {
+    this.name = name;
+  }
+
+  addZone(name: string): void {
+    this.zones.set(name, { id: crypto.randomUUID().replaceAll("-", ""), records: [] });
+  }
+
+  addQueue(name: string): Queue {
+    if (this.queues.some(({ queue_name }) => queue_name === name))
+      throw new Refusal(409, 11009, "Queue name is taken.");
+    const queue = { queue_id: crypto.randomUUID().replaceAll("-", ""), queue_name: name, consumers: [] };
+    this.queues.push(queue);
+    return queue;
+  }
+
+  addDatabase(name: string): PlayedDatabase {
+    if (this.databases.some((database) => database.name === name)) {
+      throw new Refusal(400, 7502, `A database with that name already exists`);
+    }
+    const database = new PlayedDatabase(name);
+    this.databases.push(database);
+    return database;
+  }
+
+  database(idOrName: string): PlayedDatabase {
+    const found = this.databases.find(({ uuid, name }) => uuid === idOrName || name === idOrName);
+    if (!found) throw new Refusal(404, 7404, "The database was not found");
+    return found;
+  }
+
+  queue(id: string): Queue {
+    const found = this.queues.find(({ queue_id }) => queue_id === id);
+    if (!found) throw new Refusal(404, 11000, "Queue does not exist");
+    return found;
+  }
+
+  script(name: string): Script {
+    const found = this.scripts.get(name);
+    if (!found) throw new Refusal(404, 10007, "This Worker does not exist on your account.");
+    return found;
+  }
+
+  /** The zone that a host is in. */
+  zoneOf(host: string): { id: string; records: DnsRecord[] } | null {
+    const name = [...this.zones.keys()].find((zone) => host === zone || host.endsWith(`.${zone}`));
+    return (name !== undefined && this.zones.get(name)) || null;
+  }
+
+  /** Which bindings run; none where no version was ever deployed. */
+  running(name: string): Binding[] | null {
+    const script = this.scripts.get(name);
+    const id = script?.deployments[0]?.versions[0]?.version_id;
+    return script?.versions.find((version) => version.id === id)?.bindings ?? null;
+  }
+
+  /** A version of a script from an upload's bindings, as the platform checks them. The script is made where it is new. */
+  addVersion(name: string, uploaded: Binding[], kept: string[]): { script: Script; version: Version } {
+    const before = this.scripts.get(name)?.versions[0]?.bindings ?? [];
+    const named = new Set(uploaded.map((binding) => binding.name));
+    const inherited = uploaded.map((binding) => {
+      if (binding.type !== "inherit") return binding;
+      const found = before.find((one) => one.name === binding.name);
+      if (!found) throw new Refusal(400, 10021, `inherited binding ${binding.name} is in no version`);
+      return found;
+    });
+    const rest = before.filter((binding) => kept.includes(binding.type) && !named.has(binding.name));
+    const bindings = [...inherited, ...rest];
+    for (const binding of bindings) this.#check(binding);
+    const script = this.scripts.get(name) ?? {
+      tag: crypto.randomUUID().replaceAll("-", ""),
+      ...{ migration_tag: null, versions: [], deployments: [], on_workers_dev: false, crons: [], routes: [] },
+      ...{ observability: null, tags: [] },
+    };
+    const version = { id: crypto.randomUUID(), bindings };
+    script.versions.unshift(version);
+    this.scripts.set(name, script);
+    return { script, version };
+  }
+
+  #check({ type, name, id, database_id, queue_name = "" }: Binding): void {
+    if (type === "d1" && !this.databases.some(({ uuid }) => uuid === (database_id ?? id))) {
+      throw new Refusal(400, 10021, `binding ${name} of type d1 must have a valid \`id\` specified`);
+    }
+    if (type === "queue" && !this.queues.some((queue) => queue.queue_name === queue_name)) {
+      throw new Refusal(400, 10021, `binding ${name} of type queue: Queue ${queue_name} does not exist`);
+    }
+  }
+
+  /** Points custom domains at a script, as far as the caller allows what is there to be replaced. */
+  attach(service: string, hostnames: string[], over: { origin: boolean; records: boolean }): void {
+    for (const hostname of hostnames) {
+      const zone = this.zoneOf(hostname);
+      if (!zone) throw new Refusal(400, 10082, `Could not find an active zone for ${hostname}.`);
+      const other = this.domains.find((domain) => domain.hostname === hostname && domain.service !== service);
+      if (other && !over.origin) throw new Refusal(409, 100116, `${hostname} is already attached to ${other.service}.`);
+      const isMine = this.domains.some((domain) => domain.hostname === hostname);
+      const isTaken = !isMine && zone.records.some((record) => record.name === hostname);
+      if (isTaken && !over.records)
+        throw new Refusal(409, 100117, `${hostname} already has externally managed DNS records.`);
+      zone.records.splice(0, zone.records.length, ...zone.records.filter((record) => record.name !== hostname));
+      zone.records.push({ name: hostname, type: "AAAA", content: "100::" });
+      const at = this.domains.findIndex((domain) => domain.hostname === hostname);
+      this.domains.splice(at < 0 ? this.domains.length : at, 1, { id: crypto.randomUUID(), hostname, service });
+    }
+  }
+
+  /** All that a deploy can change, as a value. */
+  state(): unknown {
+    const { subdomain, queues, domains } = this;
+    const databases = this.databases.map(({ name, tables, applied }) => ({ name, tables, applied }));
+    const records = [...this.zones.values()].map((zone) => zone.records);
+    return structuredClone({ subdomain, queues, domains, databases, records, scripts: [...this.scripts] });
+  }
+
+  /** Which script answers under a host, if one does. */
+  scriptAt(host: string): string | null {
+    const domain = this.domains.find(({ hostname }) => hostname === host);
+    const names = [...this.scripts].filter(([, script]) => script.deployments.length > 0);
+    const found = names.find(
+      ([name, script]) =>
+        domain?.service === name || (script.on_workers_dev && host === `${name}.${this.subdomain}.workers.dev`),
+    );
+    return found?.[0] ?? null;
+  }
+}

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type PlayedAccount, Refusal } from "./account.ts";
+import { ROUTES, type Permission } from "./routes.ts";
+
+/** What a token may do: everything, as after `wrangler login`, or what is listed. */
+export type Granted = "everything" | Permission[];
+
+/** A token of a person who is logged in, and one of a CI system. */
+export const TOKEN = "a-token-of-the-tests";
+
+/**
+ * The platform's API on loopback, for the real wrangler and for `npm run deploy`: `CLOUDFLARE_API_BASE_URL` is its `url`.
+ * Each call that it takes is kept in `calls`. `failWhen` makes a call fail before anything is done for it; what is no
+ * part of the platform that the tests know is answered with 404 and kept in `unknown`.
+ */
+export class PlayedPlatform {
+  readonly accounts: PlayedAccount[];
+  granted: Granted = "everything";
+  /** Method and path, with `:account` and ids of databases, queues and zones left out. */
+  calls: string[] = [];
+  unknown: string[] = [];
+  /** Whether a call fails, by its name and its place in `calls`. */
+  failWhen: (call: string, place: number) => boolean = () => false;
+  /** Files for an import, by their checksum. */
+  readonly files = new Map<string, string>();
+  url = "";
+  #server: Server | null = null;
+
+  constructor(...accounts: PlayedAccount[]) {
+    this.accounts = accounts;
+  }
+
+  async start(): Promise<void> {
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    await new Promise<void>((resolve) => this.#server!.listen(0, "127.0.0.1", resolve));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server?.closeAllConnections();
+    await new Promise((resolve) => this.#server?.close(resolve));
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const { pathname, searchParams } = new URL(request.url ?? "/", this.url);
+    if (pathname.startsWith("/files/")) {
+      const etag = pathname.slice("/files/".length);
+      this.files.set(etag, body.toString());
+      response.setHeader("etag", `"${etag}"`).end();
+      return;
+    }
+    const answered = await this.#answer(request, pathname, searchParams, body).then(
+      (result) => ({ status: 200, reply: { success: true, errors: [], messages: [], ...paged(result) } }),
+      (error: unknown) => {
+        const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 1, String(error));
+        return { status, reply: { success: false, errors: [{ code, message }], messages: [], result: null } };
+      },
+    );
+    response.statusCode = answered.status;
+    response.setHeader("content-type", "application/json").end(JSON.stringify(answered.reply));
+  }
+
+  async #answer(request: IncomingMessage, path: string, query: URLSearchParams, body: Buffer): Promise<unknown> {
+    const call = `${request.method} ${path.replaceAll(/\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f-]{36}(?=\/|$)/g, "/:id")}`;
+    this.calls.push(call);
+    if (request.headers.authorization !== `Bearer ${TOKEN}`)
+      throw new Refusal(401, 10001, "Unable to authenticate request");
+    if (this.failWhen(call, this.calls.length - 1)) throw new Refusal(400, 10013, "An unknown error has occurred.");
+    const route = ROUTES.find((one) => one.method === request.method && one.path.test(path));
+    if (!route) {
+      this.unknown.push(call);
+      throw new Refusal(404, 7003, "Could not route to it, perhaps your object identifier is invalid?");
+    }
+    if (route.needs && this.granted !== "everything" && !this.granted.includes(route.needs)) {
+      throw new Refusal(403, 10000, "Authentication error");
+    }
+    const named = /^\/accounts\/([^/]+)/.exec(path)?.[1] ?? query.get("account.id");
+    const account = this.accounts.find(({ id }) => id === (named ?? this.accounts[0]?.id));
+    if (!account)
+      throw new Refusal(403, 7403, "The given account is not valid or is not authorized to access this service");
+    const parts = (route.path.exec(path) ?? []).slice(1).map((part) => decodeURIComponent(part));
+    const type = request.headers["content-type"] ?? "";
+    const form = () => new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
+    return route.answer({ platform: this, account, parts, query, body: body.toString(), form });
+  }
+}
+
+function paged(result: unknown): { result: unknown; result_info?: unknown } {
+  if (!Array.isArray(result)) return { result };
+  return { result, result_info: { page: 1, per_page: 100, count: result.length, total_count: result.length } };
+}

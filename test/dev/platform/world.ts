@@ -1,0 +1,120 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deploy } from "../../../src/dev/deploy/deployment.ts";
+import { toolsOfThisMachine } from "../../../src/dev/deploy/this-machine.ts";
+import type { DeployTools } from "../../../src/dev/deploy/environment.ts";
+import { PlatformApi } from "../../../src/dev/deploy/platform-api.ts";
+import { ROOT } from "../process.ts";
+import { PlayedAccount } from "./account.ts";
+import { PlayedPlatform, TOKEN } from "./platform.ts";
+
+export const WORKER = "affiliate-program-service";
+export const KEY = Buffer.alloc(32, 7).toString("base64");
+export const ADMIN = "t".repeat(32);
+
+/** What `npm run deploy` printed, asked and returned. */
+export interface Ended {
+  code: number;
+  printed: string[];
+  asked: string[];
+}
+
+/** A person or a CI system with the project checked out, and the platform in front of it. */
+export class World {
+  readonly account = new PlayedAccount();
+  readonly platform = new PlayedPlatform(this.account);
+  /** A file with both secrets, for a machine without a terminal. */
+  secretsFile = "";
+  #folder = "";
+  #config: string[] = [];
+
+  async start(): Promise<void> {
+    await this.platform.start();
+    this.#folder = await mkdtemp(join(tmpdir(), "affiliate-platform-"));
+    this.secretsFile = join(this.#folder, "secrets.json");
+    await writeFile(this.secretsFile, JSON.stringify({ ADMIN_TOKEN: ADMIN, ENCRYPTION_KEY: KEY }));
+  }
+
+  async stop(): Promise<void> {
+    await this.platform.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Deploys with another wrangler.toml: the project's, changed. */
+  async configure(change: (text: string) => string): Promise<void> {
+    const text = await readFile(join(ROOT, "wrangler.toml"), "utf8");
+    const changed = change(text);
+    if (changed === text) throw new Error("wrangler.toml is as it was");
+    const path = join(this.#folder, "wrangler.toml");
+    const rooted = changed
+      .replace('main = "src/index.ts"', `main = "${join(ROOT, "src/index.ts")}"`)
+      .replaceAll('migrations_dir = "migrations"', `migrations_dir = "${join(ROOT, "migrations")}"`);
+    await writeFile(path, rooted);
+    this.#config = [`--config=${path}`];
+  }
+
+  /** As in CI, without a terminal: `npm run deploy -- --secrets-file …`. */
+  deployInCi(...args: string[]): Promise<Ended> {
+    return this.deploy(null, `--secrets-file=${this.secretsFile}`, ...args);
+  }
+
+  /** With a person's answers to what is asked; null where there is nobody. */
+  async deploy(answers: string[] | null, ...args: string[]): Promise<Ended> {
+    const printed: string[] = [];
+    const asked: string[] = [];
+    const given = [...(answers ?? [])];
+    const machine = toolsOfThisMachine();
+    const env = {
+      ...{ CLOUDFLARE_API_BASE_URL: this.platform.url, CLOUDFLARE_API_TOKEN: TOKEN, FORCE_COLOR: "0" },
+      ...{ XDG_CONFIG_HOME: this.#folder, CI: "true", NODE_COMPILE_CACHE: join(tmpdir(), "affiliate-compiled") },
+    };
+    const tools: DeployTools = {
+      ...machine,
+      // At a terminal wrangler would take this process's; what it asks there is tried in terminal.test.ts.
+      wrangler: async (command, _shown, further) => {
+        const run = await machine.wrangler(command, "quiet", { ...env, ...further });
+        printed.push(...run.output.split("\n"));
+        return run;
+      },
+      platform: async () => new PlatformApi(this.platform.url, { authorization: `Bearer ${TOKEN}` }),
+      accountGiven: null,
+      ask:
+        answers &&
+        (async (question) => {
+          asked.push(question);
+          const answer = given.shift();
+          if (answer === undefined) throw new Error(`nobody answers: ${question}`);
+          return answer;
+        }),
+      print: (line) => void printed.push(...line.split("\n")),
+      isHealthy: async (url) => this.isHealthy(url),
+    };
+    const code = await deploy(tools, [...args, ...this.#config]);
+    return { code, printed, asked };
+  }
+
+  /** What `GET /healthz` of the deployed service would say: reachable, configured, and on a schema that is whole. */
+  isHealthy(origin: string): boolean {
+    const name = this.account.scriptAt(new URL(origin).hostname);
+    const bindings = name === null ? null : this.account.running(name);
+    const text = (of: string) => bindings?.find((binding) => binding.name === of)?.text ?? "";
+    const database = bindings?.find(({ type }) => type === "d1");
+    return (
+      text("PUBLIC_URL").startsWith("https://") &&
+      Buffer.from(text("ENCRYPTION_KEY"), "base64").length === 32 &&
+      this.account.database(database?.database_id ?? database?.id ?? "").tables.includes("programs")
+    );
+  }
+}
+
+/** Starts a world, and stops it at the end. */
+export async function inWorld(walk: (world: World) => Promise<void>): Promise<void> {
+  const world = new World();
+  await world.start();
+  try {
+    await walk(world);
+  } finally {
+    await world.stop();
+  }
+}

@@ -1232,6 +1232,7 @@ type Routes = {
           to_account: "expense" | "forgiven" | "in_payout" | "paid" | "payable" | "pending";
           amount_cents: number;
           posted_at: string;
+          event_id: string | null;
         }[];
         total: number;
         page: number;

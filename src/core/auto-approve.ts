@@ -4,7 +4,7 @@ import { shaped, text } from "../db/rows.ts";
 import { programs } from "../db/schema.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp, movedCommissions } from "./commission-rows.ts";
-import { commit } from "./commit.ts";
+import { commit, eventIds } from "./commit.ts";
 import { recordApprovals } from "./decisions.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
 import type { Owner, Work } from "./job.ts";
@@ -66,7 +66,7 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
       writes: [
         {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
-            updated_at = ${laterStamp(sql`updated_at`, stamp)}
+            updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
             where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0`),
           expect: rows.length,
         },

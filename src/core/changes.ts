@@ -127,6 +127,7 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     rate: plain,
     note: plain,
     journaled: internal,
+    event_id: internal,
     created_at: internal,
     approved_at: internal,
     paid_at: internal,

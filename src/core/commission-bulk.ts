@@ -10,7 +10,7 @@ import { among, changed, changedMeanwhile, matching, readAllJudged, type Commiss
 import { commit, type Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { recordDecisions, unsettleDifferences } from "./decisions.ts";
-import { commissionChanged } from "./ledger-rows.ts";
+import { commissionChanged, type ChangedCommission } from "./ledger-rows.ts";
 import { MAX_INLINE, settle } from "./ledger.ts";
 import { untilWon } from "./races.ts";
 import type { Commission } from "./rows.ts";
@@ -68,7 +68,7 @@ async function moveChosen(
     const { rows, differing } = await readAllJudged(caller, ids);
     const [ctx] = await prove(caller);
     const byId = new Map(rows.map((row) => [row.id, row]));
-    const changes: { before: Commission; after: Commission }[] = [];
+    const changes: { before: Commission; after: ChangedCommission }[] = [];
     const results = ids.map((id): BulkResult => {
       const before = byId.get(id);
       const refused = (message: string, code: BulkRefusal = "invalid_transition"): BulkResult => ({
@@ -210,7 +210,7 @@ function movable(match: CommissionMatch, status: CommissionStatus, unchanged_sin
 }
 
 /** One compare-and-set over all the rows of a bulk change: all of them or, where one was changed meanwhile, none. */
-function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: Commission }[]): Write {
+function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: ChangedCommission }[]): Write {
   const rows = changes.map(({ before, after }) => ({
     id: before.id,
     was: before.updated_at,
@@ -218,11 +218,12 @@ function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: Commi
     approved_at: after.approved_at,
     rejected_reason: after.rejected_reason,
     updated_at: after.updated_at,
+    event_id: after.event_id,
   }));
   return {
     statement: ctx.db.run(sql`update commissions set status = j.value ->> 'status',
         approved_at = j.value ->> 'approved_at', rejected_reason = j.value ->> 'rejected_reason',
-        updated_at = j.value ->> 'updated_at'
+        updated_at = j.value ->> 'updated_at', event_id = j.value ->> 'event_id'
       from json_each(${JSON.stringify(rows)}) j
       where commissions.id = j.value ->> 'id' and ${alsoOfProgram(ctx, commissions.program_id)}
         and commissions.updated_at = j.value ->> 'was' and commissions.payout_id is null`),

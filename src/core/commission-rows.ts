@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { jsonOf } from "../db/json-object.ts";
 import { commissions } from "../db/schema.ts";
 import type { CommissionStatus } from "../domain/commission.ts";
-import { eventIds, type SelectedOccurrences } from "./commit.ts";
+import type { SelectedOccurrences } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Commission } from "./rows.ts";
 import { alsoOfProgram } from "./tenant.ts";
@@ -26,8 +26,8 @@ export function commissionPayload(commission: Commission) {
 
 /**
  * `commission.updated` for each of the commissions `c` that `which` selects by an index: what `commissionChanged`
- * says of one that was read, and the payout that holds it. All of them came `from` one status `to` another. Where
- * `isSent`, the webhook goes out as well.
+ * says of one that was read, and the payout that holds it. All of them came `from` one status `to` another, by a
+ * statement of the same commit that has set their `event_id` (`eventIds`). Where `isSent`, the webhook goes out as well.
  */
 export function movedCommissions(
   ctx: ProgramCtx,
@@ -39,7 +39,7 @@ export function movedCommissions(
   return {
     type: event,
     changes: { status: [from, to] },
-    id: eventIds(ctx.now, sql`c.id`),
+    id: sql`c.event_id`,
     payload: PAYLOAD,
     from: sql`from commissions c where ${alsoOfProgram(ctx, sql`c.program_id`)} and ${which}`,
     ...(isSent ? { outbound: { event, data: DATA } } : {}),

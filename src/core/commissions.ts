@@ -14,7 +14,7 @@ import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { hasDifferences, recordDecisions, unsettleDifferences } from "./decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
-import { commissionChanged, commissionCreated } from "./ledger-rows.ts";
+import { commissionChanged, commissionCreated, type ChangedCommission } from "./ledger-rows.ts";
 import { settle } from "./ledger.ts";
 import { isTimed, pagedList, readPage } from "./list-page.ts";
 import { refuseWhere, untilWon } from "./races.ts";
@@ -104,7 +104,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
         {
           statement: ctx.db
             .update(commissions)
-            .set({ ...checked.changes, updated_at: after.updated_at })
+            .set({ ...checked.changes, updated_at: after.updated_at, event_id: after.event_id })
             .where(
               and(
                 owned(ctx, id),
@@ -174,7 +174,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
     if (!partner) throw invalidField("partner_id", "No such partner.");
     if (partner.status !== "active") throw invalidField("partner_id", "Only active partners get commissions.");
     const stamp = iso(ctx.now);
-    const commission: Commission = {
+    const commission: ChangedCommission = {
       id: newId("commission", ctx.now),
       program_id: ctx.program.id,
       partner_id: partner.id,
@@ -199,6 +199,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
       rate: { source: "manual", action_type: "flat", action_value: input.amount_cents },
       note: input.note,
       journaled: true,
+      event_id: newId("event", ctx.now),
       created_at: stamp,
       approved_at: null,
       paid_at: null,
@@ -216,8 +217,13 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
   });
 }
 
-export function changed(ctx: ProgramCtx, before: Commission, changes: Partial<ChangeableCommission>): Commission {
-  return { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+export function changed(
+  ctx: ProgramCtx,
+  before: Commission,
+  changes: Partial<ChangeableCommission>,
+): ChangedCommission {
+  const updated_at = nextStamp(before.updated_at, ctx.now);
+  return { ...before, ...changes, updated_at, event_id: newId("event", ctx.now) };
 }
 
 export function changedMeanwhile(now: { status: CommissionStatus }): AppError {

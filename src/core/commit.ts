@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { runBatch } from "../db/client.ts";
+import { literal, runBatch } from "../db/client.ts";
 import type { JsonText } from "../db/page.ts";
 import { iso } from "../lib/time.ts";
 import { ID_ALPHABET, newId } from "../lib/id.ts";
@@ -125,15 +125,16 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
 }
 
 /**
- * Ids of events for `SelectedOccurrences`, as SQL: the time of the commit and its own chance, then the place of the row
- * in the order of a unique column, so that they are the same each time the query is asked.
+ * Ids of events about rows that no request reads, as SQL over the id of the row: the time of the commit and its own
+ * chance, then the row's. So a statement that changes the row names the event that the same commit writes about it.
  */
-export function eventIds(now: number, uniqueColumn: SQL): SQL {
-  const stem = newId("event", now).slice(0, -SEQUENCE_DIGITS);
-  return sql`${stem} || printf(${`%0${SEQUENCE_DIGITS}d`}, row_number() over (order by ${uniqueColumn}))`;
+export function eventIds(now: number): (row_id: SQL) => SQL {
+  const stem = newId("event", now).slice(0, -OF_ROW);
+  return (row_id) => sql`${stem} || substr(${row_id}, ${literal(-OF_ROW)})`;
 }
 
-const SEQUENCE_DIGITS = 6;
+/** Of the 16 random characters of an id. */
+const OF_ROW = 12;
 
 /** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
 interface Source {

@@ -35,6 +35,8 @@ export interface JournalEntry {
   /** Smallest units, above 0. */
   amount_cents: Cents;
   posted_at: string;
+  /** The audit event of the change that posted it; null where none is known. */
+  event_id: string | null;
 }
 
 const JOURNAL_ENTRY: Columns<JournalEntry> = {
@@ -47,6 +49,7 @@ const JOURNAL_ENTRY: Columns<JournalEntry> = {
   to_account: textOf<JournalAccount>(),
   amount_cents: amount,
   posted_at: text,
+  event_id: orNull(text),
 };
 
 /** Where a commission's amount is, as `accountOf` in `domain/journal.ts` and the triggers say it; over its columns. */
@@ -159,7 +162,7 @@ export async function listEntries(ctx: Reader, partner_id: string, request: Page
       ctx.db,
       JOURNAL_ENTRY,
       sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
-        amount_cents, posted_at
+        amount_cents, posted_at, event_id
       from entries where ${own} ${after === null ? sql`` : sql`and id < ${after}`}
       order by id desc limit ${literal(limit)} offset ${offset}`,
     ),

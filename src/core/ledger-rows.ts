@@ -16,15 +16,20 @@ import type { Commission, Payment } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
 import { viewCommissionData } from "./views.ts";
 
+/** A commission as a change leaves it, which names its audit event. */
+export interface ChangedCommission extends Commission {
+  event_id: string;
+}
+
 /** `commission.created` with its outbound event (HOOK-15). */
-export function commissionCreated(commission: Commission): Occurrence {
-  return { type: "commission.created", ...toldOf("commission.created", commission) };
+export function commissionCreated(commission: ChangedCommission): Occurrence {
+  return { type: "commission.created", id: commission.event_id, ...toldOf("commission.created", commission) };
 }
 
 /** `commission.updated` with its outbound event. */
-export function commissionChanged(before: Commission, after: Commission) {
+export function commissionChanged(before: Commission, after: ChangedCommission) {
   const changes = changesOf("commission", before, after);
-  return { type: "commission.updated" as const, changes, ...toldOf("commission.updated", after) };
+  return { type: "commission.updated" as const, id: after.event_id, changes, ...toldOf("commission.updated", after) };
 }
 
 function toldOf<E extends "commission.created" | "commission.updated">(event: E, commission: Commission) {
@@ -141,11 +146,12 @@ function planCommissions(
   const change = (row: Commission, patch: Partial<Commission>) => {
     const after: Commission = { ...row, ...patch };
     if (JSON.stringify(row) === JSON.stringify(after)) return;
-    after.updated_at = nextStamp(row.updated_at, ctx.now);
+    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now) };
+    const news = isNews(row, after) ? { ...stamp, event_id: newId("event", ctx.now) } : null;
     writes.push({
       statement: ctx.db
         .update(commissions)
-        .set({ ...patch, updated_at: after.updated_at })
+        .set({ ...patch, ...(news ?? stamp) })
         .where(
           and(
             eq(commissions.id, row.id),
@@ -156,7 +162,7 @@ function planCommissions(
         ),
       expect: 1,
     });
-    if (isNews(row, after)) occurrences.push(commissionChanged(row, after));
+    if (news) occurrences.push(commissionChanged(row, { ...after, ...news }));
   };
   // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
   const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
@@ -164,12 +170,12 @@ function planCommissions(
   // row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
   const withdraw = (row: Commission) => {
     // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
-    const stamp = nextStamp(row.updated_at, ctx.now);
+    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now), event_id: newId("event", ctx.now) };
     writes.push(
       {
         statement: ctx.db
           .update(commissions)
-          .set({ amount_cents: NOTHING, updated_at: stamp })
+          .set({ amount_cents: NOTHING, ...stamp })
           .where(
             and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
           ),
@@ -177,11 +183,11 @@ function planCommissions(
       },
       { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
     );
-    const after: Commission = { ...row, status: "rejected", amount_cents: NOTHING, rejected_reason: decision.outcome };
-    const change = commissionChanged(row, after);
+    const gone = { status: "rejected" as const, amount_cents: NOTHING, rejected_reason: decision.outcome };
+    const change = commissionChanged(row, { ...row, ...gone, event_id: stamp.event_id });
     occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true as const, reason: decision.outcome } });
   };
-  const add = (commission: Commission) => {
+  const add = (commission: ChangedCommission) => {
     writes.push({ statement: ctx.db.insert(commissions).values(commission) });
     occurrences.push(commissionCreated(commission));
   };
@@ -272,6 +278,7 @@ function blank(ctx: ProgramCtx, id: string) {
     rejected_reason: null,
     note: null,
     journaled: true,
+    event_id: newId("event", ctx.now),
     created_at: iso(ctx.now),
     approved_at: null,
     paid_at: null,

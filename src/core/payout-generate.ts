@@ -11,7 +11,7 @@ import { iso } from "../lib/time.ts";
 import { atMost, literal } from "../db/client.ts";
 import { payouts } from "../db/schema.ts";
 import { laterStamp } from "./commission-rows.ts";
-import { commit } from "./commit.ts";
+import { commit, eventIds } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { sealRecipient } from "./payout-recipient.ts";
 import { generatedOccurrences } from "./payout-rows.ts";
@@ -239,21 +239,22 @@ export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chu
     const stem = newId("payout", ctx.now).slice(0, -OWN_CHARACTERS);
     const rows = await Promise.all(payees.map((payee) => frozenRow(ctx, stem, payee)));
     const made = isOf(sql`${stem}`, sql`p.id`);
-    const holder = sql`select p.id from payouts p where p.partner_id = commissions.partner_id
+    const event_id = eventIds(ctx.now)(sql`p.id`);
+    const holder = (columns: SQL) => sql`select ${columns} from payouts p where p.partner_id = commissions.partner_id
       and p.currency = commissions.currency and ${made}`;
     const stamp = iso(ctx.now);
     await commit(ctx, {
       writes: [
         { statement: insertPayouts(ctx, input, rows), expect: rows.length },
         {
-          statement: ctx.db.run(sql`update commissions set payout_id = (${holder}),
+          statement: ctx.db.run(sql`update commissions set (payout_id, event_id) = (${holder(sql`p.id, ${event_id}`)}),
               updated_at = ${laterStamp(sql`updated_at`, stamp)}
             where ${payable(ctx, "commissions", input)}
-              and partner_id > ${chunk.after} and partner_id <= ${chunk.upto} and exists (${holder})`),
+              and partner_id > ${chunk.after} and partner_id <= ${chunk.upto} and exists (${holder(sql`1`)})`),
         },
       ],
       occurrences: [],
-      selected: [generatedOccurrences(ctx, made)],
+      selected: [generatedOccurrences(made, event_id)],
     });
     return stem;
   });

@@ -32,10 +32,10 @@ function payoutPayload(payout: Payout) {
 }
 
 /** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
-export function generatedOccurrences(ctx: ProgramCtx, which: SQL): SelectedOccurrences {
+export function generatedOccurrences(which: SQL, id: SQL): SelectedOccurrences {
   return {
     type: "payout.generated",
-    id: eventIds(ctx.now, sql`p.id`),
+    id,
     payload: PAYLOAD,
     outbound: { event: "payout.generated", data: DATA },
     from: sql`from payouts p where ${which}`,
@@ -57,7 +57,7 @@ export function payCommissions(
   return {
     write: {
       statement: ctx.db.run(sql`update commissions set status = 'paid', paid_at = ${stamp},
-        updated_at = ${laterStamp(sql`updated_at`, stamp)}
+        updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
         where payout_id = ${payout.id} and program_id = ${ctx.program.id} and status = 'approved'`),
       expect: payout.commission_count,
     },

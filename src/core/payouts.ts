@@ -5,6 +5,7 @@ import { shaped } from "../db/rows.ts";
 import { commissions, payouts } from "../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../domain/payout.ts";
 import { AppError, notFound } from "../lib/errors.ts";
+import { newId } from "../lib/id.ts";
 import { iso } from "../lib/time.ts";
 import { laterStamp } from "./commission-rows.ts";
 import { commit, type CommitPlan, type Write } from "./commit.ts";
@@ -71,7 +72,7 @@ export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithComm
  * payment by.
  */
 export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
-  return movePayout(caller, id, "mark_paid", (ctx, before) => {
+  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
     const paid = payCommissions(ctx, before);
     return {
       changes: { paid_at: iso(ctx.now), reference },
@@ -99,12 +100,12 @@ export async function cancelPayout(caller: Caller, id: string): Promise<Payout> 
       where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`,
     ),
   );
-  const canceled = await movePayout(ctx, id, "cancel", () => ({
+  const canceled = await movePayout(ctx, id, "cancel", ({ event_id }) => ({
     changes: {},
     writes: [
       unsettleDifferences(ctx, held),
       {
-        statement: ctx.db.run(sql`update commissions set payout_id = null,
+        statement: ctx.db.run(sql`update commissions set payout_id = null, event_id = ${event_id},
           updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
           where payout_id = ${id} and program_id = ${ctx.program.id} and status = 'approved'`),
       },
@@ -126,17 +127,18 @@ async function movePayout(
   caller: Caller,
   id: string,
   move: PayoutMove,
-  plan: (ctx: ProgramCtx, before: Payout) => MovePlan,
+  plan: (move: { ctx: ProgramCtx; before: Payout; event_id: string }) => MovePlan,
 ): Promise<Payout> {
   return untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, move);
-    const { changes, writes, selected, type } = plan(ctx, before);
+    const event_id = newId("event", ctx.now);
+    const { changes, writes, selected, type } = plan({ ctx, before, event_id });
     const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
     await commit(ctx, {
       writes: [write, ...writes],
-      occurrences: [payoutMoved(type, before, after)],
+      occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
       selected,
       result: after,
     });

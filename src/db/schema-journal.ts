@@ -25,6 +25,8 @@ export const entries = sqliteTable(
     /** Smallest units, above 0. */
     amount_cents: integer().$type<Cents>().notNull(),
     posted_at: text().notNull(),
+    /** The audit event of the change that posted it; null of entries older than this column. */
+    event_id: text(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.id] }), index("entries_commission").on(t.commission_id)],
 );

@@ -321,6 +321,8 @@ export const commissions = sqliteTable(
     review_reasons: text().notNull().default(""),
     /** Whether the journal holds what this row is worth; rows older than the journal wait for it. */
     journaled: integer({ mode: "boolean" }).notNull().default(false),
+    /** The audit event of its last change of money: the entries that the change posts name it. */
+    event_id: text(),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),

@@ -16,6 +16,7 @@ import { faultyDatabase } from "../support/clicks.ts";
 import { makeClicks, makeEvents } from "../support/many-clicks.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { callWith } from "../support/watched-database.ts";
+import { all } from "../support/rows.ts";
 
 const NOW = Date.parse("2026-09-10T12:00:00.000Z");
 const START = Date.parse("2026-03-01T00:00:00.000Z");
@@ -80,14 +81,6 @@ async function walk(program: TestProgram, filter: Record<string, string> = {}): 
     cursor = body.next_cursor;
   }
   return all;
-}
-
-async function all<T>(sql: string, ...values: unknown[]): Promise<T[]> {
-  return (
-    await env.DB.prepare(sql)
-      .bind(...values)
-      .all<T>()
-  ).results;
 }
 
 const clicksLeft = async (program: TestProgram) =>

@@ -54,7 +54,7 @@ describe("auto-approval", () => {
       expect(byId.get(untouched.id)).toEqual(untouched);
     }
     // What the database itself wrote is what would have been written for a row that was read.
-    const occurrence = commissionChanged(due!, after);
+    const occurrence = commissionChanged(due!, { ...after, event_id: after.event_id! });
     expect(await reported(program.id)).toEqual([
       {
         payload: { ...occurrence.payload, payout_id: null },
@@ -86,7 +86,7 @@ describe("auto-approval", () => {
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
        insert into commissions (id, program_id, partner_id, kind, status, flagged, dismissed_reasons, amount_cents,
          txn_amount_cents, currency, rate, created_at, updated_at)
-       select 'com_' || printf('%016d', i) || substr(?1, -10), ?1, ?2, 'sale', 'pending', 0, '', i, i, 'USD', '{}', ?3, ?3
+       select 'com_' || substr(?1, -10) || printf('%016d', i), ?1, ?2, 'sale', 'pending', 0, '', i, i, 'USD', '{}', ?3, ?3
        from n`,
     )
       .bind(program.id, jane.id, iso(NOW - 2 * DAY))

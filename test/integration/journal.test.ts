@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { journalOldCommissions } from "../../src/core/journal.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
-import { accountOf, JOURNAL_ACCOUNTS, type JournalAccount } from "../../src/domain/journal.ts";
+import { accountOf, JOURNAL_ACCOUNTS } from "../../src/domain/journal.ts";
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
@@ -12,6 +12,7 @@ import { cents } from "../../src/domain/money.ts";
 import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { all, type Entry } from "../support/rows.ts";
 
 interface Row {
   id: string;
@@ -21,16 +22,6 @@ interface Row {
   status: (typeof COMMISSION_STATUSES)[number];
   payout_id: string | null;
   amount_cents: number;
-}
-
-interface Entry {
-  commission_id: string;
-  currency: string;
-  payout_id: string | null;
-  from_account: JournalAccount;
-  to_account: JournalAccount;
-  amount_cents: number;
-  posted_at: string;
 }
 
 interface Balance {
@@ -51,13 +42,6 @@ async function run(sql: string, ...values: unknown[]): Promise<void> {
   await env.DB.prepare(sql)
     .bind(...values)
     .run();
-}
-
-async function all<T>(sql: string, ...values: unknown[]): Promise<T[]> {
-  const { results } = await env.DB.prepare(sql)
-    .bind(...values)
-    .all<T>();
-  return results;
 }
 
 async function makePayout(of: TestProgram, partner_id: string): Promise<string> {
@@ -261,7 +245,7 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
     (await of.api<{ data: Balance[] }>("GET", `/api/v1/partners/${id}/balance`)).body.data;
   const entriesOf = async (of: TestProgram, id: string, query = "per_page=100") =>
     (
-      await of.api<{ data: (Entry & { id: string })[]; total: number; next_cursor: string | null }>(
+      await of.api<{ data: Entry[]; total: number; next_cursor: string | null }>(
         "GET",
         `/api/v1/partners/${id}/entries?${query}`,
       )

@@ -201,7 +201,7 @@ const amount = (by: number, id: string) =>
 async function post(id: string, from: string, to: string): Promise<void> {
   await run(
     `insert into entries select program_id, partner_id, 'ent_' || lower(hex(randomblob(13))), currency, commission_id,
-      payout_id, ?2, ?3, 1, posted_at from entries where commission_id = ?1 order by id desc limit 1`,
+      payout_id, ?2, ?3, 1, posted_at, event_id from entries where commission_id = ?1 order by id desc limit 1`,
     ...[id, from, to],
   );
 }
@@ -296,7 +296,7 @@ const PLANTED: Record<string, Planted> = {
 async function postTo(payout_id: string, from: string, to: string): Promise<void> {
   await run(
     `insert into entries select program_id, partner_id, substr(id, 1, 20) || lower(hex(randomblob(5))), currency,
-      commission_id, payout_id, ?2, ?3, 5, posted_at from entries where payout_id = ?1 order by id limit 1`,
+      commission_id, payout_id, ?2, ?3, 5, posted_at, event_id from entries where payout_id = ?1 order by id limit 1`,
     ...[payout_id, from, to],
   );
 }

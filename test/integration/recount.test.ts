@@ -17,6 +17,7 @@ import { meterDatabase } from "../support/metered-database.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { all } from "../support/rows.ts";
 
 const START = Date.parse("2026-03-01T00:00:00.000Z");
 
@@ -28,13 +29,6 @@ beforeEach(() => {
   );
 });
 afterEach(() => vi.restoreAllMocks());
-
-async function all<T>(sql: string, ...values: unknown[]): Promise<T[]> {
-  const { results } = await env.DB.prepare(sql)
-    .bind(...values)
-    .all<T>();
-  return results;
-}
 
 type Counts = Record<string, unknown>;
 

@@ -18,6 +18,7 @@ import { meterDatabase } from "../support/metered-database.ts";
 import type { CommissionRow, PayoutRow } from "../support/payouts.ts";
 import { testContext } from "../support/program.ts";
 import { reconcileRound } from "../support/reconcile.ts";
+import { all, type Entry } from "../support/rows.ts";
 
 /** 33 payments each. */
 const COPIES = 304;
@@ -29,24 +30,6 @@ const MOST_BYTES = 100_000;
 /** Rows that one statement of the job reads and writes: of 500 commissions, or of 10,000 that are looked through. */
 const MOST_ROWS = 45_000;
 
-interface Entry {
-  commission_id: string;
-  partner_id: string;
-  currency: string;
-  payout_id: string | null;
-  from_account: JournalAccount;
-  to_account: JournalAccount;
-  amount_cents: number;
-  posted_at: string;
-}
-
-async function all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
-  const { results } = await env.DB.prepare(sql)
-    .bind(...values)
-    .all<Row>();
-  return results;
-}
-
 /** Each commission as it is, with when its payout was made and the slug of its partner. */
 async function commissionsOf(program_id: string) {
   const rows = await all<CommissionRow & { held_at: string | null; slug: string }>(
@@ -57,8 +40,11 @@ async function commissionsOf(program_id: string) {
   return rows;
 }
 
+/** An entry that no event has posted. */
+type Posted = Omit<Entry, "id">;
+
 /** The entries that a commission's row says, from its columns alone. */
-function entriesOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): Entry[] {
+function entriesOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): Posted[] {
   const { id: commission_id, partner_id, currency, amount_cents: amount } = row;
   const post = (
     from: JournalAccount,
@@ -67,6 +53,7 @@ function entriesOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): Entr
     payout_id: string | null = null,
   ) => ({
     ...{ commission_id, partner_id, currency, payout_id, amount_cents: Math.abs(amount), posted_at: posted_at ?? "" },
+    event_id: null,
     ...(amount > 0 ? { from_account: from, to_account: to } : { from_account: to, to_account: from }),
   });
   const account = accountOf(row);
@@ -82,11 +69,11 @@ function entriesOf(row: Awaited<ReturnType<typeof commissionsOf>>[number]): Entr
   return account === "paid" ? [...entries, post("in_payout", "paid", row.paid_at, row.payout_id)] : entries;
 }
 
-function sorted(entries: readonly Entry[]): string[] {
+function sorted(entries: readonly Posted[]): string[] {
   return entries
     .map((one) =>
       [one.commission_id, one.from_account, one.to_account, one.partner_id, one.currency, one.amount_cents]
-        .concat(one.posted_at, one.payout_id ?? "")
+        .concat(one.posted_at, one.payout_id ?? "", one.event_id ?? "")
         .join(" "),
     )
     .toSorted();

@@ -55,6 +55,7 @@ export async function makeCommissions(
       rate: { source: "program", action_type: "percentage", action_value: 20 },
       note: null,
       journaled: true,
+      event_id: null,
       created_at,
       approved_at: created_at,
       paid_at: null,

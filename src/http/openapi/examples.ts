@@ -313,6 +313,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     to_account: "payable",
     amount_cents: 3600,
     posted_at: AT,
+    event_id: id("evt"),
   }),
   BulkResults: {
     data: [

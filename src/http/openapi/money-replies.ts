@@ -309,6 +309,9 @@ const entry = once(() =>
     to_account: z.enum(JOURNAL_ACCOUNTS),
     amount_cents: cents.min(1),
     posted_at: timestamp,
+    event_id: idOf("event")
+      .nullable()
+      .describe("The audit event of the change that posted it. Null for entries posted before this field existed."),
   }),
 );
 

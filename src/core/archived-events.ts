@@ -1,8 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { shaped } from "../db/rows.ts";
 import { firstIdAt, ID_ALPHABET, ID_PREFIXES, instantOf } from "../lib/id.ts";
 import { DAY } from "../lib/time.ts";
-import { readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
+import { CLICK_STRETCH, readStretch, type ArchivedClick, type ClickStretch } from "./click-archive.ts";
 import type { Reader } from "./context.ts";
 import type { MinutePart } from "./event-counts.ts";
 
@@ -25,10 +26,14 @@ export interface Place {
  * ends are looked through, for in one day they may overlap.
  */
 export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: number) {
-  return ctx.db.all<ClickStretch>(sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
+  return shaped(
+    ctx.db,
+    CLICK_STRETCH,
+    sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
     ${from === null ? sql`` : sql`and last_id >= ${from}`}
     ${before === null ? sql`` : sql`and first_id < ${before}`} ${endOfDay(before)}
-    order by last_id desc limit ${literal(limit)}`);
+    order by last_id desc limit ${literal(limit)}`,
+  );
 }
 
 /** The stretches that hold clicks of parts of minutes; few, for a minute holds few of them. */
@@ -39,7 +44,7 @@ export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
       and first_id < ${firstIdAt("event", to)}`,
   );
   const none = sql`select ${COLUMNS} from click_archives where program_id = ''`;
-  return ctx.db.all<ClickStretch>(queries.length === 0 ? none : sql.join(queries, sql` union `));
+  return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : sql.join(queries, sql` union `));
 }
 
 /** The first id of the first day of which a click is in the database; null where none does. */
@@ -115,7 +120,7 @@ function startOfDay(ms: number): number {
   return Math.floor(ms / DAY) * DAY;
 }
 
-const COLUMNS: SQL = sql`program_id, last_id, first_id, day, count, key, created_at`;
+const COLUMNS = sql.raw(Object.keys(CLICK_STRETCH).join(", "));
 
 function within(clicks: readonly ArchivedClick[], { from, before }: IdRange): ArchivedClick[] {
   return clicks.filter(({ id }) => (from === null || id >= from) && (before === null || id < before));

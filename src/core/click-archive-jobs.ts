@@ -6,7 +6,7 @@ import { DAY, iso, utcDay } from "../lib/time.ts";
 import { type Archive, STORED_CLICK, type StoredClick, STRETCH_CLICKS, writeStretch } from "./click-archive.ts";
 import { conflictIn, refuseUnlessChanged } from "./commit.ts";
 import type { BaseCtx } from "./context.ts";
-import type { Owner, Work } from "./job.ts";
+import { OWNER, type Owner, type Work } from "./job.ts";
 
 const PROGRAMS_AT_ONCE = 50;
 /** Days that are noted, and looked up, at once. */
@@ -23,9 +23,13 @@ export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, ret
   return {
     cost: 1,
     due: async (after) =>
-      db.all<Owner>(sql`select p.id as key from programs p where p.id > ${after}
+      shaped(
+        db,
+        OWNER,
+        sql`select p.id as key from programs p where p.id > ${after}
         and exists (select 1 from event_counts c where c.program_id = p.id and ${isDue})
-        order by p.id limit ${literal(PROGRAMS_AT_ONCE)}`),
+        order by p.id limit ${literal(PROGRAMS_AT_ONCE)}`,
+      ),
     async serve({ key }) {
       const { meta } = await db.run(sql`insert into click_archive_days (program_id, day)
         select c.program_id, c.day from event_counts c where c.program_id = ${key} and ${isDue}

@@ -1,6 +1,6 @@
 import type { InferSelectModel } from "drizzle-orm";
-import { text, type Columns } from "../db/rows.ts";
-import type { clickArchives } from "../db/schema.ts";
+import { columnsOf, text, type Columns } from "../db/rows.ts";
+import { clickArchives } from "../db/schema.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { StorageUnavailable } from "../lib/errors.ts";
@@ -11,6 +11,8 @@ import { SECOND } from "../lib/time.ts";
 export type Archive = Pick<R2Bucket, "put" | "head" | "get">;
 
 export type ClickStretch = InferSelectModel<typeof clickArchives>;
+
+export const CLICK_STRETCH = columnsOf(clickArchives);
 
 /** A click as it is stored in `events` and in the archive; the payload is JSON. */
 export interface StoredClick {

@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { shaped } from "../db/rows.ts";
+import { orNull, shaped, text, textOf, type Columns } from "../db/rows.ts";
 import type { AttributionFact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
 import { AppError } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
 import { inSlices, partsOf } from "../lib/slices.ts";
@@ -70,6 +71,20 @@ async function decideLines(
   return inSlices(decideCustomerLines(lines, known));
 }
 
+const IDENTITY: Columns<CustomerIdentity> = {
+  provider: textOf<ProviderName>(),
+  scope: textOf<CustomerIdentity["scope"]>(),
+  subject: text,
+};
+
+const NAMED_PARTNER: Columns<NamedPartner & { key: string }> = {
+  id: text,
+  slug: text,
+  email: text,
+  payout_email: orNull(text),
+  key: text,
+};
+
 /** The partners that lines name, who has their customers, and the addresses that these had when they last paid. */
 function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
@@ -77,15 +92,26 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const identities = JSON.stringify(lines.map(({ customer }) => customer));
   const named = sql`p.id, p.slug, p.email, p.payout_email`;
   return [
-    ctx.db.all<NamedPartner & { key: string }>(sql`select distinct ${named}, s.slug_key as key
+    shaped(
+      ctx.db,
+      NAMED_PARTNER,
+      sql`select distinct ${named}, s.slug_key as key
       from json_each(${codes}) j
       cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value
-      join partners p on p.id = s.partner_id`),
-    ctx.db.all<NamedPartner & { key: string }>(sql`select distinct ${named}, lower(p.email) as key
+      join partners p on p.id = s.partner_id`,
+    ),
+    shaped(
+      ctx.db,
+      NAMED_PARTNER,
+      sql`select distinct ${named}, lower(p.email) as key
       from json_each(${emails}) j
-      cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = lower(j.value)`),
+      cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = lower(j.value)`,
+    ),
     // Of several references that lead to a partner the newest, which is what the bare columns beside a max() are of.
-    ctx.db.all<CustomerIdentity & { partner_id: string; at: string }>(sql`select s.provider, s.scope, s.subject,
+    shaped(
+      ctx.db,
+      { ...IDENTITY, partner_id: text, at: text },
+      sql`select s.provider, s.scope, s.subject,
         held.partner_id, max(f.occurred_at) as at
       from json_each(${identities}) j
       cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
@@ -93,20 +119,29 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
         and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
       join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
-      group by s.provider, s.scope, s.subject`),
-    ctx.db.all<CustomerIdentity & { email: string | null }>(sql`select j.value ->> 'provider' as provider,
+      group by s.provider, s.scope, s.subject`,
+    ),
+    shaped(
+      ctx.db,
+      { ...IDENTITY, email: orNull(text) },
+      sql`select j.value ->> 'provider' as provider,
         j.value ->> 'scope' as scope, j.value ->> 'subject' as subject,
         (select customer_email from payments where program_id = ${ctx.programId}
           and customer_id = j.value ->> 'subject' and +provider = j.value ->> 'provider'
           and customer_email is not null order by created_at desc limit 1) as email
-      from json_each(${identities}) j where j.value ->> 'scope' = 'customer'`),
-    ctx.db.all<CustomerIdentity & { email: string | null; at: string }>(sql`select s.provider, 'customer' as scope,
+      from json_each(${identities}) j where j.value ->> 'scope' = 'customer'`,
+    ),
+    shaped(
+      ctx.db,
+      { ...IDENTITY, email: orNull(text), at: text },
+      sql`select s.provider, 'customer' as scope,
         s.subject, f.data ->> 'email' as email, max(f.occurred_at) as at
       from json_each(${identities}) j
       cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
         and s.scope = 'address' and s.subject = j.value ->> 'subject' and j.value ->> 'scope' = 'customer'
       join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-      group by s.provider, s.subject`),
+      group by s.provider, s.subject`,
+    ),
   ] as const;
 }
 

@@ -47,7 +47,7 @@ interface EventKey {
 
 const EVENT_KEY: Columns<EventKey> = { provider: textOf<ProviderName>(), event_id: text };
 
-type FactRow = Parameters<typeof factOf>[0];
+const FACT_ROW: Columns<Parameters<typeof factOf>[0]> = { provider: textOf<ProviderName>(), fact_id: text, data: text };
 
 async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): Promise<Erased> {
   const { db } = ctx;
@@ -57,11 +57,15 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
     and subject = ${emailKey(address)}`;
   const [linked, bound, [earned], replies] = await runBatch(db, [
-    db.all<FactRow>(factsOfCustomer(program_id, trace.ids)),
-    db.all<FactRow>(sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
+    shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
+    shaped(
+      db,
+      FACT_ROW,
+      sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
       on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
       where s.program_id = ${program_id} and s.provider in ${PROVIDER_NAMES} and s.scope = 'email'
-        and s.subject = ${emailKey(address)}`),
+        and s.subject = ${emailKey(address)}`,
+    ),
     shaped(
       db,
       { count: whole },

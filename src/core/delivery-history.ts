@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
-import { shaped, whole } from "../db/rows.ts";
+import { orNull, shaped, text, textOf, whole, type Columns } from "../db/rows.ts";
 import { webhookEndpoints } from "../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../domain/delivery.ts";
 import type { SentEventType } from "../domain/event.ts";
@@ -48,7 +48,7 @@ export async function getEndpoint(
 ): Promise<{ endpoint: Endpoint; deliveries: DeliveryRecord[] }> {
   const [[endpoint], rows] = await ctx.read(
     ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-    ctx.db.all<DeliveryRow>(selectDeliveries(ofEndpoint(ctx, id), SHOWN_WITH_ENDPOINT, 0)),
+    shaped(ctx.db, DELIVERY_ROW, selectDeliveries(ofEndpoint(ctx, id), SHOWN_WITH_ENDPOINT, 0)),
   );
   if (!endpoint) throw notFound("webhook endpoint");
   return { endpoint, deliveries: rows.map(recordOf) };
@@ -63,7 +63,9 @@ export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFi
   const { limit, offset } = window(filter);
   const [[endpoint], rows, [counted]] = await ctx.read(
     ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-    ctx.db.all<DeliveryRow>(
+    shaped(
+      ctx.db,
+      DELIVERY_ROW,
       selectDeliveries(after === null ? matching : sql`${matching} and d.id < ${after}`, limit, offset),
     ),
     shaped(ctx.db, { total: whole }, sql`select count(*) as total from deliveries d where ${matching}`),
@@ -73,6 +75,19 @@ export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFi
 }
 
 type DeliveryRow = Omit<DeliveryRecord, "payload" | "attempts"> & { body: string | null; attempts: string };
+
+const DELIVERY_ROW: Columns<DeliveryRow> = {
+  id: text,
+  event_id: text,
+  event: textOf<SentEventType>(),
+  status: textOf<DeliveryStatus>(),
+  attempt_count: whole,
+  next_attempt_at: orNull(text),
+  created_at: text,
+  completed_at: orNull(text),
+  body: orNull(text),
+  attempts: text,
+};
 
 function ofEndpoint(ctx: Reader, id: string): SQL {
   return sql`d.endpoint_id = ${id} and d.program_id = ${ctx.programId}`;

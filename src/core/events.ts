@@ -1,7 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../db/page.ts";
-import { shaped, whole } from "../db/rows.ts";
+import { columnsOf, orNull, shaped, text, whole, type Columns } from "../db/rows.ts";
+import { events } from "../db/schema.ts";
 import type { AuditEventType } from "../domain/event.ts";
 import { notFound } from "../lib/errors.ts";
 import { firstIdAt } from "../lib/id.ts";
@@ -31,8 +32,10 @@ export interface EventFilter extends PageRequest {
 type Row = Omit<AuditEvent, JsonColumn> & Record<JsonColumn, string | null>;
 type JsonColumn = "payload" | "actor" | "changes";
 
+const ROW: Columns<Row> = { ...columnsOf(events), payload: text, actor: orNull(text), changes: orNull(text) };
+
 /** `actor` and `changes` of a click are null, in the database and in the archive. */
-const COLUMNS = sql`id, program_id, type, payload, created_at, actor, changes`;
+const COLUMNS = sql.raw(Object.keys(ROW).join(", "));
 
 /** So many rows are skipped one by one; what is farther is found by the counts. */
 const NEAR = 1_000;
@@ -72,8 +75,12 @@ export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   // No id lies between an id and this.
   const range: IdRange = { from: id, before: `${id}0` };
   const [[row], stretches] = await ctx.read(
-    ctx.db.all<Row>(sql`select ${COLUMNS} from events
-      where program_id = ${ctx.programId} and id = ${id}`),
+    shaped(
+      ctx.db,
+      ROW,
+      sql`select ${COLUMNS} from events
+      where program_id = ${ctx.programId} and id = ${id}`,
+    ),
     stretchesIn(ctx, range, -1),
   );
   if (row) return eventOf(row);
@@ -124,7 +131,9 @@ function selectEvents(
     ...(type === "click" || from === null ? [] : [sql`id >= ${from}`]),
     ...(before === null ? [] : [sql`id < ${before}`]),
   ];
-  return ctx.db.all<Row>(
+  return shaped(
+    ctx.db,
+    ROW,
     sql`select ${COLUMNS} from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
       order by id desc limit ${literal(limit)} offset ${offset}`,
   );

@@ -1,4 +1,5 @@
-import { and, eq, isNull, lt, or, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { and, eq, isNull, lt, or, sql, type SQL } from "drizzle-orm";
+import { columnsOf, shaped, type Row } from "../db/rows.ts";
 import { idempotencyKeys } from "../db/schema.ts";
 import { rowOf, SEALED, type SealedPlace } from "../db/sealed.ts";
 import { holdsAddress, withoutAddresses } from "../domain/erasure.ts";
@@ -75,12 +76,18 @@ async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Pr
 /** In JSON as `JSON.stringify` writes it: a customer's address, as every view names it. */
 const NAMES_CUSTOMER = /"customer_email":"/;
 
-type KeptReply = Pick<InferSelectModel<typeof idempotencyKeys>, "program_id" | "key" | "body">;
+const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "body");
+
+type KeptReply = Row<typeof KEPT_REPLY>;
 
 /** The program's kept replies that name a customer. */
 export function customersReplies(ctx: ProgramCtx) {
-  return ctx.db.all<KeptReply>(sql`select program_id, key, body from idempotency_keys
-    where program_id = ${ctx.program.id} and names_customer = 1`);
+  return shaped(
+    ctx.db,
+    KEPT_REPLY,
+    sql`select program_id, key, body from idempotency_keys
+    where program_id = ${ctx.program.id} and names_customer = 1`,
+  );
 }
 
 /** The writes by which kept replies no longer name these addresses. */

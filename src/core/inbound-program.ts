@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { orNull, shaped, text } from "../db/rows.ts";
 import { programs } from "../db/schema.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
@@ -188,7 +189,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
-  for (const { program_id } of await url.db.all<{ program_id: string }>(claimed)) {
+  for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, program_id);
     if (owner && (await isOf(owner, delivery))) return receive(owner, delivery);
   }
@@ -319,20 +320,18 @@ function waitFor({ key, subscription_id }: PaymentFact): SQL {
 async function fetchFrom(source: ProgramCtx, ctx: ProgramCtx, payment: PaymentFact): Promise<void> {
   const { key, subscription_id, customer_id } = payment;
   const ofSource = sql`program_id = ${source.program.id} and provider = 'provider_b'`;
-  const rows = await source.db.all<{
-    event_id: string;
-    event_type: string;
-    occurred_at: string;
-    body: string | null;
-    facts: string;
-  }>(sql`select e.event_id, e.event_type, e.occurred_at, e.body, (
+  const rows = await shaped(
+    source.db,
+    { event_id: text, event_type: text, occurred_at: text, body: orNull(text), facts: text },
+    sql`select e.event_id, e.event_type, e.occurred_at, e.body, (
       select json_group_array(json(data)) from (select data from facts where ${ofSource}
         and fact_id >= e.event_id || '#' and fact_id < e.event_id || '$' order by fact_id)) as facts
     from (select distinct substr(fact_id, 1, instr(fact_id, '#') - 1) as event_id from fact_subjects
       where ${ofSource} and (scope, subject) in (values ('payment', ${key}), ('subscription', ${subscription_id}),
         ('address', ${customer_id}))) named
     cross join provider_events e on e.program_id = ${source.program.id} and e.provider = 'provider_b'
-      and e.event_id = named.event_id`);
+      and e.event_id = named.event_id`,
+  );
   for (const { body, facts: texts, ...row } of rows) {
     const facts = JSON.parse(texts) as Fact[];
     // What claims a payment or a reference for the other program stays with it.

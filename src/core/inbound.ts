@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../db/client.ts";
+import { flag, shaped, text } from "../db/rows.ts";
 import { providerEvents, payments } from "../db/schema.ts";
 import { actors } from "../domain/actor.ts";
 import { testFact, type Fact } from "../domain/fact.ts";
@@ -10,7 +11,15 @@ import type { ProviderEvent } from "../providers/provider.ts";
 import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "./closing.ts";
 import { commit, CommitConflict } from "./commit.ts";
 import { actingAs, type ProgramCtx } from "./context.ts";
-import { isFound, recordFacts, unsettledAmong, type Beside, type PaymentKey, type Recorded } from "./facts.ts";
+import {
+  PAYMENT_KEY,
+  isFound,
+  recordFacts,
+  unsettledAmong,
+  type Beside,
+  type PaymentKey,
+  type Recorded,
+} from "./facts.ts";
 import { settle } from "./ledger.ts";
 
 export interface Received {
@@ -114,8 +123,12 @@ async function settledOutcome(ctx: ProgramCtx, { provider, event }: Closing): Pr
 export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: ProviderName; event_id: string }[]) {
   for (const { provider, event_id } of open) {
     const [rows, [event], [known]] = await ctx.read(
-      ctx.db.all<{ data: string }>(sql`select data from facts where program_id = ${ctx.program.id}
-        and provider = ${provider} and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`),
+      shaped(
+        ctx.db,
+        { data: text },
+        sql`select data from facts where program_id = ${ctx.program.id}
+        and provider = ${provider} and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`,
+      ),
       ctx.db
         .select({ event_type: providerEvents.event_type, ignored: providerEvents.ignored })
         .from(providerEvents)
@@ -127,11 +140,11 @@ export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: Provid
             isNull(providerEvents.audit_event_id),
           ),
         ),
-      ctx.db.all<{ found: 0 | 1 }>(sql`select ${isFound(ctx.program.id, provider, event_id)} as found`),
+      shaped(ctx.db, { found: flag }, sql`select ${isFound(ctx.program.id, provider, event_id)} as found`),
     );
     if (!event) continue;
     const facts = rows.map((row) => JSON.parse(row.data) as Fact);
-    const unsettled = await ctx.db.all<PaymentKey>(unsettledAmong(ctx.program.id, provider, facts));
+    const unsettled = await shaped(ctx.db, PAYMENT_KEY, unsettledAmong(ctx.program.id, provider, facts));
     const open = { event_id, ...event, facts, found: known?.found === 1 };
     await finishEvent(ctx, provider, open, unsettled, null);
   }

@@ -1,4 +1,5 @@
 import { countStatements, type Database } from "../db/client.ts";
+import { text, type Columns } from "../db/rows.ts";
 import { openBudget, type Share } from "../lib/budget.ts";
 import { isUnavailable } from "../lib/errors.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -11,6 +12,8 @@ export interface Owner {
   /** By which all of them are ordered. */
   key: string;
 }
+
+export const OWNER: Columns<Owner> = { key: text };
 
 /**
  * What a job does in one database, in pieces. Who is served when, how long and in which order is not its affair: that is

@@ -1,5 +1,7 @@
+import { orNull, percent, text, textOf, type Columns } from "../db/rows.ts";
 import type { Decided } from "../domain/decision.ts";
 import type { Fact } from "../domain/fact.ts";
+import type { PartnerStatus } from "../domain/partner.ts";
 import type { LedgerPartner } from "../domain/payment.ts";
 import type { PartnerRules, PastRule } from "../domain/rules.ts";
 import type { Commission, Flow, Payment } from "./rows.ts";
@@ -7,6 +9,13 @@ import type { Commission, Flow, Payment } from "./rows.ts";
 export interface SaleDecision extends Decided {
   partner_id: string;
 }
+
+export const SALE_DECISION: Columns<SaleDecision> = {
+  partner_id: text,
+  kind: textOf<Decided["kind"]>(),
+  detail: orNull(text),
+  created_at: text,
+};
 
 /** Everything a payment's ledger is made from, as one consistent read. */
 export interface LedgerState {
@@ -23,6 +32,16 @@ export interface LedgerState {
 }
 
 export type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
+
+export const NAMED_PARTNER: Columns<NamedPartner> = {
+  id: text,
+  slug: text,
+  email: text,
+  payout_email: orNull(text),
+  status: textOf<PartnerStatus>(),
+  commission_pct: orNull(percent),
+  slug_key: text,
+};
 
 export interface PastRow extends PastRule<string> {
   partner_id: string;

@@ -1,5 +1,6 @@
 import { eq, sql, type SQL } from "drizzle-orm";
 import { atMost } from "../db/client.ts";
+import { flag, orNull, shaped, text } from "../db/rows.ts";
 import { commissions, flows, payments } from "../db/schema.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
@@ -11,7 +12,7 @@ import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { commit, CommitConflict, type Occurrence } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
-import type { LedgerState, NamedPartner, PastRow, SaleDecision } from "./ledger-state.ts";
+import { NAMED_PARTNER, SALE_DECISION, type LedgerState, type PastRow } from "./ledger-state.ts";
 import { planSettlement } from "./ledger-rows.ts";
 import { MAX_RACES } from "./races.ts";
 import type { Commission, Flow, Payment, Program } from "./rows.ts";
@@ -180,27 +181,39 @@ async function readState(
       .from(payments)
       .where(sql`${payments.id} in (${own})`)
       .orderBy(payments.provider_transaction_id),
-    db.all<{ data: string; is_fact: 0 | 1 }>(factsAndPast(program_id, stated)),
+    shaped(db, { data: text, is_fact: flag }, factsAndPast(program_id, stated)),
     db
       .select()
       .from(commissions)
       .where(sql`${commissions.payment_id} in (${own})`)
       .orderBy(commissions.id),
-    db.all<SaleDecision>(sql`select partner_id, kind, detail, created_at from decisions
-      where program_id = ${program_id} and subject in (${own}) and commission_kind = 'sale' order by id`),
+    shaped(
+      db,
+      SALE_DECISION,
+      sql`select partner_id, kind, detail, created_at from decisions
+      where program_id = ${program_id} and subject in (${own}) and commission_kind = 'sale' order by id`,
+    ),
     db
       .select()
       .from(flows)
       .where(sql`program_id = ${program_id} and active = 1`),
-    db.all<NamedPartner>(sql`${stated}
+    shaped(
+      db,
+      NAMED_PARTNER,
+      sql`${stated}
       select p.id as id, p.slug as slug, p.email as email,
         p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
       from (${NAMED}) named
         cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key
-        cross join partners p on p.id = s.partner_id`),
-    db.all<{ audit_event_id: string | null }>(sql`select audit_event_id from provider_events
+        cross join partners p on p.id = s.partner_id`,
+    ),
+    shaped(
+      db,
+      { audit_event_id: orNull(text) },
+      sql`select audit_event_id from provider_events
       where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
-        and event_id = ${closing?.event.event_id ?? ""}`),
+        and event_id = ${closing?.event.event_id ?? ""}`,
+    ),
   );
   const [first, ...more] = paymentRows;
   const isClosed = closedRows[0]?.audit_event_id != null;

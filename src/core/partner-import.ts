@@ -1,5 +1,5 @@
 import { getTableColumns, sql } from "drizzle-orm";
-import { shaped, text } from "../db/rows.ts";
+import { columnsOf, shaped, text, whole } from "../db/rows.ts";
 import { partners } from "../db/schema.ts";
 import { emailKey } from "../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../domain/partner.ts";
@@ -99,16 +99,21 @@ async function decideLines(caller: Caller, lines: readonly PartnerLine[], status
 function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
   const emails = JSON.stringify(lines.map(({ input }) => emailKey(input.email)));
   const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
-  const { metadata, ...columns } = getTableColumns(partners);
-  const read = sql.join(
-    Object.values(columns).map((column) => sql`${column} as ${sql.identifier(column.name)}`),
-    sql`, `,
+  const { metadata: _, ...known } = columnsOf(partners);
+  const read = sql.raw(
+    Object.keys(known)
+      .map((name) => `partners.${name} as ${name}`)
+      .join(", "),
   );
   return [
-    ctx.db.all<KnownPartner & { metadata_bytes: number }>(sql`select distinct ${read},
-        coalesce(length(cast(${metadata} as blob)), 0) as metadata_bytes
+    shaped(
+      ctx.db,
+      { ...known, metadata_bytes: whole },
+      sql`select distinct ${read},
+        coalesce(length(cast(${partners.metadata} as blob)), 0) as metadata_bytes
       from json_each(${emails}) j cross join ${partners}
-        on ${partners.program_id} = ${ctx.programId} and lower(${partners.email}) = j.value`),
+        on ${partners.program_id} = ${ctx.programId} and lower(${partners.email}) = j.value`,
+    ),
     shaped(
       ctx.db,
       { partner_id: text, slug_key: text },

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { shaped, whole } from "../db/rows.ts";
+import { columnsOf, shaped, text, whole, type Row } from "../db/rows.ts";
+import { payouts } from "../db/schema.ts";
 import { csvRecord, type CsvCell } from "../domain/csv.ts";
 import { decimalAmount } from "../domain/currency.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
@@ -9,7 +10,6 @@ import { invalidField } from "../lib/errors.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "./context.ts";
 import { openRecipient } from "./payout-recipient.ts";
-import type { Payout } from "./rows.ts";
 
 export const EXPORT_FORMATS = ["generic", "wallet"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -19,11 +19,9 @@ export interface Export {
   status?: PayoutStatus | undefined;
 }
 
-interface StoredRow extends Omit<Payout, "attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at"> {
-  partner_email: string;
-  partner_slug: string;
-  partner_name: string;
-}
+const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text, partner_name: text };
+
+type StoredRow = Row<typeof STORED_ROW>;
 
 /** `to`: the recipient as it was frozen. The partner's details of today are in no file. */
 interface ExportRow extends StoredRow {
@@ -124,13 +122,12 @@ function countRows(ctx: Reader, conditions: SQL[]) {
 
 function selectRows(ctx: Reader, conditions: SQL[], after: string) {
   const where = sql.join([...conditions, sql`y.id > ${after}`], sql` and `);
-  return ctx.db.all<StoredRow>(sql`select y.id as id, y.program_id as program_id, y.partner_id as partner_id,
-      y.amount_cents as amount_cents, y.currency as currency, y.status as status, y.method as method,
-      y.recipient_sealed as recipient_sealed, y.recipient as recipient, y.period_start as period_start,
-      y.period_end as period_end, y.due_at as due_at, y.commission_count as commission_count, y.reference as reference,
-      y.failure_code as failure_code, y.failure_message as failure_message, y.created_at as created_at,
-      y.paid_at as paid_at, y.updated_at as updated_at, p.email as partner_email, p.slug as partner_slug,
+  return shaped(
+    ctx.db,
+    STORED_ROW,
+    sql`select y.*, p.email as partner_email, p.slug as partner_slug,
       trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name
     from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id
-    limit ${literal(ROWS_PER_READ)}`);
+    limit ${literal(ROWS_PER_READ)}`,
+  );
 }

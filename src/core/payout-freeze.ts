@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { atMost, literal } from "../db/client.ts";
-import { payouts, programs } from "../db/schema.ts";
+import { columnsOf, shaped } from "../db/rows.ts";
+import { partners, payouts, programs } from "../db/schema.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../domain/recipient.ts";
 import { commit } from "./commit.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "./context.ts";
@@ -45,6 +46,11 @@ export function freezeRecipients(ctx: Ctx): Work<Unfrozen> {
 /** The literals are those of the partial index. */
 const UNFROZEN = sql`recipient_sealed is null and status in ('pending', 'failed')`;
 
+const SOURCE = columnsOf(
+  partners,
+  ...(["id", "payout_method", "first_name", "last_name", "payout_email", "provider_a_account_id"] as const),
+);
+
 async function freezeSome(ctx: ProgramCtx): Promise<number> {
   return untilWon(async () => {
     const [rows, sources] = await ctx.read(
@@ -54,11 +60,12 @@ async function freezeSome(ctx: ProgramCtx): Promise<number> {
         .where(sql`program_id = ${ctx.programId} and ${UNFROZEN}`)
         .orderBy(payouts.id)
         .limit(atMost(PAYOUTS_AT_ONCE)),
-      ctx.db.all<RecipientSource & { id: string; payout_method: Payout["method"] }>(sql`select p.id as id,
-          p.payout_method as payout_method, p.first_name as first_name, p.last_name as last_name,
-          p.payout_email as payout_email, p.provider_a_account_id as provider_a_account_id
-        from partners p where p.id in (select partner_id from payouts where program_id = ${ctx.programId} and ${UNFROZEN}
-          order by id limit ${literal(PAYOUTS_AT_ONCE)})`),
+      shaped(
+        ctx.db,
+        SOURCE,
+        sql`select ${sql.raw(Object.keys(SOURCE).join(", "))} from partners where id in (select partner_id from payouts where program_id = ${ctx.programId} and ${UNFROZEN}
+          order by id limit ${literal(PAYOUTS_AT_ONCE)})`,
+      ),
     );
     const partnerOf = new Map(sources.map((partner) => [partner.id, partner]));
     const changed = await Promise.all(

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
+import { orNull, shaped, text, textOf, type Row } from "../db/rows.ts";
 import { firstIdAt, instantOf } from "../lib/id.ts";
 import { logLine } from "../lib/log.ts";
 import { DAY, iso, MINUTE, utcDay } from "../lib/time.ts";
@@ -20,20 +21,11 @@ interface Stretch extends Owner {
   to: number;
 }
 
-interface Found {
-  program_id: string;
-  first: string;
-  /** The first event, and the first one that is too many; null where there is none. */
-  head: string | null;
-  beyond: string | null;
-}
+/** `head` and `beyond`: the first event, and the first one that is too many; null where there is none. */
+const FOUND = { program_id: text, first: text, head: orNull(text), beyond: orNull(text) };
 
 /** A kept count that was wrong and is right now. */
-interface Mended {
-  figure: "event_hours" | "event_counts" | "click_counts";
-  at: string;
-  of: string;
-}
+const MENDED = { figure: textOf<"event_hours" | "event_counts" | "click_counts">(), at: text, of: text };
 
 /**
  * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
@@ -46,7 +38,7 @@ export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
     cost: 4,
     async due(after) {
       const [program_id = "", minute = ALL] = after.split(" ");
-      const found = await ctx.db.all<Found>(nextOf(program_id, minute === ALL ? null : Date.parse(`${minute}Z`)));
+      const found = await shaped(ctx.db, FOUND, nextOf(program_id, minute === ALL ? null : Date.parse(`${minute}Z`)));
       return found.map(stretchOf);
     },
     async serve(stretch) {
@@ -94,7 +86,7 @@ function nextOf(program_id: string, from: number | null): SQL {
 
 const PROGRAMS_AT_ONCE = 50;
 
-function stretchOf({ program_id, first, head, beyond }: Found): Stretch {
+function stretchOf({ program_id, first, head, beyond }: Row<typeof FOUND>): Stretch {
   const from = first === "" ? 0 : instantOf(first);
   if (head === null || beyond === null) return { key: `${program_id} ${ALL}`, program_id, from, to: END };
   // Whole minutes, and at least the one of the first event.
@@ -114,9 +106,9 @@ function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
   // Days of which the end is in this stretch.
   const days = { program_id, from: Math.floor(from / DAY) * DAY, to: Math.floor(to / DAY) * DAY };
   return [
-    db.all<Mended>(mendHours(stretch)),
-    db.all<Mended>(mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
-    ...(days.from < days.to ? [db.all<Mended>(mendClicks(days, from > days.from))] : []),
+    shaped(db, MENDED, mendHours(stretch)),
+    shaped(db, MENDED, mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
+    ...(days.from < days.to ? [shaped(db, MENDED, mendClicks(days, from > days.from))] : []),
   ];
 }
 

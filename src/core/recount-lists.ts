@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../db/client.ts";
-import { orNull, shaped, text, whole } from "../db/rows.ts";
+import { orNull, shaped, text, textOf, whole, type Columns, type Row } from "../db/rows.ts";
 import type { listCounts } from "../db/schema.ts";
 import { logLine } from "../lib/log.ts";
 import type { Ctx } from "./context.ts";
@@ -32,15 +32,20 @@ interface Counted extends Owner {
   kept: number;
 }
 
+const COUNTED: Columns<Counted> = {
+  key: text,
+  program_id: text,
+  list: orNull(textOf<ListName>()),
+  state: text,
+  kept: whole,
+};
+
 interface LongState extends Counted {
   list: ListName;
 }
 
 /** A kept count that was wrong and is right now. */
-interface Mended {
-  list: ListName;
-  state: string;
-}
+const MENDED = { list: textOf<ListName>(), state: text };
 
 /**
  * Counts the rows of every list again and corrects what is kept of them: rows may have been written without the
@@ -51,12 +56,12 @@ interface Mended {
 export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
   return {
     cost: MOST_PARTS + 3,
-    due: async (after) => ctx.db.all<Counted>(nextAfter(after)),
+    due: async (after) => shaped(ctx.db, COUNTED, nextAfter(after)),
     async serve(counted) {
       const { program_id } = counted;
       const mended = isLong(counted)
         ? await mendState(ctx, counted, await countState(ctx, counted))
-        : await ctx.db.all<Mended>(mendShort(program_id));
+        : await shaped(ctx.db, MENDED, mendShort(program_id));
       if (mended.length > 0) {
         logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
       }
@@ -129,12 +134,16 @@ async function mendState(
   { db }: Pick<Ctx, "db">,
   { program_id, list, state, kept }: LongState,
   counted: number,
-): Promise<Mended[]> {
+): Promise<Row<typeof MENDED>[]> {
   const { table, column, index, only } = LISTS[list];
   const rows = sql`(select count(*) from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id}
     and ${sql.raw(only)} and ${sql.raw(column)} is ${state === "" ? null : state})`;
-  return db.all<Mended>(sql`update list_counts set count = ${rows}
+  return shaped(
+    db,
+    MENDED,
+    sql`update list_counts set count = ${rows}
     where program_id = ${program_id} and list = ${list} and state = ${state}
       and ${counted} not between min(count, ${kept}) and max(count, ${kept}) and count <> ${rows}
-    returning list, state`);
+    returning list, state`,
+  );
 }

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../db/client.ts";
-import { shaped, whole } from "../db/rows.ts";
+import { sealed, shaped, text, whole, type Row } from "../db/rows.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../db/sealed.ts";
 import type { Sealed } from "../lib/seal.ts";
 import type { BaseCtx } from "./context.ts";
@@ -52,11 +52,11 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
   const unreadable: UnreadableSecret[] = [];
   let resealed = 0;
   for (const field of FIELDS) {
-    let after: Row | undefined;
+    let after: SealedRow | undefined;
     do {
       if (resealed >= limit) break;
       const wanted = notYetResealed(field, mark, after, Math.min(CHUNK, limit - resealed));
-      const [rows]: readonly [Row[]] = await runBatch(ctx.db, [ctx.db.all<Row>(wanted)]);
+      const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [shaped(ctx.db, SEALED_ROW, wanted)]);
       after = rows.at(-1);
       const replacements: SQL[] = [];
       for (const row of rows) {
@@ -77,13 +77,11 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
 
 const FIELDS = Object.keys(SEALED) as SealedField[];
 
-interface Row {
-  program_id: string;
-  key: string;
-  sealed: Sealed;
-}
+const SEALED_ROW = { program_id: text, key: text, sealed };
 
-function placeOf(field: SealedField, { program_id, key }: Row): SealedPlace {
+type SealedRow = Row<typeof SEALED_ROW>;
+
+function placeOf(field: SealedField, { program_id, key }: SealedRow): SealedPlace {
   const [table, column] = field.split(".");
   return { table, column, row: rowOf(SEALED[field], program_id, key) } as SealedPlace;
 }
@@ -97,7 +95,7 @@ function namesOf(field: SealedField): Record<"table" | "column" | "program" | "o
 }
 
 /** The next values of a column that are not sealed as the present key seals now, in the order of their rows. */
-function notYetResealed(field: SealedField, mark: string, after: Row | undefined, limit: number): SQL {
+function notYetResealed(field: SealedField, mark: string, after: SealedRow | undefined, limit: number): SQL {
   const { table, column, program, own } = namesOf(field);
   const rest = after ? sql`and (${program}, ${own}) > (${after.program_id}, ${after.key})` : sql``;
   return sql`select ${program} as program_id, ${own} as "key", ${column} as sealed from ${table}
@@ -105,7 +103,7 @@ function notYetResealed(field: SealedField, mark: string, after: Row | undefined
     order by ${program}, ${own} limit ${literal(limit)}`;
 }
 
-function replace(field: SealedField, row: Row, sealed: Sealed): SQL {
+function replace(field: SealedField, row: SealedRow, sealed: Sealed): SQL {
   const { table, column, program, own } = namesOf(field);
   return sql`update ${table} set ${column} = ${sealed}
     where ${program} = ${row.program_id} and ${own} = ${row.key} and ${column} = ${row.sealed}

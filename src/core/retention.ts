@@ -7,7 +7,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import { DAY, iso } from "../lib/time.ts";
 import type { BaseCtx } from "./context.ts";
 import { repliesPast } from "./idempotency.ts";
-import type { Owner, Work } from "./job.ts";
+import { OWNER, type Owner, type Work } from "./job.ts";
 import { signInsPast } from "./sign-in.ts";
 
 /** Deliveries, their bodies and attempts, and the bodies that the payment providers sent, are kept this long. */
@@ -51,8 +51,12 @@ export function forgetOld(ctx: Pick<BaseCtx, "db" | "now">): Work<Past> {
       if (left.length === 0) return [];
       const isPast = left.map(({ key, from }) => sql`(value = ${key} and exists (select 1 from ${from}))`);
       const names = JSON.stringify(left.map(({ key }) => key));
-      const found = await db.all<Owner>(sql`select value as key from json_each(${names})
-        where ${sql.join(isPast, sql` or `)} order by value`);
+      const found = await shaped(
+        db,
+        OWNER,
+        sql`select value as key from json_each(${names})
+        where ${sql.join(isPast, sql` or `)} order by value`,
+      );
       return found.map(({ key }) => ({ key, rows: ROWS_AT_ONCE, failed: new Map(), failure: null }));
     },
     async serve(past) {

@@ -1,6 +1,8 @@
 /** Rows of raw SQL, with the type that their columns have: the one place where what a statement gives is given a type. */
-import type { SQL } from "drizzle-orm";
-import type { Cents } from "../domain/money.ts";
+import { getTableColumns, type SQL } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Cents, Percent } from "../domain/money.ts";
+import type { Sealed } from "../lib/seal.ts";
 import type { Database } from "./client.ts";
 
 /** A column of a statement. `holds` is asked in tests only. */
@@ -28,11 +30,16 @@ export function textOf<Value extends string>(): Column<Value> {
   return column<Value>(text.holds);
 }
 
+/** Encrypted as `lib/seal.ts` does it. */
+export const sealed = textOf<Sealed>();
+
 /** A count, or another whole number that is no amount. */
 export const whole = column<number>(Number.isSafeInteger);
 
 /** One amount in smallest units. What amounts come to is the text of `exactSum` (`core/sums.ts`). */
 export const amount = column<Cents>(Number.isSafeInteger);
+
+export const percent = column<Percent>(Number.isFinite);
 
 /** A condition, as SQLite gives it. */
 export const flag = column<0 | 1>((value) => value === 0 || value === 1);
@@ -40,6 +47,28 @@ export const flag = column<0 | 1>((value) => value === 0 || value === 1);
 export function orNull<Value>(of: Column<Value>): Column<Value | null> {
   return column((value) => value === null || of.holds(value));
 }
+
+/**
+ * Columns of a table, all or those that are named, for a statement that selects them by their names. What is stored as
+ * JSON or as a truth value comes as it is stored: give such a column a shape of its own.
+ */
+export function columnsOf<Table extends SQLiteTable, Name extends keyof Table["$inferSelect"]>(
+  table: Table,
+  ...names: Name[]
+): Columns<Pick<Table["$inferSelect"], Name>> {
+  const all = Object.entries(getTableColumns(table)).map(([name, { columnType, notNull }]) => {
+    const of = column<unknown>((value) => STORED[columnType]?.(value) ?? false);
+    return [name as Name, notNull ? of : orNull(of)] as const;
+  });
+  const columns = names.length === 0 ? all : all.filter(([name]) => names.includes(name));
+  return Object.fromEntries(columns) as Columns<Pick<Table["$inferSelect"], Name>>;
+}
+
+const STORED: Partial<Record<string, (value: unknown) => boolean>> = {
+  SQLiteText: text.holds,
+  SQLiteInteger: whole.holds,
+  SQLiteReal: Number.isFinite,
+};
 
 /** Compares each row with its shape; null where nothing does, as in service. */
 let checked: ((rows: readonly object[], shape: Shape) => void) | null = null;

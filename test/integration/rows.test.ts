@@ -3,8 +3,10 @@ import { env } from "cloudflare:workers";
 import { sql, type SQL } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { openDatabase, runBatch } from "../../src/db/client.ts";
-import { amount, flag, orNull, shaped, text, whole, type Shape } from "../../src/db/rows.ts";
+import { amount, columnsOf, flag, orNull, shaped, text, whole, type Shape } from "../../src/db/rows.ts";
+import { programs } from "../../src/db/schema.ts";
 import type { Cents } from "../../src/domain/money.ts";
+import { makeProgram } from "../support/program.ts";
 
 const db = openDatabase(env.DB);
 const SHAPE = { id: text, note: orNull(text), n: whole, amount_cents: amount, flagged: flag };
@@ -42,5 +44,18 @@ describe("the rows of a statement", () => {
   ])("fail a test where a row %s", async (_, query) => {
     await expect(shaped(db, SHAPE, query)).rejects.toThrow("not of its shape");
     await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not of its shape");
+  });
+
+  it("are those of a table by its columns, all or some", async () => {
+    const { program } = await makeProgram({ domain: null });
+    const some = columnsOf(programs, "id", "default_commission_pct", "domain", "cookie_days");
+    expect(Object.keys(some).toSorted()).toEqual(["cookie_days", "default_commission_pct", "domain", "id"]);
+    const names = sql.raw(Object.keys(some).join(", "));
+    const [row] = await readBoth(some, sql`select ${names} from programs where id = ${program.id}`);
+    expect(row).toEqual({ id: program.id, domain: null, default_commission_pct: 20, cookie_days: program.cookie_days });
+    expect(Object.keys(columnsOf(programs)).toSorted()).toEqual(Object.keys(program).toSorted());
+    // Stored as 0 and 1, and typed as a truth value.
+    const truth = columnsOf(programs, "live_only");
+    await expect(shaped(db, truth, sql`select 1 as live_only`)).rejects.toThrow("not of its shape");
   });
 });

@@ -9,12 +9,12 @@ import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { flowsAt, rulesAt, type PartnerRules, type ProgramRules } from "../domain/rules.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
-import { commit, CommitConflict, type Occurrence } from "./commit.ts";
+import { commit, CommitConflict, type Occurrence, type Write } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { NAMED_PARTNER, SALE_DECISION, type LedgerState, type PastRow } from "./ledger-state.ts";
 import { planSettlement } from "./ledger-rows.ts";
-import { MAX_RACES } from "./races.ts";
+import { MAX_RACES, refuseWhere } from "./races.ts";
 import type { Commission, Flow, Payment, Program } from "./rows.ts";
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
@@ -40,12 +40,14 @@ export async function settle(
   for (let attempt = 0; ; attempt++) {
     const { state, isClosed } = await readState(ctx, key, closing);
     if (!state) return null;
-    const { outcome, writes, occurrences } = planSettlement(ctx, state, decide(ctx, state, isRequested));
+    const decision = decide(ctx, state, isRequested);
+    const { outcome, writes, occurrences } = planSettlement(ctx, state, decision);
     const closed = isClosed || !closing ? undefined : planClosing(ctx, closing, eventOutcome(closing, outcome));
     if (writes.length === 0 && !closed) return outcome;
+    const guards = writes.length > 0 ? guardsOf(ctx, state, decision) : [];
     try {
       await commit(ctx, {
-        writes: [...writes, ...(closed?.writes ?? [])],
+        writes: [...guards, ...writes, ...(closed?.writes ?? [])],
         occurrences: [...(closed?.occurrences ?? []), ...occurrences],
       });
       return outcome;
@@ -53,6 +55,33 @@ export async function settle(
       if (!(error instanceof CommitConflict) || attempt >= MAX_RACES) throw error;
     }
   }
+}
+
+/**
+ * The settling holds only where what it was decided on is as it was read, beside the facts, which its writes look at
+ * themselves: every commission of the payment, for a payout that is canceled or an owner who rejects changes what the
+ * others must come to; and a partner for whom the payment is to wait, for one who turns active meanwhile would wake no
+ * payment that does not wait yet.
+ */
+function guardsOf(ctx: ProgramCtx, { commissions: rows }: LedgerState, decision: Decision | null): Write[] {
+  const guards: Write[] = [];
+  if (rows.length > 0) {
+    const read = JSON.stringify(rows.map(({ id, updated_at }) => [id, updated_at]));
+    guards.push(
+      refuseWhere(
+        ctx,
+        sql`exists (select 1 from json_each(${read}) r left join commissions c on c.id = r.value ->> 0
+          where c.updated_at is not r.value ->> 1)`,
+      ),
+    );
+  }
+  if (decision?.outcome === "partner_not_active") {
+    const { partner_id } = decision.record;
+    guards.push(
+      refuseWhere(ctx, sql`exists (select 1 from partners where id = ${partner_id} and status <> 'invited')`),
+    );
+  }
+  return guards;
 }
 
 /** What settling a payment would change in its commissions. */

@@ -1,0 +1,66 @@
+/**
+ * What others change between the read and the commit of a settling: the end is the same as if it had come before or after.
+ */
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import type { Bindings } from "../../src/env.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { chargeRefunded } from "../support/provider-a-changes.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { watchDatabase } from "../support/watched-database.ts";
+
+/** A database in which `act` happens once, when a settling has read what it decides on and is about to write. */
+function actBeforeSettling(act: () => Promise<unknown>): Partial<Bindings> {
+  let isDone = false;
+  const watched = watchDatabase(env.DB, {
+    before: async (statements) => {
+      if (isDone || !statements.some((text) => /^update "payments" set .*"settled_revision"/s.test(text))) return;
+      isDone = true;
+      await act();
+    },
+  });
+  return { DB: watched.binding };
+}
+
+async function change(program: TestProgram, method: "POST" | "PATCH", path: string, body: object = {}): Promise<void> {
+  expect((await program.api(method, `/api/v1/${path}`, body)).status).toBe(200);
+}
+
+it("a partner who turns active while a payment is settled earns of it (PART-4)", async () => {
+  const program = await makeProgram();
+  const partner = await makePartner(program, {}, "invited");
+  const activate = () => change(program, "PATCH", `partners/${partner.id}`, { status: "active" });
+  await sendA(program, sessionCompleted({ ref: partner.slug }), actBeforeSettling(activate));
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ partner_id: partner.id, amount_cents: 2_000 }]);
+});
+
+/** A sale of 10,000 that earns 2,000, in a payout. */
+async function saleInPayout() {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  await sendA(program, sessionCompleted({ ref: slug, amount: 10_000, payment_intent: `pi_${slug}` }));
+  const sale = (await ledgerOf(program)).commissions[0]!;
+  await change(program, "PATCH", `commissions/${sale.id}`, { status: "approved" });
+  await change(program, "POST", "payouts/generate");
+  const held = (await ledgerOf(program)).commissions[0]!;
+  const refund = chargeRefunded({ payment_intent: `pi_${slug}`, amount: 10_000, refunded: 2_500 });
+  return { program, sale, payout_id: held.payout_id!, refund };
+}
+
+it("of a payout that is canceled while a refund is settled no difference is left beside its sale (COM-4)", async () => {
+  const { program, payout_id, refund } = await saleInPayout();
+  const cancel = () => change(program, "POST", `payouts/${payout_id}/cancel`);
+  await sendA(program, refund, actBeforeSettling(cancel));
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", amount_cents: 1_500, payout_id: null }]);
+});
+
+it("of a sale that is freed and rejected while its refund is settled nothing is owed back (LAW-5)", async () => {
+  const { program, sale, payout_id, refund } = await saleInPayout();
+  const reject = async () => {
+    await change(program, "POST", `payouts/${payout_id}/cancel`);
+    await change(program, "PATCH", `commissions/${sale.id}`, { status: "rejected" });
+  };
+  await sendA(program, refund, actBeforeSettling(reject));
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", status: "rejected" }]);
+});

@@ -4,7 +4,7 @@ import { flag, orNull, shaped, text } from "../db/rows.ts";
 import { commissions, flows, payments } from "../db/schema.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import { decidePayment, type Outcome, type PaymentDecision, type Rules } from "../domain/payment.ts";
+import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../domain/payment.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { flowsAt, rulesAt, type PartnerRules, type ProgramRules } from "../domain/rules.ts";
@@ -60,7 +60,7 @@ export async function settle(
 /**
  * The settling holds only where what it was decided on is as it was read, beside the facts, which its writes look at
  * themselves: every commission of the payment, for a payout that is canceled or an owner who rejects changes what the
- * others must come to; and a partner for whom the payment is to wait, for one who turns active meanwhile would wake no
+ * others must come to; and the partner that the payment is to wait for, who by turning active meanwhile would wake no
  * payment that does not wait yet.
  */
 function guardsOf(ctx: ProgramCtx, { commissions: rows }: LedgerState, decision: Decision | null): Write[] {

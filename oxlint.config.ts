@@ -21,7 +21,7 @@ const FOLDERS: Record<string, Row> = {
   lib: { may: [] },
   db: { may: ["lib"], types: ["domain"], packages: ["drizzle"] },
   providers: { may: ["domain", "lib"] },
-  core: { may: ["db", "domain", "lib"], types: ["providers"], packages: ["drizzle"] },
+  core: { may: ["db", "domain", "lib", "providers"], packages: ["drizzle"] },
   outbound: { may: ["core", "domain", "lib"], types: ["env.ts"] },
   clicks: { may: ["core", "domain", "lib"], types: ["env.ts"], packages: ["cloudflare"] },
   // The tracker's built script is a text that http serves.

@@ -1950,13 +1950,13 @@ type Routes = {
         attribution: "first" | "last";
         auto_approve_days: number | null;
         live_only: boolean;
-        provider_a_webhook_secret_set: boolean;
-        provider_b_webhook_secret_set: boolean;
-        provider_a_api_key_set: boolean;
         api_key_last4: string;
         api_key_last_used_at: string | null;
         created_at: string;
         updated_at: string;
+        provider_a_api_key_set: boolean;
+        provider_a_webhook_secret_set: boolean;
+        provider_b_webhook_secret_set: boolean;
       };
       outputFormat: "json";
       status: 200;
@@ -1974,9 +1974,9 @@ type Routes = {
           attribution?: "first" | "last" | undefined;
           auto_approve_days?: number | null | undefined;
           live_only?: boolean | undefined;
+          provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
           provider_b_webhook_secret?: string | null | undefined;
-          provider_a_api_key?: string | null | undefined;
         };
       };
       output: {
@@ -1992,13 +1992,13 @@ type Routes = {
         attribution: "first" | "last";
         auto_approve_days: number | null;
         live_only: boolean;
-        provider_a_webhook_secret_set: boolean;
-        provider_b_webhook_secret_set: boolean;
-        provider_a_api_key_set: boolean;
         api_key_last4: string;
         api_key_last_used_at: string | null;
         created_at: string;
         updated_at: string;
+        provider_a_api_key_set: boolean;
+        provider_a_webhook_secret_set: boolean;
+        provider_b_webhook_secret_set: boolean;
       };
       outputFormat: "json";
       status: 200;

@@ -5,7 +5,8 @@ import { orNull, shaped, text, textOf } from "../db/rows.ts";
 import { payments } from "../db/schema.ts";
 import { holdsAddress } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";
-import { PROVIDER_NAMES, type ProviderName } from "../domain/provider-name.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../providers/registry.ts";
 import type { ProgramCtx } from "./context.ts";
 import { hashOf, markErased, type ErasedSubject } from "./erased.ts";
 import { paymentsNamed, reachable } from "./facts.ts";
@@ -23,6 +24,7 @@ type Ids = Record<"payment" | "customer" | "subscription", Set<string>>;
 export interface CustomerTrace {
   /** Those of the customer, by id. */
   payments: Map<string, Payment>;
+  /** By provider; none where nothing is known there. */
   ids: Record<ProviderName, Ids>;
   /** Others of which a reference holds the address. */
   naming: Payment[];
@@ -48,31 +50,29 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
   for (let known = -1; known < sizeOf(trace);) {
     known = sizeOf(trace);
     const marks = PROVIDER_NAMES.map((provider) =>
-      markErased(ctx, program_id, provider, subjectsOf(trace.ids[provider])),
+      markErased(ctx, program_id, provider, subjectsOf(idsAt(trace, provider))),
     );
-    const reads = PROVIDER_NAMES.map((provider) => {
-      const { payment, customer } = trace.ids[provider];
-      const named = reachable(program_id, provider, sql`select value from json_each(${listOf(payment)})`);
-      return [
-        shaped(ctx.db, { subject: text }, named),
-        ctx.db
-          .select()
-          .from(payments)
-          .where(
-            sql`${payments.id} in (${paymentsNamed(program_id, provider, named)}
-            union select p.id from json_each(${listOf(customer)}) c cross join payments p
-              on p.program_id = ${program_id} and p.customer_id = c.value and +p.provider = ${provider})`,
-          ),
-      ] as const;
-    });
-    const [, , aliasesA, rowsA, aliasesB, rowsB] = await runBatch(ctx.db, [
-      ...(marks as [(typeof marks)[0], (typeof marks)[0]]),
-      ...reads[0]!,
-      ...reads[1]!,
-    ]);
-    for (const { subject } of aliasesA) trace.ids[PROVIDER_NAMES[0]].payment.add(subject);
-    for (const { subject } of aliasesB) trace.ids[PROVIDER_NAMES[1]].payment.add(subject);
-    for (const row of [...rowsA, ...rowsB]) addPayment(trace, row);
+    const named = PROVIDER_NAMES.map((provider) =>
+      reachable(program_id, provider, sql`select value from json_each(${listOf(idsAt(trace, provider).payment)})`),
+    );
+    const aliases = named.map((subjects) => shaped(ctx.db, { subject: text }, subjects));
+    const paid = PROVIDER_NAMES.map((provider, i) =>
+      ctx.db
+        .select()
+        .from(payments)
+        .where(
+          sql`${payments.id} in (${paymentsNamed(program_id, provider, named[i]!)}
+          union select p.id from json_each(${listOf(idsAt(trace, provider).customer)}) c cross join payments p
+            on p.program_id = ${program_id} and p.customer_id = c.value and +p.provider = ${provider})`,
+        ),
+    );
+    // First: whatever is read is read after it counts as erased.
+    const results: readonly unknown[] = await runBatch(ctx.db, [...marks, ...aliases, ...paid]);
+    const found = results.slice(marks.length);
+    for (const [i, provider] of PROVIDER_NAMES.entries()) {
+      for (const { subject } of found[i] as { subject: string }[]) idsAt(trace, provider).payment.add(subject);
+      for (const row of found[PROVIDER_NAMES.length + i] as Payment[]) addPayment(trace, row);
+    }
   }
   trace.naming = trace.naming.filter(({ id }) => !trace.payments.has(id));
   return trace;
@@ -84,27 +84,24 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   const addresses = new Set([address]);
   const subject = await hashOf(program_id, address);
   const mark = (provider: ProviderName) => markErased(ctx, program_id, provider, [{ scope: "email", subject }]);
-  const [, , rows, factRows] = await runBatch(ctx.db, [
-    mark("provider_a"),
-    mark("provider_b"),
-    ctx.db
-      .select()
-      .from(payments)
-      .where(
-        sql`program_id = ${program_id} and (instr(lower(customer_email), ${needle}) > 0 or instr(lower(ref), ${needle}) > 0
-          or instr(lower(decision), ${needle}) > 0)`,
-      ),
-    shaped(
-      ctx.db,
-      { provider: textOf<ProviderName>(), fact_id: text, data: text },
-      sql`select provider, fact_id, data from facts
-      where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`,
-    ),
-  ]);
-  const none = (): Ids => ({ payment: new Set(), customer: new Set(), subscription: new Set() });
+  const payers = ctx.db
+    .select()
+    .from(payments)
+    .where(
+      sql`program_id = ${program_id} and (instr(lower(customer_email), ${needle}) > 0 or instr(lower(ref), ${needle}) > 0
+        or instr(lower(decision), ${needle}) > 0)`,
+    );
+  const factsWith = shaped(
+    ctx.db,
+    { provider: textOf<ProviderName>(), fact_id: text, data: text },
+    sql`select provider, fact_id, data from facts
+    where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`,
+  );
+  const results: readonly unknown[] = await runBatch(ctx.db, [...PROVIDER_NAMES.map(mark), payers, factsWith]);
+  const [rows, factRows] = results.slice(PROVIDER_NAMES.length) as [Payment[], Parameters<typeof factOf>[0][]];
   const trace: CustomerTrace = {
     payments: new Map(),
-    ids: { provider_a: none(), provider_b: none() },
+    ids: {},
     naming: rows.filter(({ ref, decision }) =>
       holdsAddress(JSON.stringify([ref, decision?.ref, decision?.candidates]), addresses),
     ),
@@ -112,7 +109,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   };
   for (const row of rows) if (row.customer_email?.toLowerCase() === address) addPayment(trace, row);
   for (const { provider, fact } of trace.holding) {
-    const ids = trace.ids[provider];
+    const ids = idsAt(trace, provider);
     if (fact.kind === "payment" && fact.customer_email?.toLowerCase() === address) {
       for (const alias of fact.aliases) ids.payment.add(alias);
       if (fact.customer_id !== null) ids.customer.add(fact.customer_id);
@@ -122,17 +119,21 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   return trace;
 }
 
-function addPayment({ payments: found, ids }: CustomerTrace, row: Payment): void {
-  const { payment, customer, subscription } = ids[row.provider];
-  found.set(row.id, row);
+function idsAt({ ids }: Pick<CustomerTrace, "ids">, provider: ProviderName): Ids {
+  return (ids[provider] ??= { payment: new Set(), customer: new Set(), subscription: new Set() });
+}
+
+function addPayment(trace: CustomerTrace, row: Payment): void {
+  const { payment, customer, subscription } = idsAt(trace, row.provider);
+  trace.payments.set(row.id, row);
   payment.add(row.provider_transaction_id);
   if (row.customer_id !== null) customer.add(row.customer_id);
   if (row.subscription_id !== null) subscription.add(row.subscription_id);
 }
 
 function sizeOf({ payments: found, ids }: CustomerTrace): number {
-  return PROVIDER_NAMES.reduce(
-    (sum, name) => Object.values(ids[name]).reduce((inner, { size }) => inner + size, sum),
+  return Object.values(ids).reduce(
+    (sum, ofProvider) => Object.values(ofProvider).reduce((inner, { size }) => inner + size, sum),
     found.size,
   );
 }
@@ -147,8 +148,7 @@ const listOf = (values: Iterable<string>): string => JSON.stringify([...values])
 
 /** Everything that was said of the customer, by their ids. */
 export function factsOfCustomer(program_id: string, ids: Record<ProviderName, Ids>): SQL {
-  const about = PROVIDER_NAMES.flatMap((provider) => {
-    const { payment, customer, subscription } = ids[provider];
+  const about = Object.entries(ids).flatMap(([provider, { payment, customer, subscription }]) => {
     return [
       ...[...payment].map((subject) => [provider, "payment", subject]),
       ...[...customer].flatMap((subject) => [

@@ -5,8 +5,9 @@ import { emailKey } from "../domain/email.ts";
 import { bareFact, withoutAddresses } from "../domain/erasure.ts";
 import type { Fact } from "../domain/fact.ts";
 import { slugKey } from "../domain/partner.ts";
-import { PROVIDER_NAMES, type ProviderName } from "../domain/provider-name.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
 import { iso } from "../lib/time.ts";
+import { PROVIDER_NAMES } from "../providers/registry.ts";
 import { commit, type Write } from "./commit.ts";
 import { prove, type Caller, type ProgramCtx } from "./context.ts";
 import {

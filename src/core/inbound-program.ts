@@ -6,6 +6,7 @@ import type { CustomerFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../providers/provider.ts";
+import { claimsPrograms } from "../providers/registry.ts";
 import { CommitConflict, refuseIf } from "./commit.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "./context.ts";
 import { receiveBeside, receiveEvent, type Received } from "./inbound.ts";
@@ -26,7 +27,7 @@ export interface Delivery {
 /**
  * Takes in an event that the secret of `verified` has verified, by the program it belongs to.
  *
- * Candidates are the program that provider B's event claims, the one that already stores the payment or subscription it
+ * Candidates are the program that the event claims, the one that already stores the payment or subscription it
  * names, then the URL's; the first whose secret verifies takes it. No verified event is refused because the buyer's data
  * named another program, and no refund is filed elsewhere than its payment (IN-1). Programs of one vendor
  * account share a secret and, it may be, one address for all. So a refund can come before its payment to a program that
@@ -37,11 +38,11 @@ export interface Delivery {
  * A payment that claims nothing is the URL's program's, even where another program of the account stores it: its buyer
  * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
  *
- * Provider A's program is the URL's, whatever the event says (IN-1).
+ * The program of a provider whose events claim none is the URL's (IN-1).
  */
 export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promise<Received> {
   const { provider, event, body } = delivery;
-  if (provider !== "provider_b") return receiveEvent(verified, provider, event, body);
+  if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body);
   const claimed = await claimedProgram(verified, delivery);
   // It meets nothing but other test events of its program.
   if (event.test) return receiveEvent(claimed ?? verified, provider, event, body);
@@ -60,12 +61,12 @@ async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<
 /** A customer is the account's: whichever program has payments of one gets the address as well. */
 async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
-    and +provider = 'provider_b'`;
+    and +provider = ${literal(delivery.provider)}`;
   const { found, failure } = await programsIn(home, paid, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
     if (await isOf(ctx, delivery)) {
-      await receiveEvent(ctx, "provider_b", { ...delivery.event, facts: [fact] }, delivery.body);
+      await receiveEvent(ctx, delivery.provider, { ...delivery.event, facts: [fact] }, delivery.body);
     }
   }
 }
@@ -96,20 +97,22 @@ interface Storing {
 }
 
 /**
- * The programs that store the transaction or the subscription that an event of provider B names, in any database, but
+ * The programs that store the transaction or the subscription that an event of the provider names, in any database, but
  * for some; those of the transaction first. Whether the event is of their account is decided by their secrets.
  */
 export async function programsStoring(
   ctx: Ctx,
+  provider: ProviderName,
   { transaction_id, subscription_id }: ClaimedOwner,
   but: readonly string[] = [],
 ): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
   const { found, failure } = await programsIn(
     ctx,
-    sql`select program_id, 0 as rank from payments where provider = 'provider_b'
+    sql`select program_id, 0 as rank from payments where provider = ${literal(provider)}
         and provider_transaction_id = ${transaction_id}
       union all
-      select program_id, 1 from payments where subscription_id = ${subscription_id} and +provider = 'provider_b'`,
+      select program_id, 1 from payments where subscription_id = ${subscription_id}
+        and +provider = ${literal(provider)}`,
     but,
   );
   return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
@@ -153,7 +156,7 @@ async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Recei
     await announceWaiting(url, delivery);
   }
   for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-    const received = await receiveGuarded(url, delivery, storedElsewhere(url, delivery.claim, strangers));
+    const received = await receiveGuarded(url, delivery, storedElsewhere(url, delivery, strangers));
     if (received && isOnlyDatabase) return received;
     const { owner, failure } = await ownerAmong(url, delivery, strangers);
     if (owner && owner.program.id !== url.program.id) return receive(owner, delivery);
@@ -165,7 +168,7 @@ async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Recei
 
 /** The first program that stores what the event names and whose secret verifies it; adds the others to `strangers`. */
 async function ownerAmong(url: ProgramCtx, delivery: Delivery, strangers: string[]) {
-  const { found, failure } = await programsStoring(url, delivery.claim, strangers);
+  const { found, failure } = await programsStoring(url, delivery.provider, delivery.claim, strangers);
   const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
   for (const candidate of found.toSorted((a, b) => a.rank - b.rank || Number(isUrl(b)) - Number(isUrl(a)))) {
     if (isUrl(candidate) || (await isOf(candidate.ctx, delivery))) {
@@ -185,7 +188,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   if (subscription_id === null) return receive(url, delivery);
   const claimed = sql`select program_id from claimed_subscriptions where subscription_id = ${subscription_id}
     and program_id <> ${url.program.id}
-    and not exists (${ofSubscription(url.program.id, subscription_id)})`;
+    and not exists (${ofSubscription(url.program.id, delivery.provider, subscription_id)})`;
   const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
@@ -208,29 +211,30 @@ function mayWait(fact: Fact): boolean {
 }
 
 /** Refuses the batch where another program, none of `strangers`, has what the event names, and this one has not. */
-function storedElsewhere(url: ProgramCtx, claim: ClaimedOwner, strangers: readonly string[]): Statement {
+function storedElsewhere(url: ProgramCtx, { provider, claim }: Delivery, strangers: readonly string[]): Statement {
   const { transaction_id, subscription_id } = claim;
   const program_id = url.program.id;
   const others = sql`program_id <> ${program_id}
     and program_id not in (select value from json_each(${JSON.stringify(strangers)}))`;
-  const own = ofTransaction(program_id, transaction_id);
+  const own = ofTransaction(program_id, provider, transaction_id);
   return url.db.run(
     refuseIf(sql`not exists (${own}) and (
-    exists (select 1 from payments where provider = 'provider_b' and provider_transaction_id = ${transaction_id}
+    exists (select 1 from payments where provider = ${literal(provider)} and provider_transaction_id = ${transaction_id}
       and ${others})
-    or not exists (${ofSubscription(program_id, subscription_id)}) and exists (
-      select 1 from payments where subscription_id = ${subscription_id} and +provider = 'provider_b' and ${others}))`),
+    or not exists (${ofSubscription(program_id, provider, subscription_id)}) and exists (
+      select 1 from payments where subscription_id = ${subscription_id} and +provider = ${literal(provider)}
+        and ${others}))`),
   );
 }
 
-function ofTransaction(program_id: string, transaction_id: string | SQL | null): SQL {
-  return sql`select 1 from payments where program_id = ${program_id} and provider = 'provider_b'
+function ofTransaction(program_id: string, provider: ProviderName, transaction_id: string | SQL | null): SQL {
+  return sql`select 1 from payments where program_id = ${program_id} and provider = ${literal(provider)}
     and provider_transaction_id = ${transaction_id}`;
 }
 
-function ofSubscription(program_id: string, subscription_id: string | SQL | null): SQL {
+function ofSubscription(program_id: string, provider: ProviderName, subscription_id: string | SQL | null): SQL {
   return sql`select 1 from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
-    and +provider = 'provider_b'`;
+    and +provider = ${literal(provider)}`;
 }
 
 /** The ids under which what an event says waits for the payment that it changes. */
@@ -242,17 +246,18 @@ function waitingFor({ facts }: ProviderEvent): string[] {
 }
 
 /** Notes that an event waits in a program, unless this has what it waits for. */
-function noteWaiting(db: Ctx["db"], program_id: string, event: ProviderEvent): Statement {
+function noteWaiting(db: Ctx["db"], program_id: string, { provider, event }: Delivery): Statement {
   return db.run(sql`insert into waiting_events (provider, subject, program_id)
-    select 'provider_b', value, ${program_id} from json_each(${JSON.stringify(waitingFor(event))})
-    where not exists (${ofTransaction(program_id, sql`value`)}) and not exists (${ofSubscription(program_id, sql`value`)})
+    select ${literal(provider)}, value, ${program_id} from json_each(${JSON.stringify(waitingFor(event))})
+    where not exists (${ofTransaction(program_id, provider, sql`value`)})
+      and not exists (${ofSubscription(program_id, provider, sql`value`)})
     on conflict do nothing`);
 }
 
 /** In the other databases, before it is stored in this one: the payment may come to any of them. */
-async function announceWaiting(url: ProgramCtx, { event }: Delivery): Promise<void> {
+async function announceWaiting(url: ProgramCtx, delivery: Delivery): Promise<void> {
   const others = everyShard(url).filter(({ shard }) => shard !== url.shard);
-  await Promise.all(others.map(({ db }) => runBatch(db, [noteWaiting(db, url.program.id, event)])));
+  await Promise.all(others.map(({ db }) => runBatch(db, [noteWaiting(db, url.program.id, delivery)])));
 }
 
 /**
@@ -284,9 +289,9 @@ async function receiveGuarded(
     before: [
       ...(from.shard === ctx.shard ? claims : []),
       ...(guard ? [guard] : []),
-      ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, event)] : []),
+      ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
     ],
-    ask: payment ? sourcesOf(ctx, payment) : null,
+    ask: payment ? sourcesOf(ctx, provider, payment) : null,
   });
   if (!taken) return null;
   const { asked, ...received } = taken;
@@ -295,31 +300,36 @@ async function receiveGuarded(
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, program_id);
     if (!source || !(await isOf(source, delivery))) continue;
-    await fetchFrom(source, ctx, payment);
-    await runBatch(ctx.db, [forgetWaiting(ctx, payment, program_id)]);
+    await fetchFrom(source, ctx, provider, payment);
+    await runBatch(ctx.db, [forgetWaiting(ctx, provider, payment, program_id)]);
   }
-  if (isElsewhere && !noted.includes(from.program.id)) await fetchFrom(from, ctx, payment);
+  if (isElsewhere && !noted.includes(from.program.id)) await fetchFrom(from, ctx, provider, payment);
   return received;
 }
 
 /** Other programs in which events wait for a payment. */
-function sourcesOf(ctx: ProgramCtx, payment: PaymentFact): Statement {
-  return ctx.db.all(sql`select distinct program_id from waiting_events where ${waitFor(payment)}
+function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): Statement {
+  return ctx.db.all(sql`select distinct program_id from waiting_events where ${waitFor(provider, payment)}
     and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`);
 }
 
-function forgetWaiting(ctx: ProgramCtx, payment: PaymentFact, program_id: string): Statement {
-  return ctx.db.run(sql`delete from waiting_events where ${waitFor(payment)} and program_id = ${program_id}`);
+function forgetWaiting(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact, program_id: string): Statement {
+  return ctx.db.run(sql`delete from waiting_events where ${waitFor(provider, payment)} and program_id = ${program_id}`);
 }
 
-function waitFor({ key, subscription_id }: PaymentFact): SQL {
-  return sql`provider = 'provider_b' and subject in (${key}, ${subscription_id})`;
+function waitFor(provider: ProviderName, { key, subscription_id }: PaymentFact): SQL {
+  return sql`provider = ${literal(provider)} and subject in (${key}, ${subscription_id})`;
 }
 
 /** What a program has of another's payment: refunds, the end of its subscription, its customer's address. */
-async function fetchFrom(source: ProgramCtx, ctx: ProgramCtx, payment: PaymentFact): Promise<void> {
+async function fetchFrom(
+  source: ProgramCtx,
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  payment: PaymentFact,
+): Promise<void> {
   const { key, subscription_id, customer_id } = payment;
-  const ofSource = sql`program_id = ${source.program.id} and provider = 'provider_b'`;
+  const ofSource = sql`program_id = ${source.program.id} and provider = ${literal(provider)}`;
   const rows = await shaped(
     source.db,
     { event_id: text, event_type: text, occurred_at: text, body: orNull(text), facts: text },
@@ -329,13 +339,13 @@ async function fetchFrom(source: ProgramCtx, ctx: ProgramCtx, payment: PaymentFa
     from (select distinct substr(fact_id, 1, instr(fact_id, '#') - 1) as event_id from fact_subjects
       where ${ofSource} and (scope, subject) in (values ('payment', ${key}), ('subscription', ${subscription_id}),
         ('address', ${customer_id}))) named
-    cross join provider_events e on e.program_id = ${source.program.id} and e.provider = 'provider_b'
+    cross join provider_events e on e.program_id = ${source.program.id} and e.provider = ${literal(provider)}
       and e.event_id = named.event_id`,
   );
   for (const { body, facts: texts, ...row } of rows) {
     const facts = JSON.parse(texts) as Fact[];
     // What claims a payment or a reference for the other program stays with it.
     if (facts.some(({ kind }) => kind === "payment" || kind === "attribution")) continue;
-    await receiveEvent(ctx, "provider_b", { ...row, facts, ignored: null, test: false }, body);
+    await receiveEvent(ctx, provider, { ...row, facts, ignored: null, test: false }, body);
   }
 }

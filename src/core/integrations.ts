@@ -1,5 +1,7 @@
 import type { ProviderName } from "../domain/provider-name.ts";
 import { prove, type Caller } from "./context.ts";
+import { byProvider, type ListedProvider } from "../providers/registry.ts";
+import { connectionOf } from "./connections.ts";
 import { booksStatus, type BooksStatus } from "./reconcile-findings.ts";
 import { refusalsOf, type Refusals } from "./refusals.ts";
 import type { Program } from "./rows.ts";
@@ -12,11 +14,10 @@ export interface ProviderStatus extends Refusals {
 }
 
 /** The state of the program's connections to the payment providers, and of its books. */
-export async function integrationStatus(caller: Caller): Promise<Record<ProviderName, ProviderStatus> & BooksStatus> {
+export async function integrationStatus(caller: Caller): Promise<Record<ListedProvider, ProviderStatus> & BooksStatus> {
   const [{ program }, [books]] = await prove(caller, booksStatus(caller));
   return {
-    provider_a: statusOf(program, "provider_a"),
-    provider_b: statusOf(program, "provider_b"),
+    ...byProvider((name) => statusOf(program, name)),
     reconciled_at: books?.reconciled_at ?? null,
     differences: books?.differences ?? 0,
     deliveries_left: books?.deliveries_left ?? 0,
@@ -24,8 +25,8 @@ export async function integrationStatus(caller: Caller): Promise<Record<Provider
 }
 
 function statusOf(program: Program, provider: ProviderName): ProviderStatus {
-  const webhook_secret_set = program[`${provider}_webhook_secret`] !== null;
-  const last_event_at = program[`${provider}_last_event_at`];
+  const { webhook_secret, last_event_at } = connectionOf(program, provider);
+  const webhook_secret_set = webhook_secret !== null;
   return {
     configured: webhook_secret_set && last_event_at !== null,
     webhook_secret_set,

@@ -1,11 +1,12 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { partners } from "../db/schema.ts";
+import { TRANSFER_METHOD } from "../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../providers/connect.ts";
 import { commit } from "./commit.ts";
 import { prove, type Caller, type Reader } from "./context.ts";
 import { partnerChanged } from "./partners.ts";
-import { openApiKeyA } from "./provider-secrets.ts";
+import { openApiKey } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
 import type { Partner } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
@@ -40,9 +41,12 @@ export async function startOnboarding(
   const { partner, api_key, is_new } = await untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
     if (!before) throw notFound("partner");
-    const key = await openApiKeyA(ctx);
+    const key = await openApiKey(ctx, TRANSFER_METHOD);
     if (key === null) {
-      throw new AppError("provider_not_configured", "The program has no API key of provider A (provider_a_api_key).");
+      throw new AppError(
+        "provider_not_configured",
+        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+      );
     }
     if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
     const created = value(
@@ -90,7 +94,7 @@ const RETRY_AFTER_SECONDS = 30;
 
 function value<T>(answer: AccountAnswer<T>): T {
   if (answer.outcome === "done") return answer.value;
-  if (answer.outcome === "refused") throw invalidField("provider_a", `${answer.message} (${answer.code})`);
+  if (answer.outcome === "refused") throw invalidField(TRANSFER_METHOD, `${answer.message} (${answer.code})`);
   throw new AppError("provider_unavailable", "Provider A cannot be reached at the moment.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });

@@ -1,5 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../db/schema.ts";
+import { TRANSFER_METHOD } from "../domain/partner.ts";
 import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../domain/payout.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { iso } from "../lib/time.ts";
@@ -10,7 +11,7 @@ import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Stan
 import { openRecipient } from "./payout-recipient.ts";
 import { payCommissions, payoutMoved } from "./payout-rows.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
-import { openApiKeyA } from "./provider-secrets.ts";
+import { openApiKey } from "./provider-secrets.ts";
 import { untilWon } from "./races.ts";
 import type { Payout } from "./rows.ts";
 import { nextStamp } from "./updated-at.ts";
@@ -28,9 +29,12 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
     if (!before) throw notFound("payout");
     requireMove(before, "pay");
     const account_id = await frozenAccount(ctx, before);
-    const api_key = await openApiKeyA(ctx);
+    const api_key = await openApiKey(ctx, TRANSFER_METHOD);
     if (api_key === null) {
-      throw new AppError("provider_not_configured", "The program has no API key of provider A (provider_a_api_key).");
+      throw new AppError(
+        "provider_not_configured",
+        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+      );
     }
     const request = transfers.freeze({
       payout_id: before.id,
@@ -58,8 +62,11 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
 
 /** The connected account that the payout was generated for, whatever the partner has by now. */
 async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
-  if (payout.method !== "provider_a") {
-    throw new AppError("invalid_transition", "Only payouts whose method is provider_a are paid through provider A.");
+  if (payout.method !== TRANSFER_METHOD) {
+    throw new AppError(
+      "invalid_transition",
+      `Only payouts whose method is ${TRANSFER_METHOD} are paid through provider A.`,
+    );
   }
   if (payout.recipient_sealed === null) {
     throw new AppError("invalid_transition", "The recipient of this payout is being recorded; try again in a minute.");
@@ -89,7 +96,7 @@ export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers:
     if (error instanceof CommitConflict) return null;
     throw error;
   }
-  const api_key = await openApiKeyA(ctx);
+  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
   const leased = { ...payout, reconcile_at: lease };
   if (api_key === null) return conclude(ctx, leased, { ...NO_KEY, outcome: "open", retry_after_ms: null });
   return pursue(ctx, leased, api_key, transfers, false);

@@ -9,6 +9,7 @@ import { randomToken, sha256Hex } from "../lib/crypto.ts";
 import { invalidField, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { HOUR, iso } from "../lib/time.ts";
+import { SECRET_SETTINGS } from "../providers/registry.ts";
 import { changesOf } from "./changes.ts";
 import { commit, type Write } from "./commit.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "./context.ts";
@@ -118,14 +119,9 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
       shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
-    const { provider_a_webhook_secret, provider_b_webhook_secret, provider_a_api_key, ...settings } = patch;
     const changes: Partial<Program> = {
-      ...changedSettings(before, settings),
-      ...(await changedSecrets(ctx, before, {
-        provider_a_webhook_secret,
-        provider_b_webhook_secret,
-        provider_a_api_key,
-      })),
+      ...changedSettings(before, patch),
+      ...(await changedSecrets(ctx, before, patch)),
     };
     if (Object.keys(changes).length === 0) return before;
     const program: Program = { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
@@ -210,9 +206,11 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   return { api_key, columns };
 }
 
-function changedSettings(before: Program, given: Omit<ProgramPatch, keyof SecretPatch>): Partial<Program> {
+/** The settings that are given and differ; secrets are not among them. */
+function changedSettings(before: Program, given: ProgramPatch): Partial<Program> {
   const values = Object.entries(given).filter(([name, value]) => {
-    return value !== undefined && value !== before[name as keyof typeof given];
+    if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
+    return value !== before[name as keyof Program];
   });
   return Object.fromEntries(values);
 }

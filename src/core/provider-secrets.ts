@@ -1,10 +1,11 @@
 import type { SealedPlace } from "../db/sealed.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
-import { PROVIDER_NAMES } from "../domain/provider-name.ts";
+import { SECRET_SETTINGS, type SecretSetting } from "../providers/registry.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { DAY, iso } from "../lib/time.ts";
 import type { BaseCtx, ProgramCtx } from "./context.ts";
 import type { Program } from "./rows.ts";
+import { connectionOf } from "./connections.ts";
 
 /** How long a replaced signing secret still counts (PROG-5). */
 const PREVIOUS_VALID_FOR = DAY;
@@ -15,17 +16,20 @@ export async function providerSecrets(
   program: Program,
   provider: ProviderName,
 ): Promise<string[]> {
-  const name = `${provider}_webhook_secret` as const;
-  const until = program[`${name}_previous_until`];
+  const name = `${provider}_webhook_secret` as SecretColumn;
+  const until = connectionOf(program, provider).webhook_secret_previous_until;
   const isPreviousValid = until !== null && until > iso(ctx.now);
-  const columns = isPreviousValid ? ([name, `${name}_previous`] as const) : ([name] as const);
+  const columns = isPreviousValid ? [name, `${name}_previous` as SecretColumn] : [name];
   const secrets = await Promise.all(columns.map((column) => openSecret(ctx, program, column)));
   return secrets.filter((secret) => secret !== null);
 }
 
-/** Provider A's API key in clear, for one call of the vendor. */
-export function openApiKeyA(ctx: Pick<ProgramCtx, "sealer" | "program">): Promise<string | null> {
-  return openSecret(ctx, ctx.program, "provider_a_api_key");
+/** The API key for a provider in clear, for one call of the vendor. */
+export function openApiKey(
+  ctx: Pick<ProgramCtx, "sealer" | "program">,
+  provider: ProviderName,
+): Promise<string | null> {
+  return openSecret(ctx, ctx.program, `${provider}_api_key` as SecretColumn);
 }
 
 type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
@@ -45,9 +49,7 @@ async function openSecret(
 
 /** Secrets as an owner gives them: in clear, null to clear, absent to keep. */
 export interface SecretPatch {
-  provider_a_webhook_secret?: string | null | undefined;
-  provider_b_webhook_secret?: string | null | undefined;
-  provider_a_api_key?: string | null | undefined;
+  [setting: SecretSetting]: string | null | undefined;
 }
 
 /**
@@ -63,22 +65,20 @@ export async function changedSecrets(
   const changes: Partial<Program> = {};
   const seal = async (plain: string | null, column: SecretColumn) =>
     plain === null ? null : ctx.sealer.seal(plain, placeOf(before, column));
-  for (const provider of PROVIDER_NAMES) {
-    const name = `${provider}_webhook_secret` as const;
-    const secret = given[name];
+  for (const { setting, secret: kind } of SECRET_SETTINGS) {
+    const secret = given[setting];
     if (secret === undefined) continue;
+    const name = setting as SecretColumn;
     const present = await openIfSet(ctx, before, name);
     if (isSame(before[name], present, secret)) continue;
-    const replaced = secret === null ? null : present;
     changes[name] = await seal(secret, name);
-    changes[`${name}_previous`] = await seal(replaced, `${name}_previous`);
-    changes[`${name}_previous_until`] = replaced === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR);
+    if (kind !== "webhook_secret") continue;
+    const replaced = secret === null ? null : present;
+    const until = replaced === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR);
+    const previous = `${name}_previous` as SecretColumn;
+    Object.assign(changes, { [previous]: await seal(replaced, previous), [`${previous}_until`]: until });
   }
-  const key = given.provider_a_api_key;
-  if (key === undefined) return changes;
-  const present = await openIfSet(ctx, before, "provider_a_api_key");
-  if (isSame(before.provider_a_api_key, present, key)) return changes;
-  return { ...changes, provider_a_api_key: await seal(key, "provider_a_api_key") };
+  return changes;
 }
 
 async function openIfSet(ctx: Pick<BaseCtx, "sealer">, program: Program, column: SecretColumn): Promise<string | null> {

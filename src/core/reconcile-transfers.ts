@@ -1,17 +1,18 @@
 import type { Transfers } from "../providers/connect.ts";
+import { TRANSFER_METHOD } from "../domain/partner.ts";
 import type { Difference, Figures } from "../domain/reconciliation.ts";
 import type { ProgramCtx } from "./context.ts";
 import { attemptOf, standingOf } from "./payout-attempt.ts";
 import { openRecipient } from "./payout-recipient.ts";
-import { openApiKeyA } from "./provider-secrets.ts";
 import type { Payout } from "./rows.ts";
+import { openApiKey } from "./provider-secrets.ts";
 
 /** Calls for one payout at most: whose key this is, and the look-up. */
 export const CALLS_A_TRANSFER = 2;
 
 /** A payout that provider A has paid, as far as we know. */
 export function hasTransfer(payout: Payout): boolean {
-  return payout.status === "paid" && payout.method === "provider_a" && payout.attempt > 0;
+  return payout.status === "paid" && payout.method === TRANSFER_METHOD && payout.attempt > 0;
 }
 
 /**
@@ -28,7 +29,7 @@ export async function checkTransfers(
   const checked: string[] = [];
   const found: Difference[] = [];
   // A key that cannot be opened any more is as good as none.
-  const api_key = payouts.length > 0 ? await openApiKeyA(ctx).catch(() => null) : null;
+  const api_key = payouts.length > 0 ? await openApiKey(ctx, TRANSFER_METHOD).catch(() => null) : null;
   if (api_key === null) return { checked, found };
   for (const payout of payouts) {
     onCall(CALLS_A_TRANSFER);

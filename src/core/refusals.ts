@@ -8,6 +8,7 @@ import { HOUR, iso } from "../lib/time.ts";
 import { commit } from "./commit.ts";
 import type { ProgramCtx } from "./context.ts";
 import type { Program } from "./rows.ts";
+import { connectionOf } from "./connections.ts";
 
 /** What a program keeps of its refused deliveries of one provider, for each reason. */
 interface Kept {
@@ -67,7 +68,7 @@ export async function noteRefusals(
 
 /** What of a program's deliveries of one provider was refused. Reasons that this version does not know are left out. */
 export function refusalsOf(program: Program, provider: ProviderName): Refusals {
-  const text = program[`${provider}_refusals`];
+  const text = connectionOf(program, provider).refusals;
   const kept = text === null ? {} : (JSON.parse(text) as Partial<Record<RefusalReason, Kept>>);
   const all = REFUSAL_REASONS.flatMap((reason) => (kept[reason] ? [{ reason, ...kept[reason] }] : []));
   const [last] = all.toSorted((a, b) => (a.at < b.at ? 1 : -1));

@@ -1,11 +1,14 @@
 /**
  * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once.
  */
+
 import { VISITOR } from "../domain/actor.ts";
 import type { DataName, EVENTS, OutboundEventType } from "../domain/event.ts";
 import type { Sum } from "../domain/money.ts";
 import { isLiveOnly } from "../domain/program.ts";
 import type { AuditEvent, Commission, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
+import { bySecretSet } from "../providers/registry.ts";
+import { connectionOf } from "./connections.ts";
 
 export function viewPartner(partner: Partner) {
   return {
@@ -83,9 +86,7 @@ export function viewProgram(program: Program) {
     attribution: program.attribution,
     auto_approve_days: program.auto_approve_days,
     live_only: isLiveOnly(program),
-    provider_a_webhook_secret_set: program.provider_a_webhook_secret !== null,
-    provider_b_webhook_secret_set: program.provider_b_webhook_secret !== null,
-    provider_a_api_key_set: program.provider_a_api_key !== null,
+    ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),
     api_key_last4: program.api_key_last4,
     api_key_last_used_at: program.api_key_last_used_at,
     created_at: program.created_at,

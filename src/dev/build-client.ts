@@ -19,16 +19,23 @@ import type * as z from "zod";
 import type { Api } from "../../src/app.ts";
 import type { ErrorStatus } from "../../src/http/errors.ts";
 import type { replies } from "../../src/http/openapi/replies.ts";
+import type { ListedProvider } from "../../src/providers/registry.ts";
 
 /** A handler that names no status answers 200. */
 type Method<E> = E extends { input: infer I; output: infer O; outputFormat: infer F; status: infer S }
   ? { input: Plain<I>; output: F extends "json" ? Plain<O> : string; outputFormat: F; status: [500] extends [S] ? 200 : Plain<S> }
   : never;
-type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Extract<T, Key>> | Structures<Exclude<T, Key>>;
+type Plain<T> = IsJson<T> extends true ? JSONValue : Literals<Listed<Extract<T, Key>>> | Structures<Exclude<T, Key>>;
 type IsJson<T> = [JSONValue] extends [T] ? ([T] extends [JSONValue] ? true : false) : false;
 type Key = string | number;
 /** A union of "a" and "b" as one of ["a"] and ["b"]: of itself the compiler would write its name. An amount is a number. */
 type Literals<T extends Key> = string extends T ? T : number extends T ? T : T extends z.$brand ? number : T extends Key ? [T] : never;
+/** Of all the names that a provider could have, those of the list. */
+type Listed<T extends Key> = T extends unknown
+  ? string extends T ? T
+  : \`provider_\${string}\` extends T ? ListedProvider
+  : \`webhook.provider_\${string}\` extends T ? \`webhook.\${ListedProvider}\` : T
+  : never;
 type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 
 declare function routesOf<S>(): { [P in keyof S]: { [M in keyof S[P]]: Method<S[P][M]> } };

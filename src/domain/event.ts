@@ -31,8 +31,7 @@ export interface EventPayloads {
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; count: number };
-  "webhook.provider_a": ProviderEventPayload;
-  "webhook.provider_b": ProviderEventPayload;
+  [webhook: ProviderEventType]: ProviderEventPayload;
   /** `count`: how many were refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
   "flow.created": FlowPayload;
@@ -106,7 +105,7 @@ interface EndpointPayload {
   active: boolean;
 }
 
-interface EventKind {
+export interface EventKind {
   /** What happened, for people. */
   text: string;
   /** Events of this type say what changed (EVT-2). */
@@ -132,8 +131,6 @@ export const EVENTS = {
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
   "payout.exported": { text: "A file of payouts was read" },
-  "webhook.provider_a": { text: "An event of provider A was taken in" },
-  "webhook.provider_b": { text: "An event of provider B was taken in" },
   "webhook.refused": { text: "Deliveries of a provider were refused" },
   "flow.created": { text: "A commission rule was added" },
   "flow.updated": { text: "A commission rule was changed", isChange: true },
@@ -151,28 +148,45 @@ export const EVENTS = {
   "customers.imported": { text: "Customers were bound to partners by an import" },
   "reconciliation.failed": { text: "The check of the ledger found a difference" },
   "reconciliation.repaired": { text: "Balances were recomputed" },
-} as const satisfies { [T in keyof EventPayloads]: EventKind };
+} as const satisfies { [T in NamedEventType]: EventKind };
 
 type Kinds = typeof EVENTS;
 
+/** The type of the audit event of a provider's event. */
+export type ProviderEventType = `webhook.${ProviderName}`;
+
 /** Audit event types (EVT-5). */
 export type AuditEventType = keyof EventPayloads;
-export const AUDIT_EVENT_TYPES = Object.keys(EVENTS) as AuditEventType[];
+/** Those with an entry of their own in the catalogue. */
+type NamedEventType = Exclude<AuditEventType, ProviderEventType>;
+const NAMED_EVENT_TYPES = Object.keys(EVENTS) as NamedEventType[];
+
+/** Every audit event type, with one for each of these providers (`providers/registry.ts`). */
+export function auditEventTypes(providers: readonly ProviderName[]): AuditEventType[] {
+  const ofProviders = providers.map((name): ProviderEventType => `webhook.${name}`);
+  return NAMED_EVENT_TYPES.flatMap((type) => (type === "webhook.refused" ? [...ofProviders, type] : [type]));
+}
+
+/** The entry of any type; those of the providers are alike. */
+export function eventKind(type: AuditEventType): EventKind {
+  const named = (EVENTS as Partial<Record<AuditEventType, EventKind>>)[type];
+  return named ?? { text: `An event of ${type.slice("webhook.".length)} was taken in` };
+}
 
 /** Events of these types say what changed (EVT-2). */
 export type ChangeEventType = {
-  [T in AuditEventType]: Kinds[T] extends { isChange: true } ? T : never;
-}[AuditEventType];
+  [T in NamedEventType]: Kinds[T] extends { isChange: true } ? T : never;
+}[NamedEventType];
 
 export function isChange(type: AuditEventType): type is ChangeEventType {
-  return "isChange" in EVENTS[type];
+  return eventKind(type).isChange === true;
 }
 
 /** Outbound webhook event types an endpoint can subscribe to (HOOK-1). */
 export type OutboundEventType = {
-  [T in AuditEventType]: Kinds[T] extends { data: string } ? T : never;
-}[AuditEventType];
-export const OUTBOUND_EVENT_TYPES = AUDIT_EVENT_TYPES.filter(
+  [T in NamedEventType]: Kinds[T] extends { data: string } ? T : never;
+}[NamedEventType];
+export const OUTBOUND_EVENT_TYPES = NAMED_EVENT_TYPES.filter(
   (type): type is OutboundEventType => "data" in EVENTS[type],
 );
 
@@ -181,9 +195,11 @@ export type Subscription = OutboundEventType | "*";
 export const SUBSCRIPTIONS: readonly Subscription[] = [...OUTBOUND_EVENT_TYPES, "*"];
 
 /** The webhook that an event of this type is sent as. */
-export type SentAs<T extends AuditEventType> = Kinds[T] extends { sentAs: infer E extends OutboundEventType }
-  ? E
-  : Extract<T, OutboundEventType>;
+export type SentAs<T extends AuditEventType> = T extends NamedEventType
+  ? Kinds[T] extends { sentAs: infer E extends OutboundEventType }
+    ? E
+    : Extract<T, OutboundEventType>
+  : never;
 
 /** What an owner sends to one endpoint to try it; it is in no audit log. */
 const PING = { text: "The owner tried the endpoint", data: "PingData" } as const satisfies EventKind;

@@ -1,5 +1,5 @@
 import { maskAccount, maskAddress } from "./mask.ts";
-import type { PayoutMethod } from "./partner.ts";
+import { TRANSFER_METHOD, type PayoutMethod } from "./partner.ts";
 
 /**
  * The recipient of a payout, as it was when the payout was generated (OUT-5: method, details and name are copied,
@@ -29,7 +29,7 @@ export function recipientOf(partner: RecipientSource): Recipient {
 /** The detail by which a payout of this method is paid; null where there is none. */
 export function detailOf(method: PayoutMethod | null, recipient: Recipient): string | null {
   if (method === "wallet") return recipient.payout_email;
-  return method === "provider_a" ? recipient.provider_a_account_id : null;
+  return method === TRANSFER_METHOD ? recipient.provider_a_account_id : null;
 }
 
 /** The same, masked, for whoever does not pay by it. */

@@ -10,16 +10,14 @@ import { AppError, notFound } from "../lib/errors.ts";
 import { remember } from "../lib/remembered.ts";
 import { HOUR, MINUTE } from "../lib/time.ts";
 import type { ClaimedOwner, Provider } from "../providers/provider.ts";
-import { providerA } from "../providers/provider-a.ts";
-import { providerB } from "../providers/provider-b.ts";
+import { PROVIDERS } from "../providers/registry.ts";
 import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
 import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
 import { checkBody, checkUnread } from "./unverified-body.ts";
 
-/** `POST /webhooks/provider_a|provider_b`: called by the payment providers, verified by their signatures. */
-export const inbound = new Hono<AppEnv>()
-  .post("/provider_a", (c) => receive(c, providerA))
-  .post("/provider_b", (c) => receive(c, providerB));
+/** `POST /webhooks/<provider>`: called by the payment providers, verified by their signatures. */
+export const inbound = new Hono<AppEnv>();
+for (const provider of PROVIDERS) inbound.post(`/${provider.name}`, (c) => receive(c, provider));
 
 interface Arrival {
   c: Context<AppEnv>;
@@ -27,7 +25,7 @@ interface Arrival {
   provider: Provider;
   /** Of the signature. */
   header: string | null;
-  /** The program that the URL names. Only provider B's events may name it themselves. */
+  /** The program that the URL names; null where the provider's events may name it. */
   program_id: string | null;
 }
 
@@ -90,8 +88,7 @@ function verify(arrival: Arrival): Promise<Verified> {
 /** @throws `not_found` where no program is named that could be one. */
 function arrivalOf(c: Context<AppEnv>, provider: Provider): Arrival {
   const program_id = c.req.query("program_id") ?? null;
-  if (program_id === null ? provider.name !== "provider_b" : !isProgramId(program_id))
-    throw unknownProgram(c, provider);
+  if (program_id === null ? !provider.claims_programs : !isProgramId(program_id)) throw unknownProgram(c, provider);
   const header = provider.signature_headers.map((name) => c.req.header(name)).find((value) => value !== undefined);
   const base = actingAs(c.var.base, actors.provider(provider.name));
   return { c, base, provider, header: header ?? null, program_id };
@@ -175,7 +172,7 @@ async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerato
     if (claimed) yield claimed;
   }
   if (claim.transaction_id === null && claim.subscription_id === null) return;
-  const { found, failure } = await orUnavailable(() => programsStoring(base, claim));
+  const { found, failure } = await orUnavailable(() => programsStoring(base, arrival.provider.name, claim));
   for (const { ctx } of found) if (ctx.program.id !== program_id) yield ctx;
   await orUnavailable(async () => {
     if (failure) throw failure.reason;

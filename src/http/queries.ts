@@ -3,11 +3,10 @@ import * as z from "zod";
 import { EXPORT_FORMATS } from "../core/payout-export.ts";
 import { COMMISSION_STATUSES } from "../domain/commission.ts";
 import { DELIVERY_STATUSES } from "../domain/delivery.ts";
-import { AUDIT_EVENT_TYPES } from "../domain/event.ts";
 import { PARTNER_STATUSES } from "../domain/partner.ts";
 import { OUTCOMES } from "../domain/payment.ts";
 import { PAYOUT_STATUSES } from "../domain/payout.ts";
-import { PROVIDER_NAMES } from "../domain/provider-name.ts";
+import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../providers/registry.ts";
 import { pageQuery, timeRange } from "./validate.ts";
 
 const id = z.string().max(64).optional();

@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ACTOR_TYPES, type Changes, type ShownActor } from "../../src/domain/actor.ts";
-import { AUDIT_EVENT_TYPES, isChange, OUTBOUND_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
+import { isChange, OUTBOUND_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
+import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { liveThroughAll, send } from "../support/every-event.ts";
 import type { TestProgram } from "../support/program.ts";
 import { textOf } from "../support/visitor.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { AUDIT_EVENT_TYPES } from "../../src/domain/event.ts";
+import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";

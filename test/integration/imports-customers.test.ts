@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { importCustomers } from "../../src/core/customer-import.ts";
 import type { CustomerLine } from "../../src/core/customer-lines.ts";
 import { receiveEvent } from "../../src/core/inbound.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
@@ -217,7 +217,7 @@ describe("a file of customers", () => {
       "5 State left_out The referral does not count in this state.",
       "6 Token refused This line names two partners.",
       "7 Token refused There is no such partner. Import the partners first.",
-      "8 Customer ID refused This is not a provider's customer id, which begins with cus_ (A) or ctm_ (B).",
+      "8 Customer ID refused This is not a provider's customer id, which begins with cus_ (provider A) or ctm_ (provider B).",
       "9 Customer Email refused This must be an e-mail address.",
       "11 Customer ID refused This customer is on line 10.",
       "12 Token refused “b.ob” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
@@ -233,7 +233,9 @@ describe("a file of customers", () => {
       "uid,email,promoter_email\nours-1,,ann@partners.example\n,x@x.example,ann@partners.example\n",
     );
     expect(countsOf(body)).toEqual([1, 0, 0, 0, 1]);
-    expect(body.problems[0]?.message).toBe("Provider B has no e-mail addresses: give its customer id.");
+    expect(body.problems[0]?.message).toBe(
+      "Payments of provider B have no e-mail address: give the customer's id there.",
+    );
     await sendB(
       program,
       transactionCompleted({

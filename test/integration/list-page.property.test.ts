@@ -5,7 +5,7 @@ import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS } from "../../src
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
-import { PROVIDER_NAMES } from "../../src/domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { firstIdAt, type IdKind } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { insertRows, LIST_NAMES, viewedRows, type ListBody, type Listed, type ListRows } from "../support/list-rows.ts";

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   lib: ["lib"],
   db: ["db", "lib"],
   providers: ["providers", "domain", "lib"],
-  core: ["core", "db", "domain", "lib"],
+  core: ["core", "db", "domain", "lib", "providers"],
   outbound: ["outbound", "core", "domain", "lib"],
   clicks: ["clicks", "core", "domain", "lib"],
   http: ["http", "core", "providers", "clicks", "lib", "domain", "tracker"],
@@ -28,7 +28,6 @@ const MAY_IMPORT: Record<string, string[]> = {
 };
 const MAY_IMPORT_TYPES: Record<string, string[]> = {
   db: ["domain"],
-  core: ["providers"],
   outbound: ["env.ts"],
   clicks: ["env.ts"],
   http: ["env.ts"],

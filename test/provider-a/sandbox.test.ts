@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
+import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { connectJourney, EXPECTED_JOURNEY } from "../support/connect-journey.ts";
 
 const {

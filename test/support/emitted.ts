@@ -1,12 +1,12 @@
 /** Every event and every message that a commit wrote, held to the catalogue of events. */
-import { isChange, type AuditEventType } from "../../src/domain/event.ts";
-import { EVENT_PAYLOADS } from "./event-payloads.ts";
+import { isChange } from "../../src/domain/event.ts";
+import { EVENT_PAYLOADS, type CatalogueType } from "./event-payloads.ts";
 import { schemaProblems } from "./json-schema.ts";
 import { servedDocument } from "./openapi.ts";
 
 interface EventRow {
   id: string;
-  type: AuditEventType;
+  type: CatalogueType;
   payload: string;
   changes: string | null;
 }

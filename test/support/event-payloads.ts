@@ -2,12 +2,12 @@
 import * as z from "zod";
 import { ACTOR_TYPES } from "../../src/domain/actor.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
-import type { AuditEventType, EventPayloads } from "../../src/domain/event.ts";
+import type { AuditEventType, EventPayloads, ProviderEventType } from "../../src/domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES } from "../../src/domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { EVENT_OUTCOMES, OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
-import { PROVIDER_NAMES } from "../../src/domain/provider-name.ts";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import { CHECKS } from "../../src/domain/reconciliation.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { bag, cents, currencyCode, idOf, shows } from "../../src/http/openapi/fields.ts";
@@ -63,8 +63,11 @@ const device = z.string().nullable();
 
 const of = <T extends AuditEventType>() => shows<EventPayloads[T]>();
 
+/** The types that can occur: of all the names that a provider could have, those of the list. */
+export type CatalogueType = Exclude<AuditEventType, ProviderEventType> | `webhook.${ListedProvider}`;
+
 /** Strict: a field more is not as the catalogue has it. */
-export const EVENT_PAYLOADS: { [T in AuditEventType]: z.ZodType<EventPayloads[T]> } = {
+export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]> } = {
   click: of<"click">()({
     ref: z.string(),
     landing: z.string(),

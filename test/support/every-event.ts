@@ -1,6 +1,6 @@
 /** One program to which everything happens, through every way into the service: what makes an event of each type. */
 import { env } from "cloudflare:workers";
-import { AUDIT_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
+import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { createOwnerLink } from "../../src/core/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
@@ -13,6 +13,7 @@ import { makeCommissions } from "./payouts.ts";
 import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
 import { sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
+import type { CatalogueType } from "./event-payloads.ts";
 import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
@@ -27,7 +28,7 @@ interface World {
 }
 
 /** In this order: what one makes, the next ones change. Adding a type without saying here what makes it does not compile. */
-const MADE_BY: Record<AuditEventType, (world: World) => Promise<unknown>> = {
+const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   "partner.created": async (world) => {
     world.partner = await makePartner(world.program, { payout_email: "wanda@example.com" });
   },
@@ -140,9 +141,9 @@ export async function liveThroughAll() {
   await makeEndpoint(program, "https://all.example/");
   const patch = (path: string, body: unknown) => program.api("PATCH", `/api/v1${path}`, body);
   const world = { program, patch } as World;
-  const unmade: AuditEventType[] = [];
-  const types = Object.keys(MADE_BY) as AuditEventType[];
-  const count = async (type: AuditEventType) =>
+  const unmade: CatalogueType[] = [];
+  const types = Object.keys(MADE_BY) as CatalogueType[];
+  const count = async (type: CatalogueType) =>
     env.DB.prepare("select count(*) from events where program_id = ? and type = ?")
       .bind(program.id, type)
       .first<number>("count(*)");

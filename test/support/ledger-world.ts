@@ -8,8 +8,8 @@ import { searchText, slugKey, type PartnerStatus } from "../../src/domain/partne
 import type { Condition, FlowActionType } from "../../src/domain/flow.ts";
 import type { ProviderName } from "../../src/domain/provider-name.ts";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import {

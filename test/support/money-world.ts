@@ -4,9 +4,9 @@
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
 import { life } from "./money-life.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
 import { VendorA } from "./money-vendor-a.ts";
 import { VendorB } from "./money-vendor-b.ts";

@@ -26,10 +26,10 @@ import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
 import { resolveTarget } from "../../src/outbound/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
-import { providerOfCustomer } from "../../src/providers/customer-id.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
-import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerOfCustomer } from "../../src/providers/registry.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { invoicePaid, sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
@@ -97,7 +97,7 @@ const OF_THE_IMPORT: Parser[] = [
   }),
   parser("domain/import-cell.ts", "splitName", "Ada Lovelace", splitName),
   parser("domain/import-product.ts", "LINK_PARAM_PATTERN", "via", (text) => LINK_PARAM_PATTERN.test(text)),
-  parser("providers/customer-id.ts", "providerOfCustomer", "cus_1", providerOfCustomer, { frames: [["cus_", ""]] }),
+  parser("providers/registry.ts", "providerOfCustomer", "cus_1", providerOfCustomer, { frames: [["cus_", ""]] }),
 ];
 
 const OF_NAMES: Parser[] = [
@@ -228,13 +228,13 @@ const OF_VENDORS: Parser[] = [
     ],
     { worst: jsonTexts() },
   ),
-  parser("providers/provider-a.ts", "a session", "jane", (text) =>
+  parser("providers/provider-a/events.ts", "a session", "jane", (text) =>
     providerA.parse(
       sessionCompleted({ ref: text, email: text, customer: text, currency: text, metadata: { x: text } }),
     ),
   ),
   parser(
-    "providers/provider-a-payment.ts",
+    "providers/provider-a/payment.ts",
     "an invoice of many lines",
     "a b",
     (text) => {
@@ -245,7 +245,7 @@ const OF_VENDORS: Parser[] = [
     { worst: { "a reference in every line": (n) => Array.from({ length: n / 8 }, (_, i) => `ref-${i}`).join(" ") } },
   ),
   parser(
-    "providers/provider-b.ts",
+    "providers/provider-b/events.ts",
     "a transaction",
     "100",
     (text) =>
@@ -255,7 +255,7 @@ const OF_VENDORS: Parser[] = [
     { frames: [["-", ""]] },
   ),
   parser(
-    "providers/provider-a-connect.ts",
+    "providers/provider-a/connect.ts",
     "a refusal",
     "on account 'acct_1'",
     (message) => {

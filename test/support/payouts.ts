@@ -5,7 +5,7 @@ import { generatePayouts } from "../../src/core/payout-generate.ts";
 import { sealRecipient } from "../../src/core/payout-recipient.ts";
 import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
-import { providerAConnect } from "../../src/providers/provider-a-connect.ts";
+import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Sealed } from "../../src/lib/seal.ts";

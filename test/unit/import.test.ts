@@ -5,7 +5,7 @@ import { isReferred, readCodes, readPercentage, readStatus, splitName } from "..
 import { importFields, IMPORT_KINDS, matchColumns, type ImportKind } from "../../src/domain/import-columns.ts";
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/domain/import-product.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
-import { providerOfCustomer } from "../../src/providers/customer-id.ts";
+import { providerOfCustomer } from "../../src/providers/registry.ts";
 
 function matched(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
   return matchColumns(kind, importProduct(product).columns, columns);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { cents } from "../../src/domain/money.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
   chargeRefunded,

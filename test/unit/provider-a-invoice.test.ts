@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerA } from "../../src/providers/provider-a.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import { invoicePaid, invoicePaymentSucceeded } from "../support/provider-a.ts";
 

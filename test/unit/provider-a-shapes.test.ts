@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { providerA } from "../../src/providers/provider-a.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { fixtureEvents } from "../support/fixtures.ts";
 import {
   chargeRefunded,

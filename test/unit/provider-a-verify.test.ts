@@ -1,6 +1,6 @@
 import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
-import { providerA } from "../../src/providers/provider-a.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
 import { fixtures } from "../support/fixtures.ts";
 import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
 import { bytesOf, hmacHex } from "../support/vendor.ts";

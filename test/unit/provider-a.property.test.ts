@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { providerA } from "../../src/providers/provider-a.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
 import { expectLawful, mutate } from "../support/fact-laws.ts";
 import {
   chargeRefunded,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import {
   adjustmentUpdated,
   eventB,

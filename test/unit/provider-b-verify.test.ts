@@ -1,6 +1,6 @@
 import { Environment, Paddle } from "@paddle/paddle-node-sdk";
 import { describe, expect, it } from "vitest";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { fixtures } from "../support/fixtures.ts";
 import {
   adjustmentCreated,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { expectLawful, mutate } from "../support/fact-laws.ts";
 import {
   adjustmentCreated,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { cents } from "../../src/domain/money.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import {
   adjustmentCreated,

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Fact } from "../../src/domain/fact.ts";
 import { adjustedTotal, isDisputed, paymentState } from "../../src/domain/payment-state.ts";
-import { providerA } from "../../src/providers/provider-a.ts";
-import { providerB } from "../../src/providers/provider-b.ts";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { providerB } from "../../src/providers/provider-b/index.ts";
 import { readerOf } from "../support/parsed.ts";
 import * as a from "../support/provider-a.ts";
 import * as b from "../support/provider-b.ts";

@@ -5,7 +5,7 @@ import { updateCommissions, updateMatching, type BulkReport, type BulkResult } f
 import { viewCommission } from "../../core/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { isCurrency } from "../../domain/currency.ts";
-import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";

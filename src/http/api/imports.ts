@@ -11,6 +11,7 @@ import {
 import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../domain/import-product.ts";
 import type { AppEnv } from "../../env.ts";
 import { AppError, invalidField } from "../../lib/errors.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
 import { query } from "../validate.ts";
@@ -32,7 +33,7 @@ export const importQuery = z.object({
     .default("invited")
     .describe("The state of new partners where the file has none."),
   provider: z
-    .enum(["provider_a", "provider_b"])
+    .enum(PROVIDER_NAMES)
     .optional()
     .describe("Whose customer ids the file holds, where their form does not show it."),
   columns: z

@@ -4,6 +4,7 @@ import { getProgram, updateProgram } from "../../core/programs.ts";
 import { viewProgram } from "../../core/views.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
+import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
 import { cents, jsonBody, percentage, requireJson, text } from "../validate.ts";
 
@@ -34,9 +35,7 @@ export const programPatch = z
     attribution: z.enum(ATTRIBUTIONS),
     auto_approve_days: z.int().min(0).max(365).nullable(),
     live_only: z.boolean(),
-    provider_a_webhook_secret: secret.nullable(),
-    provider_b_webhook_secret: secret.nullable(),
-    provider_a_api_key: secret.nullable(),
+    ...bySecretSetting(() => secret.nullable()),
   })
   .partial();
 

@@ -2,8 +2,8 @@ import type { CustomerIdentity, CustomerLine } from "../../core/customer-lines.t
 import { emailKey } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
-import { PROVIDER_WITH_EMAIL, providerOfCustomer } from "../../providers/customer-id.ts";
 import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
+import { PROVIDER_WITH_EMAIL, providerNamed, providerOfCustomer, PROVIDERS } from "../../providers/registry.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
@@ -32,20 +32,25 @@ function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdent
   const [id, email] = [cell("customer_id"), cell("customer_email")];
   const own = providerOfCustomer(id);
   if (own !== null && order.provider !== null && own !== order.provider) {
-    return refused("customer_id", "This is an id of the other provider.");
+    return refused("customer_id", "This is an id of another provider.");
   }
   const provider = /^[\x21-\x7e]{1,255}$/.test(id) ? (order.provider ?? own) : null;
   if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id } };
   if (email === "") {
-    return refused("customer_id", "This is not a provider's customer id, which begins with cus_ (A) or ctm_ (B).");
+    return refused("customer_id", `This is not a provider's customer id, which begins with ${PREFIXES}.`);
   }
   const address = addressOrNull(email);
   if (address === null) return refused("customer_email", NO_ADDRESS);
-  if (order.provider !== null && order.provider !== PROVIDER_WITH_EMAIL) {
-    return refused("customer_email", "Provider B has no e-mail addresses: give its customer id.");
+  const named = order.provider === null ? PROVIDER_WITH_EMAIL : providerNamed(order.provider);
+  if (!named?.customers.has_email) {
+    const whose = named?.text ?? "any provider";
+    return refused("customer_email", `Payments of ${whose} have no e-mail address: give the customer's id there.`);
   }
-  return { ok: true, value: { provider: PROVIDER_WITH_EMAIL, scope: "email", subject: emailKey(address) } };
+  return { ok: true, value: { provider: named.name, scope: "email", subject: emailKey(address) } };
 }
+
+/** `cus_ (provider A) or ctm_ (provider B)` */
+const PREFIXES = PROVIDERS.map(({ text, customers }) => `${customers.id_prefix} (${text})`).join(" or ");
 
 const NO_ADDRESS = "This must be an e-mail address.";
 

@@ -1,5 +1,8 @@
+import { bySecretSet, byProvider, PROVIDER_NAMES, SECRET_SETTINGS } from "../../providers/registry.ts";
 import type { ReplyName } from "./replies.ts";
-import type { RequestName } from "./requests.ts";
+import { eventSchemas, type RequestName } from "./requests.ts";
+
+const [PROVIDER] = PROVIDER_NAMES;
 
 const AT = "2026-03-02T09:30:00.000Z";
 const LATER = "2026-03-31T00:00:00.000Z";
@@ -29,9 +32,7 @@ const program = {
   attribution: "last",
   auto_approve_days: 30,
   live_only: true,
-  provider_a_webhook_secret_set: true,
-  provider_b_webhook_secret_set: false,
-  provider_a_api_key_set: false,
+  ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
   api_key_last4: "x9Qw",
   api_key_last_used_at: AT,
   ...stamps,
@@ -81,7 +82,7 @@ const commission = {
   amount_cents: 3600,
   txn_amount_cents: 12000,
   currency: "USD",
-  provider: "provider_a",
+  provider: PROVIDER,
   provider_transaction_id: "in_1RTa2b",
   subscription_id: null,
   customer_email: "customer@example.com",
@@ -95,7 +96,7 @@ const commission = {
 const payment = {
   id: id("pmt"),
   ...own,
-  provider: "provider_a",
+  provider: PROVIDER,
   provider_transaction_id: "in_1RTa2b",
   outcome: "commission",
   partner_id: id("par"),
@@ -190,12 +191,19 @@ const delivery = {
   payload: { event: "commission.created", timestamp: AT, data: commissionData },
   attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
 };
-const providerA = {
+const connected = {
   configured: true,
   webhook_secret_set: true,
   last_event_at: AT,
   refused: 2,
   last_refusal: { at: AT, reason: "wrong_signature" },
+};
+const unconnected = {
+  configured: false,
+  webhook_secret_set: false,
+  last_event_at: null,
+  refused: 0,
+  last_refusal: null,
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
@@ -235,8 +243,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     next: null,
   },
   Integrations: {
-    provider_a: providerA,
-    provider_b: { configured: false, webhook_secret_set: false, last_event_at: null, refused: 0, last_refusal: null },
+    ...byProvider((name) => (name === PROVIDER ? connected : unconnected)),
     reconciled_at: AT,
     differences: 0,
     deliveries_left: 0,
@@ -383,16 +390,5 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   ImportFile: "email,first_name,ref_id,status\njane@example.com,Jane,jane,approved\n",
   CustomerErase: { email: "customer@example.com" },
   Click: { program_id: id("prog"), ref: "jane", landing: "/pricing", referrer: "https://blog.example.com/review" },
-  ProviderAEvent: {
-    id: "evt_1RTa2b",
-    type: "checkout.session.completed",
-    created: 1772443800,
-    data: { object: { id: "cs_1RTa2b", client_reference_id: "jane", amount_total: 12000, currency: "usd" } },
-  },
-  ProviderBEvent: {
-    event_id: "evt_01kj41r9q0",
-    event_type: "transaction.completed",
-    occurred_at: "2026-03-02T09:30:00Z",
-    data: { id: "txn_01kj41r9q0", custom_data: { service_ref: "jane", service_program: id("prog") } },
-  },
+  ...eventSchemas(({ example }) => example),
 };

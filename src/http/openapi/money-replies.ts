@@ -17,7 +17,7 @@ import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
-import { PROVIDER_NAMES } from "../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES } from "../../domain/reference.ts";
 import { actionValue, bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";

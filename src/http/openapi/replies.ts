@@ -18,12 +18,13 @@ import { ACTOR_TYPES } from "../../domain/actor.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
 import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
-import { AUDIT_EVENT_TYPES, SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
+import { SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS } from "../../domain/program.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
+import { AUDIT_EVENT_TYPES, byProvider, bySecretSet } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import type { viewLate } from "../health.ts";
@@ -65,9 +66,7 @@ const program = once(() =>
     attribution: z.enum(ATTRIBUTIONS),
     auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
     live_only: z.boolean().describe("True: the providers' test events make no commission."),
-    provider_a_webhook_secret_set: z.boolean(),
-    provider_b_webhook_secret_set: z.boolean(),
-    provider_a_api_key_set: z.boolean(),
+    ...bySecretSet(() => z.boolean()),
     api_key_last4: z.string(),
     api_key_last_used_at: timestamp.nullable(),
     created_at: timestamp,
@@ -267,8 +266,7 @@ export const replies = once(() => ({
       .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
   }),
   Integrations: z.strictObject({
-    provider_a: provider(),
-    provider_b: provider(),
+    ...byProvider(() => provider()),
     reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
     differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
     deliveries_left: z

@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { CLICK_ID_PATTERN, PROGRAM_ID_PATTERN } from "../../domain/click.ts";
 import { SLUG_PATTERN } from "../../domain/partner.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import type { WebhookDocument } from "../../providers/provider.ts";
+import { PROVIDERS, type ListedProvider } from "../../providers/registry.ts";
 import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
 import { commissionBulk, commissionCreate, commissionPatch } from "../api/commissions.ts";
 import { erasure } from "../api/customers.ts";
@@ -26,23 +29,16 @@ const click = z.strictObject({
   id: z.string().regex(CLICK_ID_PATTERN).optional().describe("The same on a retry, so that it counts once."),
 });
 
-/** Read by the vendor's own format; what is not needed is not looked at. */
-const providerAEvent = z.looseObject({
-  id: z.string(),
-  type: z.string().describe("`checkout.session.completed`, `invoice.paid`, `charge.refunded`, …"),
-  created: z.union([z.int(), z.string()]),
-  data: z.looseObject({ object: z.looseObject({}) }).optional(),
-});
+/** `ProviderAEvent`: the name that the document gives to the events of a provider. */
+export type EventSchemaName = SchemaNameOf<ListedProvider>;
+type SchemaNameOf<P extends string> = P extends `provider_${infer Own}` ? `Provider${Capitalize<Own>}Event` : never;
 
-const providerBEvent = z.looseObject({
-  event_id: z.string(),
-  event_type: z.string().describe("`transaction.completed`, `subscription.canceled`, `adjustment.updated`, …"),
-  occurred_at: z.string(),
-  data: z.looseObject({}).optional(),
-});
+export function eventSchemaName(name: ProviderName): EventSchemaName {
+  const own = name.slice("provider_".length);
+  return `Provider${own.charAt(0).toUpperCase()}${own.slice(1)}Event` as EventSchemaName;
+}
 
-/** Every request body by the name the document gives it: the schemas that validate. */
-export const REQUESTS = {
+const OWN_REQUESTS = {
   ProgramCreate: programCreate,
   SignInLinkCreate: linkCreate,
   Reconcile: reconcileBody,
@@ -67,8 +63,18 @@ export const REQUESTS = {
     .string()
     .describe("A CSV with a head line: UTF-8, UTF-16 or Windows-1252; 1 MiB and 5,000 lines at most."),
   Click: click,
-  ProviderAEvent: providerAEvent,
-  ProviderBEvent: providerBEvent,
 } as const;
 
-export type RequestName = keyof typeof REQUESTS;
+export type RequestName = keyof typeof OWN_REQUESTS | EventSchemaName;
+
+/** Every request body by the name the document gives it: the schemas that validate, and the providers' events. */
+export const REQUESTS: Readonly<Record<RequestName, z.ZodType>> = {
+  ...OWN_REQUESTS,
+  ...eventSchemas(({ event }) => event),
+};
+
+/** Gives the schema of each provider's events a value. */
+export function eventSchemas<T>(valueOf: (document: WebhookDocument) => T): Record<EventSchemaName, T> {
+  const entries = PROVIDERS.map(({ name, document }) => [eventSchemaName(name), valueOf(document)]);
+  return Object.fromEntries(entries) as Record<EventSchemaName, T>;
+}

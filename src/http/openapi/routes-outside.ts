@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { PROVIDERS } from "../../providers/registry.ts";
 import { pageQuery } from "../validate.ts";
+import { eventSchemaName } from "./requests.ts";
 import { created, ok, type Route } from "./route.ts";
 
 const programId = z.object({
@@ -66,29 +68,17 @@ export const OUTSIDE_ROUTES: Route[] = [
     body: { schema: "Nothing", optional: true },
     replies: ok("Resealing", "What was sealed again, what is left, and what no key opens."),
   },
-  {
+  ...PROVIDERS.map(({ name, text, document }): Route => ({
     method: "POST",
-    path: "/webhooks/provider_a",
+    path: `/webhooks/${name}`,
     tag: "Inbound",
-    summary: "An event of provider A",
-    description: "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing.",
+    summary: `An event of ${text}`,
+    description: document.description,
     query: programId,
-    body: { schema: "ProviderAEvent" },
+    body: { schema: eventSchemaName(name) },
     replies: ok("Received", "Stored for good, and decided."),
     errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited"],
-  },
-  {
-    method: "POST",
-    path: "/webhooks/provider_b",
-    tag: "Inbound",
-    summary: "An event of provider B",
-    description:
-      "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else that of the transaction or subscription named, else `program_id`: the first whose secret verifies. At most 1 MiB.",
-    query: programId,
-    body: { schema: "ProviderBEvent" },
-    replies: ok("Received", "Stored for good, and decided."),
-    errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited"],
-  },
+  })),
   {
     method: "GET",
     path: "/service.js",

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
-import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { PartnerName } from "../../../core/partner-names.ts";
 import type { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { listEvents } from "../../../core/events.ts";
 import type { AuditEvent } from "../../../core/rows.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
-import { AUDIT_EVENT_TYPES } from "../../../domain/event.ts";
+import { AUDIT_EVENT_TYPES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";

@@ -3,6 +3,7 @@ import { importFields, type ImportField, type ImportKind, type MatchedColumn } f
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { ImportRow, RowOutcome } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
+import { PROVIDERS } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
@@ -54,8 +55,7 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
         value={order.provider ?? ""}
         options={[
           { value: "", label: "detected from their form" },
-          { value: "provider_a", label: "provider A" },
-          { value: "provider_b", label: "provider B" },
+          ...PROVIDERS.map(({ name, text }) => ({ value: name, label: text })),
         ]}
       />
       <Field

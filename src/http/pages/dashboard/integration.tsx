@@ -1,25 +1,15 @@
 import { Hono } from "hono";
 import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
+import { PROVIDERS } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
-import {
-  apiSnippet,
-  checkoutSnippet,
-  customDataServerSnippet,
-  customDataSnippet,
-  paymentLinkSnippet,
-  redirectLink,
-  referralLink,
-  scriptTag,
-  subscriptionSnippet,
-} from "../parts/snippets.ts";
-import { LastRefusal } from "./last-refusal.tsx";
-import { ProviderWebhook } from "./provider-webhook.tsx";
+import { apiSnippet, redirectLink, referralLink, scriptTag } from "../parts/snippets.ts";
+import { Checkout } from "./checkout.tsx";
 
 const AT = "/dashboard/integration";
 const EXAMPLE_SLUG = "ada";
@@ -67,27 +57,9 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
           <OldLinks />
         </details>
       </section>
-      <section class="card" id="checkout-a">
-        <h2>2. The checkout: provider A</h2>
-        <p>
-          <code>Service.getRef()</code> gives the reference, or null. Pass it as <code>client_reference_id</code>:
-        </p>
-        <CopyBlock label="One-time payment with provider A" text={checkoutSnippet()} />
-        <CopyBlock label="Subscription with provider A" text={subscriptionSnippet()} />
-        <CopyBlock label="Payment links of provider A" text={paymentLinkSnippet(EXAMPLE_SLUG)} />
-        <LastRefusal program={program} provider="provider_a" />
-        <ProviderWebhook program={program} origin={origin} provider="provider_a" />
-      </section>
-      <section class="card" id="checkout-b">
-        <h2>2. Or the checkout: provider B</h2>
-        <p>
-          Pass the reference and your program's id as <code>custom_data</code>:
-        </p>
-        <CopyBlock label="Checkout of provider B in the page" text={customDataSnippet(program)} />
-        <CopyBlock label="Transaction of provider B on your server" text={customDataServerSnippet(program)} />
-        <LastRefusal program={program} provider="provider_b" />
-        <ProviderWebhook program={program} origin={origin} provider="provider_b" />
-      </section>
+      {PROVIDERS.map((provider, i) => (
+        <Checkout program={program} origin={origin} provider={provider} slug={EXAMPLE_SLUG} isFirst={i === 0} />
+      ))}
       <section class="card" id="api">
         <h2>3. The API, if you like</h2>
         <p>

@@ -1,3 +1,4 @@
+import { connectionOf } from "../../../core/connections.ts";
 import { refusalsOf } from "../../../core/refusals.ts";
 import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
@@ -9,7 +10,7 @@ import { REFUSAL_TEXTS } from "../parts/words.ts";
 export function LastRefusal({ program, provider }: { program: Program; provider: ProviderName }) {
   const { refused, last_refusal } = refusalsOf(program, provider);
   if (last_refusal === null) return null;
-  const last_event_at = program[`${provider}_last_event_at`];
+  const { last_event_at } = connectionOf(program, provider);
   const isOver = last_event_at !== null && last_event_at > last_refusal.at;
   const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
   return (

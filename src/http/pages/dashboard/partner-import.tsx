@@ -7,6 +7,7 @@ import { dataParam, IMPORT_PRODUCT_IDS, LINK_PARAM_PATTERN } from "../../../doma
 import { publicUrl } from "../../../lib/public-url.ts";
 import { countRows, importFile, type ChooseColumns, type ImportedFile, type ImportRow } from "../../import/file.ts";
 import type { ImportOrder } from "../../import/line.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
@@ -20,7 +21,6 @@ import { scriptTag } from "../parts/snippets.ts";
 import { ColumnChoices, FileFields, HowItLooks, OrderFields, Rows } from "./import-parts.tsx";
 
 const AT = "/dashboard/partners";
-const PROVIDERS = ["provider_a", "provider_b"] as const;
 
 /** What the form says about the file, and the file. */
 interface Sent {
@@ -74,7 +74,7 @@ function readOrder(fields: FormFields): ImportOrder {
     product: one("product", IMPORT_PRODUCT_IDS, "other"),
     param: fields.textOrNull("param"),
     status: one("status", ["invited", "active"], "invited"),
-    provider: PROVIDERS.find((provider) => provider === fields.text("provider")) ?? null,
+    provider: PROVIDER_NAMES.find((provider) => provider === fields.text("provider")) ?? null,
   };
 }
 

@@ -3,7 +3,7 @@ import { readPartnerNames } from "../../../core/partner-names.ts";
 import { parsePage } from "../../../core/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
-import { PROVIDER_NAMES } from "../../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { paymentQuery } from "../../queries.ts";
@@ -70,7 +70,7 @@ export const payments = new Hono<PageEnv>()
               <Empty
                 title="No payments yet"
                 action={
-                  <a class="button primary" href="/dashboard/settings#provider_a">
+                  <a class="button primary" href={`/dashboard/settings#${PROVIDER_NAMES[0]}`}>
                     Connect a provider
                   </a>
                 }

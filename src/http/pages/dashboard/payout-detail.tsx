@@ -1,5 +1,6 @@
 import type { PartnerName } from "../../../core/partner-names.ts";
 import type { Commission, Payout, Program } from "../../../core/rows.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, providerText, When } from "../parts/figures.tsx";
@@ -21,7 +22,7 @@ interface PayoutDetailProps {
 }
 
 export function PayoutDetail({ payout, commissions, partner, program }: PayoutDetailProps) {
-  const missing = payout.method === "provider_a" ? missingForProviderA(payout, program) : null;
+  const missing = payout.method === TRANSFER_METHOD ? missingForProviderA(payout, program) : null;
   const isOpen = canMove(payout.status, "pay");
   return (
     <>
@@ -44,7 +45,7 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
       {missing !== null && isOpen && payout.recipient !== null ? (
         <Notice tone="warn">
           <p>
-            {missing} <a href="/dashboard/settings#provider_a">Open the settings</a>
+            {missing} <a href={`/dashboard/settings#${TRANSFER_METHOD}`}>Open the settings</a>
           </p>
         </Notice>
       ) : null}
@@ -105,7 +106,7 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
 function Recipient({ payout: { method, recipient, status } }: { payout: Payout }) {
   if (recipient !== null) return <>{recipient}</>;
   const isOpen = status === "pending" || status === "failed";
-  if (!isOpen || (method !== "wallet" && method !== "provider_a")) return <>–</>;
+  if (!isOpen || (method !== "wallet" && method !== TRANSFER_METHOD)) return <>–</>;
   return (
     <>
       nobody: the partner had no {method === "wallet" ? "wallet address" : "connected account"} when it was prepared.

@@ -1,9 +1,11 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import { connectionOf } from "../../../core/connections.ts";
 import { readPartnerNames } from "../../../core/partner-names.ts";
 import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payout-generate.ts";
 import type { Program } from "../../../core/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import type { SkipReason } from "../../../domain/payout.ts";
 import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
@@ -181,8 +183,9 @@ function donePage(c: Context<PageEnv>, made: Generation) {
       <section class="card prose">
         <h2>What next</h2>
         <p>
-          Pay them {c.var.session.program.provider_a_api_key === null ? "" : "through provider A or "}by hand from{" "}
-          <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
+          Pay them{" "}
+          {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null ? "" : "through provider A or "}by hand
+          from <a href={`${AT}?status=pending`}>the list of open payouts</a>, or{" "}
           <a href={`${AT}/export.csv?status=pending&format=generic`}>export them</a> for your bank. Due{" "}
           <When at={made.due_at} only="day" />.
         </p>

@@ -1,32 +1,35 @@
 import type { Program } from "../../../core/rows.ts";
-import type { ProviderName } from "../../../domain/provider-name.ts";
+import { connectionOf } from "../../../core/connections.ts";
+import type { Provider, SecretField } from "../../../providers/provider.ts";
+import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
-import { providerText, When } from "../parts/figures.tsx";
+import { When } from "../parts/figures.tsx";
 import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
 const AT = "/dashboard/settings";
 
 interface SecretFormProps {
-  name: "provider_a_webhook_secret" | "provider_b_webhook_secret" | "provider_a_api_key";
-  label: string;
-  hint: string;
+  setting: SecretSetting;
+  field: SecretField;
   isSet: boolean;
   problems: Problems | undefined;
 }
 
 /** A field for a secret: write-only, so it never shows what is set. */
-function SecretForm({ name, label, hint, isSet, problems }: SecretFormProps) {
-  const message = problems?.fields[name];
+function SecretForm({ setting, field, isSet, problems }: SecretFormProps) {
+  const { label, hint } = field;
+  const message = problems?.fields[setting];
   // Every secret has its own form, and the field one name: a problem belongs to one of them.
-  const own = problems && message !== undefined ? { ...problems, fields: { [`${name}-secret`]: message } } : undefined;
+  const own =
+    problems && message !== undefined ? { ...problems, fields: { [`${setting}-secret`]: message } } : undefined;
   return (
     <Form action={`${AT}/secrets`} class="secret">
-      <input type="hidden" name="name" value={name} />
+      <input type="hidden" name="name" value={setting} />
       <Field
         name="secret"
-        id={`${name}-secret`}
+        id={`${setting}-secret`}
         label={label}
         type="password"
         problems={own}
@@ -39,7 +42,7 @@ function SecretForm({ name, label, hint, isSet, problems }: SecretFormProps) {
       <div class="actions">
         <button type="submit">{isSet ? "Replace" : "Save"}</button>
         {isSet ? (
-          <a href={`${AT}/secrets/${name}/remove`}>
+          <a href={`${AT}/secrets/${setting}/remove`}>
             Remove<span class="visually-hidden"> the {label.toLowerCase()}</span>
           </a>
         ) : null}
@@ -48,56 +51,53 @@ function SecretForm({ name, label, hint, isSet, problems }: SecretFormProps) {
   );
 }
 
-interface ProviderSecretProps {
+interface ProviderSecretsProps {
   program: Program;
   origin: string;
-  provider: ProviderName;
+  provider: Provider;
   problems: Problems | undefined;
 }
 
-/** One provider: the state of the connection, the signing secret, the address and events for its side. */
-export function ProviderSecret({ program, origin, provider, problems }: ProviderSecretProps) {
-  const isSet = program[`${provider}_webhook_secret`] !== null;
-  const last = program[`${provider}_last_event_at`];
+/** One provider: the state of the connection, its secrets, the address and events for its side. */
+export function ProviderSecrets({ program, origin, provider, problems }: ProviderSecretsProps) {
+  const { webhook_secret, api_key, last_event_at: last } = connectionOf(program, provider.name);
+  const isSet = webhook_secret !== null;
   return (
-    <div class="prose">
-      <p>
-        {last !== null ? (
-          <>
-            Connected. Last event <When at={last} />.
-          </>
-        ) : isSet ? (
-          "The secret is set. We are waiting for the first event."
-        ) : (
-          "Not connected."
-        )}
-      </p>
-      <LastRefusal program={program} provider={provider} />
-      <SecretForm
-        name={`${provider}_webhook_secret`}
-        label="Webhook signing secret"
-        hint={`${providerText(provider)} shows it where you add the webhook address below.`}
-        isSet={isSet}
-        problems={problems}
-      />
-      <details open={last === null ? true : undefined}>
-        <summary>Webhook address and events</summary>
-        <ProviderWebhook program={program} origin={origin} provider={provider} />
-      </details>
-    </div>
-  );
-}
-
-export function ApiKeyOfProviderA({ program, problems }: { program: Program; problems: Problems | undefined }) {
-  return (
-    <div class="spaced">
-      <SecretForm
-        name="provider_a_api_key"
-        label="API key of provider A"
-        hint="Only for payouts through provider A's connected accounts. A restricted key that may write transfers and accounts is enough."
-        isSet={program.provider_a_api_key !== null}
-        problems={problems}
-      />
-    </div>
+    <>
+      <div class="prose">
+        <p>
+          {last !== null ? (
+            <>
+              Connected. Last event <When at={last} />.
+            </>
+          ) : isSet ? (
+            "The secret is set. We are waiting for the first event."
+          ) : (
+            "Not connected."
+          )}
+        </p>
+        <LastRefusal program={program} provider={provider.name} />
+        <SecretForm
+          setting={`${provider.name}_webhook_secret`}
+          field={provider.secrets.webhook_secret}
+          isSet={isSet}
+          problems={problems}
+        />
+        <details open={last === null ? true : undefined}>
+          <summary>Webhook address and events</summary>
+          <ProviderWebhook program={program} origin={origin} provider={provider} />
+        </details>
+      </div>
+      {provider.secrets.api_key === undefined ? null : (
+        <div class="spaced">
+          <SecretForm
+            setting={`${provider.name}_api_key`}
+            field={provider.secrets.api_key}
+            isSet={api_key !== null}
+            problems={problems}
+          />
+        </div>
+      )}
+    </>
   );
 }

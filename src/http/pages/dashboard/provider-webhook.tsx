@@ -1,23 +1,23 @@
 import type { Program } from "../../../core/rows.ts";
-import type { ProviderName } from "../../../domain/provider-name.ts";
+import type { Provider, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { providerText } from "../parts/figures.tsx";
-import { WANTED_EVENTS, webhookUrl, type WantedEvent } from "../parts/snippets.ts";
+import { webhookUrl } from "../parts/snippets.ts";
 
 interface ProviderWebhookProps {
   program: Program;
   origin: string;
-  provider: ProviderName;
+  provider: Provider;
 }
 
 /** Where a provider has to send its webhooks, and which. */
 export function ProviderWebhook({ program, origin, provider }: ProviderWebhookProps) {
-  const { needed, better } = WANTED_EVENTS[provider];
-  const name = providerText(provider);
+  const { needed, better } = provider.wanted_events;
+  const name = providerText(provider.name);
   return (
     <div class="prose spaced">
       <h3>Webhook address for {name}</h3>
-      <CopyLine label={`webhook address for ${name}`} text={webhookUrl(origin, program, provider)} />
+      <CopyLine label={`webhook address for ${name}`} text={webhookUrl(origin, program, provider.name)} />
       <p>Ask it to send these events:</p>
       <Events events={needed} />
       <p>And these, so that refunds and late payments are counted:</p>

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { regenerateApiKey, updateProgram } from "../../../core/programs.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
+import { PROVIDERS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSession, type PageEnv } from "../../session.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
@@ -10,12 +11,12 @@ import { PageHead, Plain } from "../layout.tsx";
 import { page } from "../page.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Form } from "../parts/form.tsx";
-import { When } from "../parts/figures.tsx";
+import { providerText, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
 import { ProgramFields, programInput, programValues } from "./program-fields.tsx";
-import { ApiKeyOfProviderA, ProviderSecret } from "./provider-secret.tsx";
+import { ProviderSecrets } from "./provider-secret.tsx";
 
 const AT = "/dashboard/settings";
 
@@ -24,9 +25,6 @@ const DONE = {
   secret: "The secret is saved. The previous one stays valid for 24 hours.",
   cleared: "The secret is removed.",
 };
-
-const SECRETS = ["provider_a_webhook_secret", "provider_b_webhook_secret", "provider_a_api_key"] as const;
-type SecretName = (typeof SECRETS)[number];
 
 /** `/dashboard/settings` (PAGE-7): program, API key regeneration, provider secrets, the script tag. */
 export const settings = new Hono<PageEnv>()
@@ -46,29 +44,25 @@ export const settings = new Hono<PageEnv>()
   })
   .post("/secrets", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const name = SECRETS.find((secret) => secret === fields.text("name"));
-    if (name === undefined) return settingsPage(c);
+    const found = settingNamed(fields.text("name"));
+    if (found === undefined) return settingsPage(c);
     const secret = fields.text("secret");
     if (secret === "") {
-      const problems = { message: "Nothing was pasted.", fields: { [name]: "Paste the secret here." } };
+      const problems = { message: "Nothing was pasted.", fields: { [found.setting]: "Paste the secret here." } };
       return settingsPage(c, { secretProblems: problems });
     }
-    return saveSecret(c, name, secret, "secret");
+    return saveSecret(c, found, secret, "secret");
   })
   .get("/secrets/:name/remove", async (c) => {
-    const name = SECRETS.find((secret) => secret === c.req.param("name"));
-    if (name === undefined) return c.redirect(AT, 303);
+    const found = settingNamed(c.req.param("name"));
+    if (found === undefined) return c.redirect(AT, 303);
     return framed(
       c,
       { title: "Remove the secret", at: AT },
       <>
         <PageHead title="Remove the secret?" back={{ href: AT, label: "Settings" }} />
         <Form class="card stack form-narrow">
-          <p>
-            {name === "provider_a_api_key"
-              ? "Payouts through provider A are no longer possible until you paste a new key."
-              : "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon."}
-          </p>
+          <p>{found.field.removed}</p>
           <div class="actions">
             <button type="submit" class="danger">
               Remove
@@ -80,8 +74,8 @@ export const settings = new Hono<PageEnv>()
     );
   })
   .post("/secrets/:name/remove", async (c) => {
-    const name = SECRETS.find((secret) => secret === c.req.param("name"));
-    return name === undefined ? settingsPage(c) : saveSecret(c, name, null, "cleared");
+    const found = settingNamed(c.req.param("name"));
+    return found === undefined ? settingsPage(c) : saveSecret(c, found, null, "cleared");
   })
   .get("/api-key", (c) =>
     framed(
@@ -110,12 +104,20 @@ export const settings = new Hono<PageEnv>()
     return keyPage(c, api_key);
   });
 
-async function saveSecret(c: Context<PageEnv>, name: SecretName, secret: string | null, done: keyof typeof DONE) {
-  const parsed = parseInput(programPatch, { [name]: secret });
+function settingNamed(name: string): Setting | undefined {
+  return SECRET_SETTINGS.find(({ setting }) => setting === name);
+}
+
+async function saveSecret(
+  c: Context<PageEnv>,
+  { setting, provider }: Setting,
+  secret: string | null,
+  done: keyof typeof DONE,
+) {
+  const parsed = parseInput(programPatch, { [setting]: secret });
   if (!parsed.ok) return settingsPage(c, { secretProblems: parsed.problems });
   await updateProgram(c.var.ctx, parsed.value);
-  const section = name === "provider_b_webhook_secret" ? "provider_b" : "provider_a";
-  return c.redirect(`${AT}?done=${done}#${section}`, 303);
+  return c.redirect(`${AT}?done=${done}#${provider.name}`, 303);
 }
 
 interface SettingsState {
@@ -145,15 +147,12 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
           </div>
         </Form>
       </section>
-      <section class="card" id="provider_a">
-        <h2>Provider A</h2>
-        <ProviderSecret program={program} origin={origin} provider="provider_a" problems={secretProblems} />
-        <ApiKeyOfProviderA program={program} problems={secretProblems} />
-      </section>
-      <section class="card" id="provider_b">
-        <h2>Provider B</h2>
-        <ProviderSecret program={program} origin={origin} provider="provider_b" problems={secretProblems} />
-      </section>
+      {PROVIDERS.map((provider) => (
+        <section class="card" id={provider.name}>
+          <h2>{providerText(provider.name)}</h2>
+          <ProviderSecrets program={program} origin={origin} provider={provider} problems={secretProblems} />
+        </section>
+      ))}
       <section class="card" id="api-key">
         <h2>API key</h2>
         <Facts

@@ -1,8 +1,10 @@
 import type { Child } from "hono/jsx";
+import { connectionOf } from "../../../core/connections.ts";
 import type { SetupSeen } from "../../../core/overview.ts";
 import { providerText, When } from "../parts/figures.tsx";
 import type { Program } from "../../../core/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 
 interface Step {
   title: string;
@@ -51,7 +53,7 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
 }
 
 function stepsOf(program: Program, seen: SetupSeen): Step[] {
-  const connected = program.provider_a_last_event_at !== null || program.provider_b_last_event_at !== null;
+  const connected = PROVIDER_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
   return [
     {
       title: "Set your domain",
@@ -74,8 +76,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
         </>
       ),
     },
-    providerStep(program, "provider_a", connected),
-    providerStep(program, "provider_b", connected),
+    ...PROVIDER_NAMES.map((name) => providerStep(program, name, connected)),
     {
       title: "Add a partner",
       done: seen.partners,
@@ -103,12 +104,12 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
 }
 
 function providerStep(program: Program, provider: ProviderName, connected: boolean): Step {
-  const last = program[`${provider}_last_event_at`];
-  const isSet = program[`${provider}_webhook_secret`] !== null;
+  const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
+  const isSet = webhook_secret !== null;
   return {
     title: `Connect ${providerText(provider)}`,
     done: last !== null,
-    // One of the two is enough.
+    // One is enough.
     optional: connected,
     body:
       last !== null ? (
@@ -122,7 +123,7 @@ function providerStep(program: Program, provider: ProviderName, connected: boole
         </>
       ) : (
         <>
-          Paste its signing secret, and give it our webhook address. One of the two providers is enough.{" "}
+          Paste its signing secret, and give it our webhook address. One provider is enough.{" "}
           <a href={`/dashboard/settings#${provider}`}>Open settings</a>
         </>
       ),

@@ -3,6 +3,7 @@ import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { formatMoney } from "../../../domain/currency.ts";
 import type { Action } from "../../../domain/commission.ts";
 import type { Cents } from "../../../domain/money.ts";
+import { providerNamed } from "../../../providers/registry.ts";
 
 /** An amount in its currency's own form; the minus is a real one. */
 export function Money({ of }: { of: Amount }) {
@@ -123,8 +124,9 @@ export function rateText(rate: Action, money: MoneyFormat): string {
   return rate.action_type === "percentage" ? `${rate.action_value}\u00a0%` : `${money(rate.action_value)} flat`;
 }
 
-const PROVIDERS: Record<string, string> = { provider_a: "Provider A", provider_b: "Provider B" };
-
+/** A provider's name where a text begins. */
 export function providerText(provider: string | null): string {
-  return provider === null ? "By hand" : (PROVIDERS[provider] ?? provider);
+  if (provider === null) return "By hand";
+  const text = providerNamed(provider)?.text ?? provider;
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,11 +1,11 @@
-import { PAYOUT_METHODS } from "../../../domain/partner.ts";
+import { PAYOUT_METHODS, TRANSFER_METHOD } from "../../../domain/partner.ts";
 import type { Option } from "./form.tsx";
 
 type Method = (typeof PAYOUT_METHODS)[number];
 
 const METHOD_TEXTS: Record<Method, string> = {
   wallet: "Wallet",
-  provider_a: "Provider A account",
+  [TRANSFER_METHOD]: "Provider A account",
   bank_transfer: "Bank transfer",
   crypto: "Crypto",
 };

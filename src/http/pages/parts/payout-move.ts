@@ -1,4 +1,6 @@
 import type { Payout, Program } from "../../../core/rows.ts";
+import { connectionOf } from "../../../core/connections.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { recipientText } from "./payout-method.ts";
 
@@ -6,7 +8,7 @@ import { recipientText } from "./payout-method.ts";
 export type OwnersMove = "pay" | "mark_paid" | "cancel";
 
 type Movable = Pick<Payout, "status" | "method" | "recipient">;
-type Payer = Pick<Program, "provider_a_api_key">;
+type Payer = Program;
 
 /** What keeps the owner from this move now, in words; null where nothing does. Nothing else is offered on any page. */
 export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
@@ -16,11 +18,11 @@ export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): str
 
 /** What is missing for a payment through provider A. Method and recipient were fixed when the payout was generated. */
 export function missingForProviderA(payout: Omit<Movable, "status">, payer: Payer): string | null {
-  if (payout.method !== "provider_a") return `It is not to be paid through provider A (${recipientText(payout)}).`;
+  if (payout.method !== TRANSFER_METHOD) return `It is not to be paid through provider A (${recipientText(payout)}).`;
   if (payout.recipient === null) {
     return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it again once there is one.";
   }
-  return payer.provider_a_api_key === null
+  return connectionOf(payer, TRANSFER_METHOD).api_key === null
     ? "The program has no API key of provider A yet. Paste it in the settings, then pay."
     : null;
 }

@@ -1,7 +1,9 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
+import { connectionOf } from "../../../core/connections.ts";
 import { startOnboarding } from "../../../core/onboarding.ts";
 import { updatePartner } from "../../../core/partners.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { onboardingStart } from "../../api/onboarding.ts";
@@ -119,7 +121,7 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
       </section>
       <section class="card form-narrow">
         <h2>Account at provider A</h2>
-        {program.provider_a_api_key === null ? (
+        {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
           <p class="muted">{program.name} does not offer payouts through provider A yet.</p>
         ) : (
           <Form action={`${AT}/provider-a-account`} class="stack" problems={wrong}>

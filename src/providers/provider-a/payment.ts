@@ -10,9 +10,9 @@ import {
   subtract,
   type Cents,
   type Sum,
-} from "../domain/money.ts";
-import type { CheckoutSession, Invoice } from "./provider-a-schema.ts";
-import type { CarriedRef, RefPlace } from "../domain/fact.ts";
+} from "../../domain/money.ts";
+import type { CheckoutSession, Invoice } from "./schema.ts";
+import type { CarriedRef, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
@@ -23,7 +23,7 @@ import {
   refuse,
   type Envelope,
   type Reading,
-} from "./wire.ts";
+} from "../wire.ts";
 
 /**
  * A checkout session: the payment it made or began, and the reference to remember (PAY-5, REF-3). A `setup` session has

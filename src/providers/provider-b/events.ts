@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../domain/money.ts";
-import type { AdjustmentFact, Provider } from "./provider.ts";
-import { checkHeader, verifySignature } from "./signature.ts";
+import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../../domain/money.ts";
+import type { AdjustmentFact, WebhookFormat } from "../provider.ts";
+import { checkHeader, verifySignature } from "../signature.ts";
 import {
   aliasesOf,
   amount,
@@ -20,19 +20,19 @@ import {
   reader,
   refIn,
   signedAmount,
-} from "./wire.ts";
+} from "../wire.ts";
 
 const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" };
 
 const SCHEME = { separator: ";", timestamp_key: "ts", signature_key: "h1", joiner: ":" };
 
 /** Provider B sends Paddle Billing's notification formats (IN-9). */
-export const providerB: Provider = {
-  name: "provider_b",
+export const webhooks: WebhookFormat = {
   signature_headers: ["Provider-B-Signature", "Paddle-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
+  claims_programs: true,
   claimedOwner(body) {
     const data = field(body, "data");
     const type = field(body, "event_type");

@@ -1,9 +1,9 @@
 /** Provider A's connected accounts: transfers (API v1, form encoded) and accounts (API v2, JSON). */
 import * as z from "zod";
-import { NOTHING } from "../domain/money.ts";
-import { sha256Hex } from "../lib/crypto.ts";
-import { EXPIRED, fetchWithin, startDeadline, type Fetch } from "../lib/deadline.ts";
-import { readAtMost } from "../lib/http-body.ts";
+import { NOTHING } from "../../domain/money.ts";
+import { sha256Hex } from "../../lib/crypto.ts";
+import { EXPIRED, fetchWithin, startDeadline } from "../../lib/deadline.ts";
+import { readAtMost } from "../../lib/http-body.ts";
 import type {
   AccountAnswer,
   AccountOrder,
@@ -14,8 +14,9 @@ import type {
   Transfers,
   TransferOrder,
   Trouble,
-} from "./connect.ts";
-import { signedAmount } from "./wire.ts";
+} from "../connect.ts";
+import type { Reach } from "../provider.ts";
+import { signedAmount } from "../wire.ts";
 
 /** The version whose shapes are written and read here; a newer default of the account changes nothing. */
 export const API_VERSION = "2026-10-28.endive";
@@ -24,12 +25,7 @@ const TIMEOUT_MS = 20_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 const USER_AGENT = "Service-Payouts/1.0";
 
-export interface ConnectDeps {
-  fetch: Fetch;
-  /** `PROVIDER_A_API_URL`, without a path. */
-  baseUrl: string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
+export interface ConnectDeps extends Reach {
   timeoutMs?: number;
 }
 

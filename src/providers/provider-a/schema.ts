@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { amount, bag, currency, expandable, expandableId, id, optionalText, signedAmount } from "./wire.ts";
+import { amount, bag, currency, expandable, expandableId, id, optionalText, signedAmount } from "../wire.ts";
 
 export const checkoutSession = z.object({
   id,

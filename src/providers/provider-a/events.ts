@@ -15,10 +15,10 @@ import {
   type InvoicePayment,
   type PaymentIntent,
   type Refund,
-} from "./provider-a-schema.ts";
-import { invoiceReading, sessionReading } from "./provider-a-payment.ts";
-import type { Fact, Provider } from "./provider.ts";
-import { checkHeader, verifySignature } from "./signature.ts";
+} from "./schema.ts";
+import { invoiceReading, sessionReading } from "./payment.ts";
+import type { Fact, WebhookFormat } from "../provider.ts";
+import { checkHeader, verifySignature } from "../signature.ts";
 import {
   aliasesOf,
   factsOf,
@@ -31,18 +31,17 @@ import {
   refIn,
   refuse,
   type Reader,
-} from "./wire.ts";
+} from "../wire.ts";
 
 const SCHEME = { separator: ",", timestamp_key: "t", signature_key: "v1", joiner: "." };
 
 /** Provider A sends Stripe's webhook formats, before and after API version 2025-03-31 (IN-9). */
-export const providerA: Provider = {
-  name: "provider_a",
+export const webhooks: WebhookFormat = {
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
-  // Its program is in the URL only (IN-1).
+  claims_programs: false,
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
 

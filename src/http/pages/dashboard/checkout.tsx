@@ -1,0 +1,39 @@
+import type { Program } from "../../../core/rows.ts";
+import type { Provider } from "../../../providers/provider.ts";
+import { CopyBlock } from "../parts/copy.tsx";
+import { LastRefusal } from "./last-refusal.tsx";
+import { ProviderWebhook } from "./provider-webhook.tsx";
+
+interface CheckoutProps {
+  program: Program;
+  origin: string;
+  provider: Provider;
+  /** An example of a partner's. */
+  slug: string;
+  isFirst: boolean;
+}
+
+/** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
+export function Checkout({ program, origin, provider, slug, isFirst }: CheckoutProps) {
+  const { checkout, name, text } = provider;
+  return (
+    <section class="card" id={`checkout-${name}`}>
+      <h2>
+        2. {isFirst ? "The" : "Or the"} checkout: {text}
+      </h2>
+      <p>
+        <WithCode text={checkout.intro} />
+      </p>
+      {checkout.snippets.map(({ label, code }) => (
+        <CopyBlock label={label} text={code({ program_id: program.id, slug })} />
+      ))}
+      <LastRefusal program={program} provider={name} />
+      <ProviderWebhook program={program} origin={origin} provider={provider} />
+    </section>
+  );
+}
+
+/** What is between backquotes is code. */
+function WithCode({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part))}</>;
+}

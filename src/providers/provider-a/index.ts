@@ -1,0 +1,30 @@
+import * as z from "zod";
+import type { Provider } from "../provider.ts";
+import { providerAConnect } from "./connect.ts";
+import { webhooks } from "./events.ts";
+import { texts } from "./texts.ts";
+
+/** Provider A: Stripe (IN-9). */
+export const providerA = {
+  name: "provider_a" as const,
+  text: "provider A",
+  ...webhooks,
+  ...texts,
+  customers: { id_pattern: /^cus_[A-Za-z0-9_]{1,250}$/, id_prefix: "cus_", has_email: true },
+  document: {
+    description: "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing.",
+    event: z.looseObject({
+      id: z.string(),
+      type: z.string().describe("`checkout.session.completed`, `invoice.paid`, `charge.refunded`, …"),
+      created: z.union([z.int(), z.string()]),
+      data: z.looseObject({ object: z.looseObject({}) }).optional(),
+    }),
+    example: {
+      id: "evt_1RTa2b",
+      type: "checkout.session.completed",
+      created: 1772443800,
+      data: { object: { id: "cs_1RTa2b", client_reference_id: "jane", amount_total: 12000, currency: "usd" } },
+    },
+  },
+  connect: providerAConnect,
+} satisfies Provider;

@@ -1,0 +1,32 @@
+import * as z from "zod";
+import type { Provider } from "../provider.ts";
+import { webhooks } from "./events.ts";
+import { texts } from "./texts.ts";
+
+/** Provider B: Paddle Billing (IN-9). */
+export const providerB = {
+  name: "provider_b" as const,
+  text: "provider B",
+  ...webhooks,
+  ...texts,
+  customers: { id_pattern: /^ctm_[A-Za-z0-9_]{1,250}$/, id_prefix: "ctm_", has_email: false },
+  document: {
+    description:
+      "`Paddle-Signature` is taken as well. The program is `custom_data.service_program`, else that of the transaction or subscription named, else `program_id`: the first whose secret verifies. At most 1 MiB.",
+    event: z.looseObject({
+      event_id: z.string(),
+      event_type: z.string().describe("`transaction.completed`, `subscription.canceled`, `adjustment.updated`, …"),
+      occurred_at: z.string(),
+      data: z.looseObject({}).optional(),
+    }),
+    example: {
+      event_id: "evt_01kj41r9q0",
+      event_type: "transaction.completed",
+      occurred_at: "2026-03-02T09:30:00Z",
+      data: {
+        id: "txn_01kj41r9q0",
+        custom_data: { service_ref: "jane", service_program: "prog_01kj41r9q0x5v7n2m8w3d6t4bz" },
+      },
+    },
+  },
+} satisfies Provider;

@@ -1,0 +1,53 @@
+/** What pages say of provider B. */
+import type { Provider } from "../provider.ts";
+
+export const texts = {
+  secrets: {
+    webhook_secret: {
+      label: "Webhook signing secret",
+      hint: "Provider B shows it where you add the webhook address below.",
+      removed:
+        "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon.",
+    },
+  },
+  wanted_events: {
+    needed: [
+      { type: "transaction.completed", purpose: "every payment" },
+      { type: "subscription.canceled", purpose: "flags the commissions of canceled subscriptions" },
+      { type: "adjustment.updated", purpose: "approved refunds lower the commission" },
+    ],
+    better: [
+      { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
+      { type: "subscription.created", purpose: "remembers the partner for renewals" },
+      { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
+      { type: "customer.updated", purpose: "the same, when it changes" },
+    ],
+  },
+  checkout: {
+    intro: "Pass the reference and your program's id as `custom_data`:",
+    snippets: [
+      { label: "Checkout of provider B in the page", code: customDataSnippet },
+      { label: "Transaction of provider B on your server", code: customDataServerSnippet },
+    ],
+  },
+} satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
+
+function customDataSnippet({ program_id }: { program_id: string }): string {
+  return `Checkout.open({
+  items: [{ priceId: "pri_…", quantity: 1 }],
+  customData: {
+    service_program: "${program_id}",
+    service_ref: window.Service?.getRef(),
+  },
+});`;
+}
+
+function customDataServerSnippet({ program_id }: { program_id: string }): string {
+  return `const transaction = await provider.transactions.create({
+  items: [{ priceId: "pri_…", quantity: 1 }],
+  customData: {
+    service_program: "${program_id}",
+    service_ref: ref,
+  },
+});`;
+}

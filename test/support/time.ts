@@ -1,5 +1,5 @@
 /** Waiting and time in tests: no result depends on the speed of the machine. */
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 
 /** Far above what a busy machine needs; only a test that fails waits so long. */
 const PATIENCE_MS = 90_000;
@@ -36,4 +36,12 @@ export async function inPlayedTime<T>(
   } finally {
     vi.useRealTimers();
   }
+}
+
+/**
+ * Holds the clock until the test has ended: work that may go on for a time goes on to its end, however busy the machine.
+ */
+export function holdClock(): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  onTestFinished(() => void vi.useRealTimers());
 }

@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { BaseCtx, Caller, Ctx } from "./core/context.ts";
-import type { FurtherDatabases } from "./core/database.ts";
+import type { BaseCtx, Caller, Ctx } from "./core/kernel/context.ts";
+import type { FurtherDatabases } from "./core/kernel/database.ts";
 
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
 type Optional =

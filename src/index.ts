@@ -1,6 +1,6 @@
 import { app } from "./app.ts";
-import type { BaseCtx } from "./core/context.ts";
-import { everyShard, onShard } from "./core/shards.ts";
+import type { BaseCtx } from "./core/kernel/context.ts";
+import { everyShard, onShard } from "./core/kernel/shards.ts";
 import type { Bindings } from "./env.ts";
 import { isClick, takeClick } from "./http/click.ts";
 import { baseContext } from "./http/context.ts";
@@ -8,7 +8,7 @@ import { runCron } from "./jobs.ts";
 import { openSlots } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
 import { consumeByShard } from "./outbound/shards.ts";
-import { queueWakeUps } from "./core/wake.ts";
+import { queueWakeUps } from "./core/kernel/wake.ts";
 
 export { ClickCounter } from "./clicks/counter.ts";
 

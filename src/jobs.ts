@@ -1,19 +1,19 @@
 import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
 import { wakeClickObjects } from "./clicks/wake.ts";
-import { actingAs, type BaseCtx, type Ctx } from "./core/context.ts";
-import { approveDueCommissions } from "./core/auto-approve.ts";
-import { runJobs, type Job } from "./core/job.ts";
-import type { Rhythm } from "./core/job-runs.ts";
-import { freezeRecipients } from "./core/payout-freeze.ts";
-import { journalOldCommissions } from "./core/journal.ts";
-import { generateMonthlyPayouts } from "./core/payout-month.ts";
-import { reconcileTransfers } from "./core/payout-reconcile.ts";
-import { recountEvents } from "./core/recount-events.ts";
-import { recountLists } from "./core/recount-lists.ts";
-import { reconcilePrograms } from "./core/reconcile.ts";
-import { forgetOld } from "./core/retention.ts";
-import { finishVendorEvents, settleUnsettled } from "./core/settle-jobs.ts";
-import { MAX_WAKE_UPS } from "./core/wake.ts";
+import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";
+import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
+import { runJobs, type Job } from "./core/kernel/job.ts";
+import type { Rhythm } from "./core/kernel/job-runs.ts";
+import { freezeRecipients } from "./core/payouts/freeze.ts";
+import { journalOldCommissions } from "./core/ledger/journal.ts";
+import { generateMonthlyPayouts } from "./core/payouts/month.ts";
+import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
+import { recountEvents } from "./core/operations/recount-events.ts";
+import { recountLists } from "./core/operations/recount-lists.ts";
+import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
+import { forgetOld } from "./core/operations/retention.ts";
+import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
+import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf } from "./http/connect.ts";
@@ -37,7 +37,7 @@ export interface JobContext extends RunContext {
   onCall: (calls: number) => void;
 }
 
-/** All periodic jobs (JOB-4). How each is run: `core/job.ts`. */
+/** All periodic jobs (JOB-4). How each is run: `core/kernel/job.ts`. */
 export const JOBS: readonly Job<JobContext>[] = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },

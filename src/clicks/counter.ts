@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
-import { flushClicks, registerClickObject } from "../core/clicks.ts";
-import type { DatabaseBindings } from "../core/database.ts";
+import { flushClicks, registerClickObject } from "../core/clicks/clicks.ts";
+import type { DatabaseBindings } from "../core/kernel/database.ts";
 import type { Arrival } from "../domain/click.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -30,7 +30,7 @@ const OVERDUE = 30 * SECOND;
  * Takes clicks near the visitor and brings them to the database, each exactly once.
  *
  * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
- * stretches (`core/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
+ * stretches (`core/clicks/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
  */
 export class ClickCounter extends DurableObject<DatabaseBindings> {
   readonly #store: ClickStore;

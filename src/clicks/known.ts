@@ -1,5 +1,5 @@
-import { findActiveRefs, type RefKey } from "../core/clicks.ts";
-import { isBound, type DatabaseBindings } from "../core/database.ts";
+import { findActiveRefs, type RefKey } from "../core/clicks/clicks.ts";
+import { isBound, type DatabaseBindings } from "../core/kernel/database.ts";
 import { slugKey } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";

@@ -1,4 +1,4 @@
-import { isBound, type DatabaseBindings } from "../core/database.ts";
+import { isBound, type DatabaseBindings } from "../core/kernel/database.ts";
 import { clickObjectOn, shardOfProgram } from "../domain/shard.ts";
 
 /** Where a visitor is, as far as the platform knows: the fields of `request.cf` that are read. */

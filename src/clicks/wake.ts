@@ -1,6 +1,6 @@
-import { listClickObjects } from "../core/clicks.ts";
-import type { Owner, Work } from "../core/job.ts";
-import type { Ctx } from "../core/context.ts";
+import { listClickObjects } from "../core/clicks/clicks.ts";
+import type { Owner, Work } from "../core/kernel/job.ts";
+import type { Ctx } from "../core/kernel/context.ts";
 import type { Bindings } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { hintOf } from "./region.ts";

@@ -36,7 +36,7 @@ export const sealed = textOf<Sealed>();
 /** A count, or another whole number that is no amount. */
 export const whole = column<number>(Number.isSafeInteger);
 
-/** One amount in smallest units. What amounts come to is the text of `exactSum` (`core/sums.ts`). */
+/** One amount in smallest units. What amounts come to is the text of `exactSum` (`core/kernel/sums.ts`). */
 export const amount = column<Cents>(Number.isSafeInteger);
 
 export const percent = column<Percent>(Number.isFinite);

@@ -44,7 +44,7 @@ export const programs = sqliteTable(
     updated_at: text().notNull(),
     /** True: test events of the providers make no commission. Null of a program that is older: true. */
     live_only: integer({ mode: "boolean" }),
-    /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`). */
+    /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/inbound/refusals.ts`). */
     provider_a_refusals: text(),
     provider_b_refusals: text(),
   },

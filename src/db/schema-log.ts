@@ -281,7 +281,7 @@ export const sessions = sqliteTable(
 );
 
 /**
- * How far each periodic job is in this database (`core/job-runs.ts`). A round is over when nobody that the job is for has
+ * How far each periodic job is in this database (`core/kernel/job-runs.ts`). A round is over when nobody that the job is for has
  * anything left; it goes from one to the next in laps. WITHOUT ROWID.
  */
 export const jobRuns = sqliteTable("job_runs", {
@@ -298,7 +298,7 @@ export const jobRuns = sqliteTable("job_runs", {
   next_at: text().notNull(),
 });
 
-/** Where the reconciler is in a program (`core/reconcile.ts`). WITHOUT ROWID. */
+/** Where the reconciler is in a program (`core/reconcile/reconcile.ts`). WITHOUT ROWID. */
 export const reconciliations = sqliteTable("reconciliations", {
   program_id: text().primaryKey(),
   /** Raised by every step: of two that begin at the same place one is kept. */
@@ -330,7 +330,7 @@ export const differences = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.kind, t.subject] })],
 );
 
-/** What a lost race runs into: inserting anything here fails the whole batch (`core/commit.ts`). */
+/** What a lost race runs into: inserting anything here fails the whole batch (`core/kernel/commit.ts`). */
 export const commitGuards = sqliteTable("commit_guards", { lost_race: integer().notNull() }, () => [
   check("lost_race", sql`lost_race = 0`),
 ]);

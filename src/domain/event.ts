@@ -1,7 +1,7 @@
 /**
  * The catalogue of events: for each type of the audit log its payload, whether an event of it says what changed, its text
  * for people, and the webhook that it is sent as, with the API's object that is the webhook's `data`. The emitters
- * (`core/commit.ts`), the OpenAPI document, the pages, the guide and the tests are held to it.
+ * (`core/kernel/commit.ts`), the OpenAPI document, the pages, the guide and the tests are held to it.
  */
 import type { Actor } from "./actor.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";

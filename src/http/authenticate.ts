@@ -1,8 +1,8 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { actingAs, forApiKey, type BaseCtx, type Unproven } from "../core/context.ts";
-import { touchApiKey } from "../core/programs.ts";
-import type { Program } from "../core/rows.ts";
-import { onShard } from "../core/shards.ts";
+import { actingAs, forApiKey, type BaseCtx, type Unproven } from "../core/kernel/context.ts";
+import { touchApiKey } from "../core/programs/programs.ts";
+import type { Program } from "../core/kernel/rows.ts";
+import { onShard } from "../core/kernel/shards.ts";
 import { actors } from "../domain/actor.ts";
 import { shardOfKey } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";

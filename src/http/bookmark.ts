@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
-import type { Copy } from "../core/context.ts";
-import { openForReads, openPrimary, type Bookmarked } from "../core/database.ts";
+import type { Copy } from "../core/kernel/context.ts";
+import { openForReads, openPrimary, type Bookmarked } from "../core/kernel/database.ts";
 import type { AppEnv } from "../env.ts";
 import { invalidField } from "../lib/errors.ts";
 

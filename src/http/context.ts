@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
-import type { BaseCtx } from "../core/context.ts";
-import { databaseFor, databasesOf } from "../core/database.ts";
-import { queueWakeUps } from "../core/wake.ts";
+import type { BaseCtx } from "../core/kernel/context.ts";
+import { databaseFor, databasesOf } from "../core/kernel/database.ts";
+import { queueWakeUps } from "../core/kernel/wake.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
@@ -25,7 +25,7 @@ export function requestContext(): MiddlewareHandler<AppEnv> {
 
 /**
  * A context over the deployment's bindings; `waitUntil` keeps work alive after the reply, and `request_id` is that of the
- * request, where there is one. It begins at shard 0, from which `core/shards.ts` leads to the others.
+ * request, where there is one. It begins at shard 0, from which `core/kernel/shards.ts` leads to the others.
  */
 export function baseContext(
   env: Bindings,

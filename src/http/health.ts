@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../env.ts";
-import { readHealth, type Health } from "../core/health.ts";
+import { readHealth, type Health } from "../core/operations/health.ts";
 import { AppError } from "../lib/errors.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { newProgramShard } from "./new-program-shard.ts";

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/idempotency.ts";
-import type { ProgramCtx } from "../core/context.ts";
+import { claimKey, endClaim, storeReplyBeside, type Claim } from "../core/kernel/idempotency.ts";
+import type { ProgramCtx } from "../core/kernel/context.ts";
 import type { AppEnv } from "../env.ts";
 import { sha256Hex } from "../lib/crypto.ts";
 import { invalidField } from "../lib/errors.ts";

@@ -1,8 +1,8 @@
 import { Hono, type Context } from "hono";
-import { actingAs, type Ctx, type ProgramCtx } from "../core/context.ts";
-import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound-program.ts";
-import { providerSecrets } from "../core/provider-secrets.ts";
-import type { Program } from "../core/rows.ts";
+import { actingAs, type Ctx, type ProgramCtx } from "../core/kernel/context.ts";
+import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound/program.ts";
+import { providerSecrets } from "../core/kernel/provider-secrets.ts";
+import type { Program } from "../core/kernel/rows.ts";
 import { actors } from "../domain/actor.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";

@@ -1,4 +1,4 @@
-import { isBound } from "../core/database.ts";
+import { isBound } from "../core/kernel/database.ts";
 import { MAX_SHARD } from "../domain/shard.ts";
 import type { Bindings } from "../env.ts";
 

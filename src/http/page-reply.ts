@@ -1,6 +1,6 @@
 import type { Context, TypedResponse } from "hono";
 import type { JSONParsed } from "hono/utils/types";
-import { textOfPage, type Page, type PageOfTexts } from "../core/list-page.ts";
+import { textOfPage, type Page, type PageOfTexts } from "../core/kernel/list-page.ts";
 import type { AppEnv } from "../env.ts";
 
 /** Answers with a page of a list; its objects go out as the database wrote them. */

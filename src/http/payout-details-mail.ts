@@ -1,4 +1,4 @@
-import type { PayoutDetailsChange, PayoutDetailsNotice } from "../core/payout-details.ts";
+import type { PayoutDetailsChange, PayoutDetailsNotice } from "../core/kernel/payout-details.ts";
 import type { Actor, Changes } from "../domain/actor.ts";
 import { maskAddress } from "../domain/mask.ts";
 import { oneLine, paragraphsMail, sendMails, type Mail, type MailBindings } from "../lib/mail.ts";

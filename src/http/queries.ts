@@ -1,6 +1,6 @@
 /** What the lists take, of the API and of the pages alike. */
 import * as z from "zod";
-import { EXPORT_FORMATS } from "../core/payout-export.ts";
+import { EXPORT_FORMATS } from "../core/payouts/export.ts";
 import { COMMISSION_STATUSES } from "../domain/commission.ts";
 import { DELIVERY_STATUSES } from "../domain/delivery.ts";
 import { PARTNER_STATUSES } from "../domain/partner.ts";

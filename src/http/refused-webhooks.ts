@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { ProgramCtx } from "../core/context.ts";
-import { noteRefusals } from "../core/refusals.ts";
+import type { ProgramCtx } from "../core/kernel/context.ts";
+import { noteRefusals } from "../core/inbound/refusals.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { RefusalReason, UnownedRefusal } from "../domain/refusal.ts";
 import type { AppEnv } from "../env.ts";

@@ -1,8 +1,15 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { actingAs, forProgram, type ProgramCtx } from "../core/context.ts";
-import type { Audience } from "../core/identities.ts";
-import { actorOf, endSession, noteSeen, readSession, type OpenedSession, type Session } from "../core/sessions.ts";
+import { actingAs, forProgram, type ProgramCtx } from "../core/kernel/context.ts";
+import type { Audience } from "../core/sessions/identities.ts";
+import {
+  actorOf,
+  endSession,
+  noteSeen,
+  readSession,
+  type OpenedSession,
+  type Session,
+} from "../core/sessions/sessions.ts";
 import { TOKEN_PATTERN } from "../domain/shard.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../lib/crypto.ts";

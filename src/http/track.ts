@@ -1,6 +1,6 @@
 import { Hono, type Context } from "hono";
-import { findProgramDomain } from "../core/clicks.ts";
-import { onShard } from "../core/shards.ts";
+import { findProgramDomain } from "../core/clicks/clicks.ts";
+import { onShard } from "../core/kernel/shards.ts";
 import { parseClick, PROGRAM_ID_PATTERN } from "../domain/click.ts";
 import { linkTarget } from "../domain/link.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";

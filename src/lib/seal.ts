@@ -45,7 +45,7 @@ export class SecretSealer {
   }
 
   /**
-   * Opens what was sealed for this place, and values of the first form until they are sealed again (`core/reseal.ts`).
+   * Opens what was sealed for this place, and values of the first form until they are sealed again (`core/operations/reseal.ts`).
    * @throws when no known key sealed it, it was sealed for another place, or it was tampered with.
    */
   async open(text: Sealed, place: Place): Promise<string> {

@@ -1,4 +1,4 @@
-import type { BaseCtx } from "../core/context.ts";
+import type { BaseCtx } from "../core/kernel/context.ts";
 import {
   claimLanesOf,
   readStatuses,
@@ -6,14 +6,14 @@ import {
   type AttemptOutcome,
   type ClaimedDelivery,
   type LaneWish,
-} from "../core/deliveries.ts";
+} from "../core/kernel/deliveries.ts";
 import { readWakeUp } from "../domain/delivery.ts";
 import type { Fetch } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt, type SendDeps } from "./send.ts";
-import { wakeUpAt, type Wake } from "../core/wake.ts";
+import { wakeUpAt, type Wake } from "../core/kernel/wake.ts";
 
 export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {
   wake: Wake;

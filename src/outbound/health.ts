@@ -1,5 +1,5 @@
-import type { Ctx } from "../core/context.ts";
-import { disableGivenUp, type DisabledEndpoint } from "../core/endpoint-health.ts";
+import type { Ctx } from "../core/kernel/context.ts";
+import { disableGivenUp, type DisabledEndpoint } from "../core/webhooks/health.ts";
 import { paragraphsMail, sendMail, type Mail, type MailBindings } from "../lib/mail.ts";
 
 /** Disables the endpoints that are given up and notifies their owners by e-mail (HOOK-9). */

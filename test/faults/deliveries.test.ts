@@ -16,7 +16,7 @@ import { openWorld, type Call, type World } from "./outside-world.ts";
 /** How often every step is killed; 1 takes half a minute. */
 const ROUNDS = Number(process.env["FAULT_ROUNDS"] ?? 1);
 
-/** How long a claim outlives its holder (`core/deliveries.ts`, LEASE_MS), and something for the deliveries themselves. */
+/** How long a claim outlives its holder (`core/kernel/deliveries.ts`, LEASE_MS), and something for the deliveries themselves. */
 const RECOVERY_MS = 15_000 + 60_000;
 
 const SWEEP = "* * * * *";

@@ -2,8 +2,8 @@
 import { env, createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { Hono } from "hono";
 import { beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { commit } from "../../src/core/commit.ts";
-import type { Ctx, Unproven } from "../../src/core/context.ts";
+import type { commit } from "../../src/core/kernel/commit.ts";
+import type { Ctx, Unproven } from "../../src/core/kernel/context.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { authenticate } from "../../src/http/authenticate.ts";
 import { requestContext } from "../../src/http/context.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf, batchOf, droppedArrival } from "../../src/clicks/batch.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
-import { flushClicks, listClickObjects } from "../../src/core/clicks.ts";
+import { flushClicks, listClickObjects } from "../../src/core/clicks/clicks.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import { serveAll } from "../support/jobs.ts";
 import {

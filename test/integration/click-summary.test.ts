@@ -2,7 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import type { ClickSummary } from "../../src/core/click-summary.ts";
+import type { ClickSummary } from "../../src/core/clicks/summary.ts";
 import type { AppEnv } from "../../src/env.ts";
 import { clicks } from "../../src/http/api/clicks.ts";
 import { authenticate } from "../../src/http/authenticate.ts";

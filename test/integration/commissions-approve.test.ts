@@ -1,8 +1,8 @@
 /** Approval by time (COM-6). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { approveDueCommissions } from "../../src/core/auto-approve.ts";
-import { commissionChanged } from "../../src/core/ledger-rows.ts";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { commissionChanged } from "../../src/core/ledger/plan.ts";
 import { iso } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";

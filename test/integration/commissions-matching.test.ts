@@ -5,8 +5,8 @@
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { updateMatching } from "../../src/core/commission-bulk.ts";
-import { forProgram, type ProgramCtx } from "../../src/core/context.ts";
+import { updateMatching } from "../../src/core/commissions/bulk.ts";
+import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { commissionById, commissionPath, eventsOf, listening, sentFor } from "../support/commissions.ts";
 import { commissionsOf, makeCommissions } from "../support/payouts.ts";

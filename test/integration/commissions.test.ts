@@ -1,8 +1,8 @@
 /** Commissions by the owner's hand: transitions, races and flags (COM-1, COM-2, COM-7). */
 import { describe, expect, it } from "vitest";
-import { updateCommissions } from "../../src/core/commission-bulk.ts";
-import { updateCommission } from "../../src/core/commissions.ts";
-import type { ProgramCtx } from "../../src/core/context.ts";
+import { updateCommissions } from "../../src/core/commissions/bulk.ts";
+import { updateCommission } from "../../src/core/commissions/commissions.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
 import { COMMISSION_STATUSES, type CommissionStatus } from "../../src/domain/commission.ts";
 import { iso } from "../../src/lib/time.ts";
 import {

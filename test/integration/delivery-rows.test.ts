@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { commit } from "../../src/core/commit.ts";
-import { MAX_IN_FLIGHT } from "../../src/core/deliveries.ts";
+import { commit } from "../../src/core/kernel/commit.ts";
+import { MAX_IN_FLIGHT } from "../../src/core/kernel/deliveries.ts";
 import { anyOccurrence } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { rotateSecret } from "../../src/core/delivery-actions.ts";
+import { rotateSecret } from "../../src/core/webhooks/actions.ts";
 import { playOutsideWorld, PUBLIC_IPV4, type Receiver } from "../support/dns.ts";
 import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { forgetOld } from "../../src/core/retention.ts";
+import { forgetOld } from "../../src/core/operations/retention.ts";
 import { bodies } from "../support/bodies.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";

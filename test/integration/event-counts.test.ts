@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
-import { flushClicks } from "../../src/core/clicks.ts";
+import { flushClicks } from "../../src/core/clicks/clicks.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import { HOUR, iso, MINUTE, SECOND } from "../../src/lib/time.ts";
 import { makeClicks } from "../support/many-clicks.ts";

@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { importCustomers } from "../../src/core/customer-import.ts";
-import type { CustomerLine } from "../../src/core/customer-lines.ts";
-import { receiveEvent } from "../../src/core/inbound.ts";
+import { importCustomers } from "../../src/core/imports/customers.ts";
+import type { CustomerLine } from "../../src/core/imports/customer-lines.ts";
+import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { countsOf, PARTNER_FILES, sendImport } from "../support/imports.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
-import { importPartners } from "../../src/core/partner-import.ts";
+import { importPartners } from "../../src/core/imports/partners.ts";
 
 interface Listed {
   id: string;

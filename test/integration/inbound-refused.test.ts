@@ -6,7 +6,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { noteRefusals } from "../../src/core/refusals.ts";
+import { noteRefusals } from "../../src/core/inbound/refusals.ts";
 import type { RefusalReason } from "../../src/domain/refusal.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";

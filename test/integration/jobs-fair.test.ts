@@ -3,8 +3,8 @@
  * everybody is served within a bounded number of runs, who fails is passed over and reported, and what is behind shows.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { keyMark } from "../../src/core/payout-attempt.ts";
-import { lateJobs } from "../../src/core/job-runs.ts";
+import { keyMark } from "../../src/core/payouts/attempt.ts";
+import { lateJobs } from "../../src/core/kernel/job-runs.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { databases, FAILING, numberOf, programId, START, TRIALS, wipe, type Trial } from "../support/job-trials.ts";

@@ -1,9 +1,9 @@
-/** How periodic jobs are run (`core/job.ts`), tried with jobs that do nothing but keep a list. */
+/** How periodic jobs are run (`core/kernel/job.ts`), tried with jobs that do nothing but keep a list. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runJobs, type Job, type Owner, type Work } from "../../src/core/job.ts";
-import { lateJobs, readRuns, type Rhythm } from "../../src/core/job-runs.ts";
-import { everyShard } from "../../src/core/shards.ts";
+import { runJobs, type Job, type Owner, type Work } from "../../src/core/kernel/job.ts";
+import { lateJobs, readRuns, type Rhythm } from "../../src/core/kernel/job-runs.ts";
+import { everyShard } from "../../src/core/kernel/shards.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { testContext } from "../support/program.ts";
 

@@ -1,8 +1,8 @@
 /** Each entry of the journal names the audit event of the change that posted it (PART-8). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { approveDueCommissions } from "../../src/core/auto-approve.ts";
-import { journalOldCommissions } from "../../src/core/journal.ts";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
 import { iso } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { journalOldCommissions } from "../../src/core/journal.ts";
+import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { accountOf, JOURNAL_ACCOUNTS } from "../../src/domain/journal.ts";
 import { newId } from "../../src/lib/id.ts";

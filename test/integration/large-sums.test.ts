@@ -1,7 +1,7 @@
 /** Sums of amounts beyond 2^53, where a number is no longer exact: every answer and page says the same, or refuses. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { journalOldCommissions } from "../../src/core/journal.ts";
+import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { BASE_URL, makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { networkOf } from "../../src/domain/address.ts";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { visit } from "../support/clicks.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
 import { makePartner, makeProgram, testContext, type Reply, type TestProgram } from "../support/program.ts";

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { LEASE_MS } from "../../src/core/deliveries.ts";
+import { LEASE_MS } from "../../src/core/kernel/deliveries.ts";
 import { playOutsideWorld, never, type Receiver } from "../support/dns.ts";
 import {
   attemptsOf,

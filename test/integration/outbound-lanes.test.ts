@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { commit } from "../../src/core/commit.ts";
+import { commit } from "../../src/core/kernel/commit.ts";
 import {
   claimLanesOf,
   LEASE_MS,
@@ -8,7 +8,7 @@ import {
   MAX_IN_FLIGHT,
   MAX_IN_FLIGHT_FAILING,
   recordAttempts,
-} from "../../src/core/deliveries.ts";
+} from "../../src/core/kernel/deliveries.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
 import { ATTEMPTS_AT_ONCE } from "../../src/outbound/consumer.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { commit } from "../../src/core/commit.ts";
-import { claimLanesOf, LEASE_MS } from "../../src/core/deliveries.ts";
+import { commit } from "../../src/core/kernel/commit.ts";
+import { claimLanesOf, LEASE_MS } from "../../src/core/kernel/deliveries.ts";
 import { playOutsideWorld, type ReceivedRequest } from "../support/dns.ts";
 import {
   anyOccurrence,

@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forProgram } from "../../src/core/context.ts";
-import { journalOldCommissions } from "../../src/core/journal.ts";
-import { readOverview, readPartnerOverview } from "../../src/core/overview.ts";
+import { forProgram } from "../../src/core/kernel/context.ts";
+import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
+import { readOverview, readPartnerOverview } from "../../src/core/overview/overview.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { DAY, iso } from "../../src/lib/time.ts";

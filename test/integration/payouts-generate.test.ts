@@ -1,6 +1,6 @@
 /** Generation of payouts (OUT-1, OUT-2). */
 import { describe, expect, it } from "vitest";
-import { viewPayout } from "../../src/core/views.ts";
+import { viewPayout } from "../../src/core/kernel/views.ts";
 import { iso } from "../../src/lib/time.ts";
 import { env } from "cloudflare:workers";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";

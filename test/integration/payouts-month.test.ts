@@ -1,10 +1,10 @@
 /** A job generates the past calendar month on the first of each month (OUT-3). */
 import { describe, expect, it } from "vitest";
-import { generatePayouts } from "../../src/core/payout-generate.ts";
-import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
-import { cancelPayout } from "../../src/core/payouts.ts";
+import { cancelPayout } from "../../src/core/payouts/payouts.ts";
 import { commissionsOf, makeCommissions, payoutsOf } from "../support/payouts.ts";
 
 const FIRST = Date.parse("2028-03-01T00:23:00.000Z");

@@ -1,9 +1,9 @@
 /** Transfers that are left open, and how each leaves that state (OUT-14). */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
-import { payPayout } from "../../src/core/payout-pay.ts";
+import { payPayout } from "../../src/core/payouts/pay.ts";
 import { partners, programs } from "../../src/db/schema.ts";
-import { attemptOf } from "../../src/core/payout-attempt.ts";
+import { attemptOf } from "../../src/core/payouts/attempt.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { programContext, setSecrets } from "../support/program.ts";
 import {

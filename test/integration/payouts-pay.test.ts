@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { viewPayout } from "../../src/core/views.ts";
+import { viewPayout } from "../../src/core/kernel/views.ts";
 import { payouts, programs } from "../../src/db/schema.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/connect.ts";

@@ -2,10 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
-import { exportPayouts } from "../../src/core/payout-export.ts";
-import { freezeRecipients } from "../../src/core/payout-freeze.ts";
-import { generatePayouts } from "../../src/core/payout-generate.ts";
-import { forProgram } from "../../src/core/context.ts";
+import { exportPayouts } from "../../src/core/payouts/export.ts";
+import { freezeRecipients } from "../../src/core/payouts/freeze.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { forProgram } from "../../src/core/kernel/context.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { partners, payouts } from "../../src/db/schema.ts";
 import { cents } from "../../src/domain/money.ts";

@@ -4,8 +4,8 @@
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { generatePayouts } from "../../src/core/payout-generate.ts";
-import { forProgram } from "../../src/core/context.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { forProgram } from "../../src/core/kernel/context.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { watchDatabase } from "../support/watched-database.ts";

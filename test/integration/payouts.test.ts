@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq, sql } from "drizzle-orm";
-import { sealRecipient } from "../../src/core/payout-recipient.ts";
-import { generatePayouts } from "../../src/core/payout-generate.ts";
+import { sealRecipient } from "../../src/core/payouts/recipient.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { payouts } from "../../src/db/schema.ts";
 import { decimalAmount } from "../../src/domain/currency.ts";
 import { PAYOUT_STATUSES, type PayoutStatus } from "../../src/domain/payout.ts";

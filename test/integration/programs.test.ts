@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { providerSecrets } from "../../src/core/provider-secrets.ts";
-import type { Program } from "../../src/core/rows.ts";
+import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
+import type { Program } from "../../src/core/kernel/rows.ts";
 import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";

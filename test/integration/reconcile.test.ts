@@ -1,8 +1,8 @@
 /** The reconciler (ledger design, "Reconciler"): every kind of difference is planted, found, reported once, shown, and gone. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { reconcileStep, type ReconcileTools } from "../../src/core/reconcile.ts";
-import type { Reconciling } from "../../src/core/reconcile-now.ts";
+import { reconcileStep, type ReconcileTools } from "../../src/core/reconcile/reconcile.ts";
+import type { Reconciling } from "../../src/core/reconcile/now.ts";
 import type { Mail } from "../../src/lib/mail.ts";
 import { DAY } from "../../src/lib/time.ts";
 import { sendA } from "../support/ledger.ts";

@@ -2,10 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
-import { archiveNotedDays, noteArchivableDays } from "../../src/core/click-archive-jobs.ts";
-import { flushClicks } from "../../src/core/clicks.ts";
-import { recountEvents } from "../../src/core/recount-events.ts";
-import { recountLists } from "../../src/core/recount-lists.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
+import { flushClicks } from "../../src/core/clicks/clicks.ts";
+import { recountEvents } from "../../src/core/operations/recount-events.ts";
+import { recountLists } from "../../src/core/operations/recount-lists.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import { newId } from "../../src/lib/id.ts";

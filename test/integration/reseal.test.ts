@@ -4,7 +4,7 @@
  */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RESEALED_AT_ONCE, resealAll, type Resealing } from "../../src/core/reseal.ts";
+import { RESEALED_AT_ONCE, resealAll, type Resealing } from "../../src/core/operations/reseal.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { rowOf, SEALED, type SealedField } from "../../src/db/sealed.ts";

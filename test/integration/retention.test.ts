@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { forgetOld, KEPT_FOR } from "../../src/core/retention.ts";
+import { forgetOld, KEPT_FOR } from "../../src/core/operations/retention.ts";
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { forgetOld } from "../../src/core/retention.ts";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { forgetOld } from "../../src/core/operations/retention.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { DAY, HOUR } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { callApi, makePartner, makeProgram, testContext } from "../support/program.ts";

@@ -3,7 +3,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
-import { listClickObjects } from "../../src/core/clicks.ts";
+import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { clickObjectOn, MAX_SHARD, programIdOn } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";

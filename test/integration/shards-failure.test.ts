@@ -8,7 +8,7 @@ import {
   waitOnExecutionContext,
 } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { confirmLink } from "../../src/core/sign-in.ts";
+import { confirmLink } from "../../src/core/sessions/sign-in.ts";
 import { shardOfToken } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";

@@ -347,7 +347,7 @@ describe("someone with accounts in both databases", () => {
   it("uses a link up once, also when both accounts are chosen at the same moment", async () => {
     const email = `race-${Date.now()}@example.com`;
     const programs = [await makeProgramOn(0, { owner_email: email }), await makeProgramOn(1, { owner_email: email })];
-    const { confirmLink } = await import("../../src/core/sign-in.ts");
+    const { confirmLink } = await import("../../src/core/sessions/sign-in.ts");
     const { token } = (await requestLink(testContext(), email))!.link;
     const outcomes = await Promise.all(
       [...programs, ...programs].map(async ({ id }) => (await confirmLink(testContext(), token, id)).outcome),
@@ -362,7 +362,7 @@ describe("someone with accounts in both databases", () => {
   });
 
   it("ends the links of the other database too, and of two used at the same moment one opens a session", async () => {
-    const { confirmLink } = await import("../../src/core/sign-in.ts");
+    const { confirmLink } = await import("../../src/core/sessions/sign-in.ts");
     const moments = [
       { at: 0, statement: /insert into sessions/, outcomes: ["link_refused", "signed_in"] },
       { at: 1, statement: /^update "sign_in_links"/, outcomes: ["signed_in", "link_refused"] },

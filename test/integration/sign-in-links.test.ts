@@ -3,7 +3,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { confirmLink, createOwnerLink } from "../../src/core/sign-in.ts";
+import { confirmLink, createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";
 import { openMailbox } from "../support/mailbox.ts";

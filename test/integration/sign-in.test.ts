@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { identityKey } from "../../src/core/identities.ts";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { identityKey } from "../../src/core/sessions/identities.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";

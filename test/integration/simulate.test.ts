@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { receiveEvent } from "../../src/core/inbound.ts";
+import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { and, eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { receiveEvent } from "../../src/core/inbound.ts";
+import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { commissions } from "../../src/db/schema.ts";
 import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { eventsOf, makeWorldProgram, world } from "../support/ledger-world.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { finishVendorEvents, settleUnsettled } from "../../src/core/settle-jobs.ts";
+import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { callApi, makePartner, makeProgram, SECRET_A, testContext, type TestProgram } from "../support/program.ts";

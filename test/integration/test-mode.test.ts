@@ -4,8 +4,8 @@
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { finishOpenEvents } from "../../src/core/inbound.ts";
-import { readOverview } from "../../src/core/overview.ts";
+import { finishOpenEvents } from "../../src/core/inbound/receive.ts";
+import { readOverview } from "../../src/core/overview/overview.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import {

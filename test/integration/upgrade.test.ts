@@ -5,10 +5,10 @@
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { forProgram, type ProgramCtx } from "../../src/core/context.ts";
-import { journalOldCommissions, readBalance } from "../../src/core/journal.ts";
-import { getPartner } from "../../src/core/partners.ts";
-import type { Program } from "../../src/core/rows.ts";
+import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
+import { journalOldCommissions, readBalance } from "../../src/core/ledger/journal.ts";
+import { getPartner } from "../../src/core/partners/partners.ts";
+import type { Program } from "../../src/core/kernel/rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { programs } from "../../src/db/schema.ts";
 import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";

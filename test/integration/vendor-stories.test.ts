@@ -1,6 +1,6 @@
 /** What the vendors really send, customer by customer: only money that moved earns (LAW-2). */
 import { describe, expect, it } from "vitest";
-import { approveDueCommissions } from "../../src/core/auto-approve.ts";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";

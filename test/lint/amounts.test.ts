@@ -55,7 +55,7 @@ describe("amounts", () => {
       "const rest = total - payment.adjusted_cents;",
       "const most = Math.max(row.amount_cents, 0);",
     ]) {
-      assert.deepEqual(brokenIn("src/core/payouts.ts", line), [line]);
+      assert.deepEqual(brokenIn("src/core/payouts/payouts.ts", line), [line]);
     }
     const cast = "  return value as Cents;";
     assert.deepEqual(brokenIn("src/domain/money.ts", cast), []);

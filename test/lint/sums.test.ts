@@ -1,4 +1,4 @@
-/** Amounts are added up exactly: in SQL by `core/sums.ts`, in the code by `addUp`. Adding numbers loses units at 2^53. */
+/** Amounts are added up exactly: in SQL by `core/kernel/sums.ts`, in the code by `addUp`. Adding numbers loses units at 2^53. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";

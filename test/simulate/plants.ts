@@ -16,7 +16,7 @@ export const PLANTS: readonly Plant[] = [
     name: "D1: neither canceling a payout nor rejecting settles again",
     patches: [
       {
-        file: "src/core/decisions.ts",
+        file: "src/core/ledger/decisions.ts",
         find: "where k.payment_id = ${payment_id} and k.kind = 'clawback')",
         put: "where k.payment_id = ${payment_id} and k.kind = 'drawback')",
       },
@@ -28,15 +28,15 @@ export const PLANTS: readonly Plant[] = [
   ]),
   plant(
     "D3: canceling a payout settles nothing again",
-    "core/payouts.ts",
+    "core/payouts/payouts.ts",
     ["      unsettleDifferences(ctx, held),\n", ""],
     ["for (const key of differing) await settle(ctx, key);", "void differing;"],
   ),
-  plant("D4: a transfer is sent with whatever key is stored", "core/payout-attempt.ts", [
+  plant("D4: a transfer is sent with whatever key is stored", "core/payouts/attempt.ts", [
     "if (frozen.key_mark === (await keyMark(api_key))) return",
     "if (frozen.key_mark !== api_key) return",
   ]),
-  plant("D5: a refund is filed under the program of the URL", "core/inbound-program.ts", [
+  plant("D5: a refund is filed under the program of the URL", "core/inbound/program.ts", [
     "event.facts.some(mayWait) ? receiveChange : receiveUnclaimed",
     "(url: ProgramCtx, one: Delivery) => receive(url, one)",
   ]),
@@ -44,27 +44,27 @@ export const PLANTS: readonly Plant[] = [
     "return firstSince(time, past)?.rules ?? current;",
     "return past.length > 1_000 ? (firstSince(time, past)?.rules ?? current) : current;",
   ]),
-  plant("D7: a judgement goes with the payment, not with its partner", "core/ledger-rows.ts", [
+  plant("D7: a judgement goes with the payment, not with its partner", "core/ledger/plan.ts", [
     "state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id)",
     "state.decisions",
   ]),
-  plant("D8: a kept count forgets some events", "core/commit.ts", [
+  plant("D8: a kept count forgets some events", "core/kernel/commit.ts", [
     "      db.run(countEvents(program_id, created_at, source.events)),\n",
     "      ...(source.messages ? [db.run(countEvents(program_id, created_at, source.events))] : []),\n",
   ]),
-  plant("commit: a lost race is not noticed", "core/commit.ts", [
+  plant("commit: a lost race is not noticed", "core/kernel/commit.ts", [
     "refuseIf(sql`changes() <> ${expect}`)",
     "refuseIf(sql`changes() > ${expect}`)",
   ]),
-  plant("commit: only the first message of a change is sent", "core/commit.ts", [
+  plant("commit: only the first message of a change is sent", "core/kernel/commit.ts", [
     "const outbound = occurrences.flatMap(",
     "const outbound = occurrences.slice(0, 1).flatMap(",
   ]),
-  plant("commit: a repeated request is carried out again", "core/idempotency.ts", [
+  plant("commit: a repeated request is carried out again", "core/kernel/idempotency.ts", [
     "row.claimed_by === claim.claimed_by) return",
     "row.key === claim.key) return",
   ]),
-  plant("settle: of two that read the same facts both write", "core/ledger-rows.ts", [
+  plant("settle: of two that read the same facts both write", "core/ledger/plan.ts", [
     ".where(and(eq(payments.id, before.id), eq(payments.facts_revision, before.facts_revision))),",
     ".where(eq(payments.id, before.id)),",
   ]),
@@ -88,27 +88,27 @@ export const PLANTS: readonly Plant[] = [
     "(2n * product + divisor) / (2n * divisor)",
     "(2n * product + divisor - 1n) / (2n * divisor)",
   ]),
-  plant("payout: a disputed commission is paid", "core/payout-generate.ts", [
+  plant("payout: a disputed commission is paid", "core/payouts/generate.ts", [
     "(${c}.flagged = 1 and ${c}.review_reason is 'disputed')",
     "(${c}.flagged = 1 and ${c}.review_reason is 'refuted')",
   ]),
-  plant("payout: what is being settled is paid", "core/payout-generate.ts", [
+  plant("payout: what is being settled is paid", "core/payouts/generate.ts", [
     "u.settled_revision < u.facts_revision)",
     "u.settled_revision > u.facts_revision)",
   ]),
-  plant("payout: exactly the least amount is not paid", "core/payout-generate.ts", [
+  plant("payout: exactly the least amount is not paid", "core/payouts/generate.ts", [
     "when ${sum} < (select min_payout_cents",
     "when ${sum} <= (select min_payout_cents",
   ]),
-  plant("payout: two moves at once both happen", "core/payouts.ts", [
+  plant("payout: two moves at once both happen", "core/payouts/payouts.ts", [
     "          sql`${payouts.status} = ${literal(before.status)}`,\n          eq(payouts.updated_at, before.updated_at),\n",
     "",
   ]),
-  plant("payout: each sending has a key of its own", "core/payout-pay.ts", [
+  plant("payout: each sending has a key of its own", "core/payouts/pay.ts", [
     "`${payout.id}:${payout.attempt}`",
     "`${payout.id}:${ctx.now}`",
   ]),
-  plant("payout: a refusal counts while a transfer may exist", "core/payout-pay.ts", [
+  plant("payout: a refusal counts while a transfer may exist", "core/payouts/pay.ts", [
     'return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };',
     "return answer;",
   ]),
@@ -120,15 +120,15 @@ export const PLANTS: readonly Plant[] = [
     "work: ({ outbound }) => wakeDue(outbound)",
     "work: ({ outbound }) => (outbound.now() > 0 ? null : wakeDue(outbound))",
   ]),
-  plant("delivery: a claim that has run out is not taken over", "core/deliveries.ts", [
+  plant("delivery: a claim that has run out is not taken over", "core/kernel/deliveries.ts", [
     "and c.claimed_until <= ${now} limit ${literal(limit)}))",
     "and c.claimed_until <= '' limit ${literal(limit)}))",
   ]),
-  plant("delivery: one more attempt after the last", "core/deliveries.ts", [
+  plant("delivery: one more attempt after the last", "core/kernel/deliveries.ts", [
     "attempt_count = d.attempt_count + 1,",
     "attempt_count = d.attempt_count,",
   ]),
-  plant("clicks: a flush that is repeated counts again", "core/clicks.ts", [
+  plant("clicks: a flush that is repeated counts again", "core/clicks/clicks.ts", [
     "      db.run(refuseUnlessChanged(1)),\n",
     "",
   ]),
@@ -152,7 +152,7 @@ export const PLANTS: readonly Plant[] = [
     "this.#flushed = Math.min(cursor, this.#last);",
     "this.#flushed = Math.max(cursor, this.#last);",
   ]),
-  plant("delivery: an endpoint that is off is sent to", "core/commit.ts", [
+  plant("delivery: an endpoint that is off is sent to", "core/kernel/commit.ts", [
     "and e.active = 1 and",
     "and e.active >= 0 and",
   ]),

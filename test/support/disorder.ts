@@ -1,7 +1,7 @@
 /** Deliveries as the network makes them: in any order, repeated, at once, and broken off. */
 import * as fc from "fast-check";
-import { receiveEvent } from "../../src/core/inbound.ts";
-import type { ProgramCtx } from "../../src/core/context.ts";
+import { receiveEvent } from "../../src/core/inbound/receive.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
 import type { WorldEvent } from "./ledger-world.ts";
 import { programContext, type TestProgram } from "./program.ts";
 

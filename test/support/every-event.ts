@@ -1,7 +1,7 @@
 /** One program to which everything happens, through every way into the service: what makes an event of each type. */
 import { env } from "cloudflare:workers";
 import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
 import { click, recorded } from "./clicks.ts";

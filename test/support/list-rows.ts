@@ -1,6 +1,6 @@
 /** Rows of the four lists that are put into the database as they are, and how the lists and their views show them. */
 import { desc, eq } from "drizzle-orm";
-import { viewCommission, viewPartner, viewPayment, viewPayout } from "../../src/core/views.ts";
+import { viewCommission, viewPartner, viewPayment, viewPayout } from "../../src/core/kernel/views.ts";
 import { runBatch } from "../../src/db/client.ts";
 import { commissions, partners, payments, payouts } from "../../src/db/schema.ts";
 import { newId, type IdKind } from "../../src/lib/id.ts";

@@ -1,13 +1,13 @@
 /** Runs the consumer and the sweep against the real database, with a played outside world and a clock of the test's. */
 import { createMessageBatch, env } from "cloudflare:test";
-import type { Occurrence } from "../../src/core/commit.ts";
-import type { ProgramCtx } from "../../src/core/context.ts";
-import { newPartner, partnerCreated } from "../../src/core/partners.ts";
+import type { Occurrence } from "../../src/core/kernel/commit.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
+import { newPartner, partnerCreated } from "../../src/core/partners/partners.ts";
 import type { WakeUpMessage } from "../../src/domain/delivery.ts";
 import { newId } from "../../src/lib/id.ts";
 import { consumeDeliveries, type ConsumerDeps } from "../../src/outbound/consumer.ts";
 import { wakeDue } from "../../src/outbound/sweep.ts";
-import type { WakeUp } from "../../src/core/wake.ts";
+import type { WakeUp } from "../../src/core/kernel/wake.ts";
 import { RESOLVER_URL, type OutsideWorld } from "./dns.ts";
 import { serveAll } from "./jobs.ts";
 import { testContext, type TestProgram } from "./program.ts";

@@ -1,9 +1,9 @@
 /** Makers for the month end: approved commissions, payouts, and a program whose vendor is played. */
 import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
-import { generatePayouts } from "../../src/core/payout-generate.ts";
-import { sealRecipient } from "../../src/core/payout-recipient.ts";
-import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
+import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { sealRecipient } from "../../src/core/payouts/recipient.ts";
+import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { newId } from "../../src/lib/id.ts";

@@ -1,9 +1,9 @@
 /** Makers of programs and their keys, and the one way tests call the service. */
 import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import type { Program } from "../../src/core/rows.ts";
+import type { Program } from "../../src/core/kernel/rows.ts";
 import { baseContext } from "../../src/http/context.ts";
-import { actingAs, forProgram, type ProgramCtx } from "../../src/core/context.ts";
+import { actingAs, forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
 import { programs } from "../../src/db/schema.ts";
 import type { SealedPlace } from "../../src/db/sealed.ts";
 import { actors } from "../../src/domain/actor.ts";

@@ -1,7 +1,7 @@
 /** The reconciler as tests run it: whole rounds, and what they left. */
-import { reconcileStep, type ReconcileTools, type Step } from "../../src/core/reconcile.ts";
-import type { ProgramCtx } from "../../src/core/context.ts";
-import { openDifferences } from "../../src/core/reconcile-findings.ts";
+import { reconcileStep, type ReconcileTools, type Step } from "../../src/core/reconcile/reconcile.ts";
+import type { ProgramCtx } from "../../src/core/kernel/context.ts";
+import { openDifferences } from "../../src/core/reconcile/findings.ts";
 import { clientOf } from "./payouts.ts";
 import { openVendor } from "./provider-a-api.ts";
 

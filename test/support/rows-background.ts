@@ -1,17 +1,17 @@
 /** What the service does in addition to answering its API, and all that reads more rows where there is more, with the reason. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { approveDueCommissions } from "../../src/core/auto-approve.ts";
-import { archiveNotedDays, noteArchivableDays } from "../../src/core/click-archive-jobs.ts";
-import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks.ts";
-import { disableGivenUp } from "../../src/core/endpoint-health.ts";
-import { generateMonthlyPayouts } from "../../src/core/payout-month.ts";
-import { reconcileTransfers } from "../../src/core/payout-reconcile.ts";
-import { recountEvents } from "../../src/core/recount-events.ts";
-import { recountLists } from "../../src/core/recount-lists.ts";
-import { reconcilePrograms } from "../../src/core/reconcile.ts";
-import { forgetOld } from "../../src/core/retention.ts";
-import { finishVendorEvents, settleUnsettled } from "../../src/core/settle-jobs.ts";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
+import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks/clicks.ts";
+import { disableGivenUp } from "../../src/core/webhooks/health.ts";
+import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
+import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
+import { recountEvents } from "../../src/core/operations/recount-events.ts";
+import { recountLists } from "../../src/core/operations/recount-lists.ts";
+import { reconcilePrograms } from "../../src/core/reconcile/reconcile.ts";
+import { forgetOld } from "../../src/core/operations/retention.ts";
+import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, iso, MINUTE } from "../../src/lib/time.ts";

@@ -1,6 +1,6 @@
 /** A deployment that can be measured, grown and measured again; each measurement has subjects of its own. */
 import { env } from "cloudflare:workers";
-import { createOwnerLink } from "../../src/core/sign-in.ts";
+import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";

@@ -1,9 +1,9 @@
 /** A deployment of two databases, and a look into each. */
 import { env } from "cloudflare:workers";
-import type { BaseCtx } from "../../src/core/context.ts";
-import type { FurtherDatabases } from "../../src/core/database.ts";
-import type { Program } from "../../src/core/rows.ts";
-import { onShard } from "../../src/core/shards.ts";
+import type { BaseCtx } from "../../src/core/kernel/context.ts";
+import type { FurtherDatabases } from "../../src/core/kernel/database.ts";
+import type { Program } from "../../src/core/kernel/rows.ts";
+import { onShard } from "../../src/core/kernel/shards.ts";
 import { callApi, SECRET_A, SECRET_B, testContext, type TestProgram } from "./program.ts";
 import { callWith, watchDatabase } from "./watched-database.ts";
 

@@ -1,6 +1,6 @@
 /** A browser without scripts: keeps cookies, and sends forms with the token of the page they were on. */
-import type { BaseCtx } from "../../src/core/context.ts";
-import { countRequest, createOwnerLink, openRequest } from "../../src/core/sign-in.ts";
+import type { BaseCtx } from "../../src/core/kernel/context.ts";
+import { countRequest, createOwnerLink, openRequest } from "../../src/core/sessions/sign-in.ts";
 import { call, testContext, type Reply, type TestProgram } from "./program.ts";
 
 export interface Visitor {

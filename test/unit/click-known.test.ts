@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KnownRefs, MAX_ASKED, MAX_REMEMBERED, MAX_WAITING, PATIENCE, REMEMBERED } from "../../src/clicks/known.ts";
-import type { RefKey } from "../../src/core/clicks.ts";
+import type { RefKey } from "../../src/core/clicks/clicks.ts";
 
 const asker = { bindings: {} as never, waitUntil: () => {} };
 const ref = (slug_key: string): RefKey => ({ program_id: "prog_1", slug_key });

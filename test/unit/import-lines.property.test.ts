@@ -9,9 +9,14 @@ import {
   decideCustomerLines,
   type CustomerLine,
   type KnownCustomers,
-} from "../../src/core/customer-lines.ts";
-import { decidePartnerLines, type Known, type KnownPartner, type PartnerLine } from "../../src/core/partner-lines.ts";
-import type { PartnerInput } from "../../src/core/partners.ts";
+} from "../../src/core/imports/customer-lines.ts";
+import {
+  decidePartnerLines,
+  type Known,
+  type KnownPartner,
+  type PartnerLine,
+} from "../../src/core/imports/partner-lines.ts";
+import type { PartnerInput } from "../../src/core/partners/partners.ts";
 import { emailKey } from "../../src/domain/email.ts";
 import { percent } from "../../src/domain/money.ts";
 import { searchText, slugKey } from "../../src/domain/partner.ts";

@@ -6,9 +6,9 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
-import { decideCustomerLines, type NamedPartner } from "../../src/core/customer-lines.ts";
-import { decidePartnerLines, type KnownPartner } from "../../src/core/partner-lines.ts";
-import type { PartnerInput } from "../../src/core/partners.ts";
+import { decideCustomerLines, type NamedPartner } from "../../src/core/imports/customer-lines.ts";
+import { decidePartnerLines, type KnownPartner } from "../../src/core/imports/partner-lines.ts";
+import type { PartnerInput } from "../../src/core/partners/partners.ts";
 import { growth, isLinear, TIMES } from "../support/linear.ts";
 import { HTTP_PARSERS } from "../support/parsers-http.ts";
 import { PARSERS, type Parser } from "../support/parsers.ts";
@@ -181,14 +181,14 @@ const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?r
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
   "variables of the deployment": ["jobs.ts", "lib/public-url.ts"],
-  "errors of the database and the runtime": ["core/commit.ts", "http/errors.ts"],
+  "errors of the database and the runtime": ["core/kernel/commit.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
     "http/guides.tsx",
     "http/pages/assets.ts",
   ],
   "what was checked when it was stored": [
-    ...["core/customer-trace.ts", "core/webhooks.ts", "domain/payout.ts", "http/pages/layout.tsx"],
+    ...["core/customers/trace.ts", "core/webhooks/endpoints.ts", "domain/payout.ts", "http/pages/layout.tsx"],
     "outbound/health.ts",
   ],
   "its own words": ["db/client.ts"],

@@ -10,7 +10,7 @@ import {
   type Kind,
   type Place,
   type Turn,
-} from "../../src/core/reconcile-place.ts";
+} from "../../src/core/reconcile/place.ts";
 
 type Rows = Record<Kind, string[]>;
 

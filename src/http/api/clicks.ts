@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { summarizeClicks } from "../../core/click-summary.ts";
+import { summarizeClicks } from "../../core/clicks/summary.ts";
 import type { AppEnv } from "../../env.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { DAY } from "../../lib/time.ts";

@@ -1,8 +1,13 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { createManualCommission, getCommission, listCommissions, updateCommission } from "../../core/commissions.ts";
-import { updateCommissions, updateMatching, type BulkReport, type BulkResult } from "../../core/commission-bulk.ts";
-import { viewCommission } from "../../core/views.ts";
+import {
+  createManualCommission,
+  getCommission,
+  listCommissions,
+  updateCommission,
+} from "../../core/commissions/commissions.ts";
+import { updateCommissions, updateMatching, type BulkReport, type BulkResult } from "../../core/commissions/bulk.ts";
+import { viewCommission } from "../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";

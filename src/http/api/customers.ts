@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { eraseCustomer } from "../../core/customers.ts";
+import { eraseCustomer } from "../../core/customers/erase.ts";
 import { isAddress } from "../../domain/erasure.ts";
 import type { AppEnv } from "../../env.ts";
 import { jsonBody, requireJson, text } from "../validate.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { getEvent, listEvents } from "../../core/events.ts";
-import { viewEvent } from "../../core/views.ts";
+import { getEvent, listEvents } from "../../core/events/events.ts";
+import { viewEvent } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
 import { eventQuery } from "../queries.ts";
 import { query } from "../validate.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../core/flows.ts";
-import { simulateFlow } from "../../core/simulate.ts";
-import { viewFlow } from "../../core/views.ts";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../core/programs/flows.ts";
+import { simulateFlow } from "../../core/programs/simulate.ts";
+import { viewFlow } from "../../core/kernel/views.ts";
 import {
   actionProblem,
   CONDITION_FIELDS,

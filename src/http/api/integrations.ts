@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { integrationStatus } from "../../core/integrations.ts";
+import { integrationStatus } from "../../core/overview/integrations.ts";
 import type { AppEnv } from "../../env.ts";
 
 /** `GET /api/v1/integrations/status` (PROG-6, PROG-10). */

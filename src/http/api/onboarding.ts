@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { startOnboarding, type Onboarding } from "../../core/onboarding.ts";
+import { startOnboarding, type Onboarding } from "../../core/partners/onboarding.ts";
 import type { AppEnv } from "../../env.ts";
 import { publicUrl } from "../../lib/public-url.ts";
 import { connectOf } from "../connect.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { listEntries, readBalance } from "../../core/journal.ts";
-import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../core/partners.ts";
-import { viewPartner, viewStats } from "../../core/views.ts";
+import { listEntries, readBalance } from "../../core/ledger/journal.ts";
+import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../core/partners/partners.ts";
+import { viewPartner, viewStats } from "../../core/kernel/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { getPayment, listPayments, reprocessPayment } from "../../core/payments.ts";
-import { viewPaymentWithTrace } from "../../core/views.ts";
+import { getPayment, listPayments, reprocessPayment } from "../../core/ledger/payments.ts";
+import { viewPaymentWithTrace } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
 import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { exportPayouts } from "../../core/payout-export.ts";
-import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payout-generate.ts";
-import { payPayout } from "../../core/payout-pay.ts";
-import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts.ts";
-import { viewCommission, viewPayout } from "../../core/views.ts";
+import { exportPayouts } from "../../core/payouts/export.ts";
+import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
+import { payPayout } from "../../core/payouts/pay.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
+import { viewCommission, viewPayout } from "../../core/kernel/views.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { connectOf } from "../connect.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { getProgram, updateProgram } from "../../core/programs.ts";
-import { viewProgram } from "../../core/views.ts";
+import { getProgram, updateProgram } from "../../core/programs/programs.ts";
+import { viewProgram } from "../../core/kernel/views.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
 import { bySecretSetting } from "../../providers/registry.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { recover, redeliver, rotateSecret, sendPing } from "../../core/delivery-actions.ts";
-import { viewEndpoint } from "../../core/views.ts";
-import type { EndpointWithSecret } from "../../core/webhooks.ts";
+import { recover, redeliver, rotateSecret, sendPing } from "../../core/webhooks/actions.ts";
+import { viewEndpoint } from "../../core/kernel/views.ts";
+import type { EndpointWithSecret } from "../../core/webhooks/endpoints.ts";
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { nothing, optionalJson } from "../optional-json.ts";

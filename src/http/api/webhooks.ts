@@ -1,14 +1,14 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { getEndpoint, listDeliveries } from "../../core/delivery-history.ts";
+import { getEndpoint, listDeliveries } from "../../core/webhooks/history.ts";
 import {
   createEndpoint,
   deleteEndpoint,
   listEndpoints,
   updateEndpoint,
   type EndpointWithSecret,
-} from "../../core/webhooks.ts";
-import { viewEndpoint } from "../../core/views.ts";
+} from "../../core/webhooks/endpoints.ts";
+import { viewEndpoint } from "../../core/kernel/views.ts";
 import { SUBSCRIPTIONS } from "../../domain/event.ts";
 import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.ts";
 import type { AppEnv } from "../../env.ts";

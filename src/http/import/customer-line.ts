@@ -1,4 +1,4 @@
-import type { CustomerIdentity, CustomerLine } from "../../core/customer-lines.ts";
+import type { CustomerIdentity, CustomerLine } from "../../core/imports/customer-lines.ts";
 import { emailKey } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";

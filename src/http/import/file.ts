@@ -1,8 +1,8 @@
-import type { Caller } from "../../core/context.ts";
-import { importCustomers, previewCustomers } from "../../core/customer-import.ts";
-import type { CustomerLine } from "../../core/customer-lines.ts";
-import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/partner-import.ts";
-import type { PartnerLine } from "../../core/partner-lines.ts";
+import type { Caller } from "../../core/kernel/context.ts";
+import { importCustomers, previewCustomers } from "../../core/imports/customers.ts";
+import type { CustomerLine } from "../../core/imports/customer-lines.ts";
+import { importPartners, previewPartners, MAX_IMPORT_LINES } from "../../core/imports/partners.ts";
+import type { PartnerLine } from "../../core/imports/partner-lines.ts";
 import { readCsvTable, type CsvLine } from "../../domain/csv-table.ts";
 import { columnPlaces, matchColumns, type ImportField, type MatchedColumn } from "../../domain/import-columns.ts";
 import { importProduct } from "../../domain/import-product.ts";

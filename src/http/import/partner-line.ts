@@ -1,4 +1,4 @@
-import type { PartnerLine } from "../../core/partner-lines.ts";
+import type { PartnerLine } from "../../core/imports/partner-lines.ts";
 import { emailKey } from "../../domain/email.ts";
 import { readCodes, readPercentage, readStatus, splitName } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";

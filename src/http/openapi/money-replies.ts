@@ -1,16 +1,16 @@
 import * as z from "zod";
-import type { Generation } from "../../core/payout-generate.ts";
-import type { BulkReport, BulkResult } from "../../core/commission-bulk.ts";
-import type { JournalEntry, PartnerBalance } from "../../core/journal.ts";
-import type { Reconciling, ShownDifference } from "../../core/reconcile-now.ts";
-import type { SimulatedPayment, Simulation } from "../../core/simulate.ts";
+import type { Generation } from "../../core/payouts/generate.ts";
+import type { BulkReport, BulkResult } from "../../core/commissions/bulk.ts";
+import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts";
+import type { Reconciling, ShownDifference } from "../../core/reconcile/now.ts";
+import type { SimulatedPayment, Simulation } from "../../core/programs/simulate.ts";
 import type {
   viewCommission,
   viewCommissionData,
   viewPayment,
   viewPaymentWithTrace,
   viewPayout,
-} from "../../core/views.ts";
+} from "../../core/kernel/views.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS, type Rate } from "../../domain/commission.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, type FlowTrace } from "../../domain/flow.ts";
 import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { ClickSummary, Dropped } from "../../core/click-summary.ts";
-import type { Erased } from "../../core/customers.ts";
-import type { Recovered } from "../../core/delivery-actions.ts";
-import type { AttemptRecord, DeliveryRecord } from "../../core/delivery-history.ts";
-import type { ProviderStatus } from "../../core/integrations.ts";
+import type { ClickSummary, Dropped } from "../../core/clicks/summary.ts";
+import type { Erased } from "../../core/customers/erase.ts";
+import type { Recovered } from "../../core/webhooks/actions.ts";
+import type { AttemptRecord, DeliveryRecord } from "../../core/webhooks/history.ts";
+import type { ProviderStatus } from "../../core/overview/integrations.ts";
 import type {
   CurrencyStats,
   PingData,
@@ -13,7 +13,7 @@ import type {
   viewPartner,
   viewProgram,
   viewStats,
-} from "../../core/views.ts";
+} from "../../core/kernel/views.ts";
 import { ACTOR_TYPES } from "../../domain/actor.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { Session } from "../../core/sessions.ts";
+import type { Session } from "../../core/sessions/sessions.ts";
 import { CsrfField, type Children } from "./page.tsx";
 
 export interface Place {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { endAllSessions, endOwnSession, listSessions, type ListedSession } from "../../core/session-list.ts";
-import { sessionId } from "../../core/sessions.ts";
+import { endAllSessions, endOwnSession, listSessions, type ListedSession } from "../../core/sessions/list.ts";
+import { sessionId } from "../../core/sessions/sessions.ts";
 import { dropSession, type PageEnv } from "../session.ts";
 import { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";

@@ -42,9 +42,9 @@ const SECONDS_PER_DAY = 86_400;
 export const DATABASE_GB = 10;
 /** `domain/shard.ts`: a program id names its database by one digit of base 32. */
 export const MAX_DATABASES = 32;
-/** Clicks in one object of the archive (`core/click-archive.ts`). */
+/** Clicks in one object of the archive (`core/kernel/click-archive.ts`). */
 const CLICKS_PER_ARCHIVE = 2_000;
-/** Deliveries, their bodies and provider bodies are forgotten after this many days (`core/retention.ts`). */
+/** Deliveries, their bodies and provider bodies are forgotten after this many days (`core/operations/retention.ts`). */
 const KEPT_DAYS = 90;
 
 export interface Measured {

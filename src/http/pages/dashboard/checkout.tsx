@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/rows.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { LastRefusal } from "./last-refusal.tsx";

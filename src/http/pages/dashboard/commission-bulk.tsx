@@ -7,8 +7,8 @@ import {
   updateMatching,
   type BulkGroup,
   type BulkReport,
-} from "../../../core/commission-bulk.ts";
-import { readPartnerNames } from "../../../core/partner-names.ts";
+} from "../../../core/commissions/bulk.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import { iso } from "../../../lib/time.ts";
 import { commissionBulk } from "../../api/commissions.ts";

@@ -1,5 +1,5 @@
 import { canBecome } from "../../../domain/commission.ts";
-import type { CommissionDetail } from "../../../core/commission-detail.ts";
+import type { CommissionDetail } from "../../../core/commissions/detail.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Badge, Flag, Money, providerText, When } from "../parts/figures.tsx";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
-import type { PartnerName } from "../../../core/partner-names.ts";
+import type { PartnerName } from "../../../core/partners/display-names.ts";
 import type { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";
 import { dayText, providerText } from "../parts/figures.tsx";

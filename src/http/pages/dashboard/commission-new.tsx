@@ -1,10 +1,10 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import * as z from "zod";
-import { createManualCommission } from "../../../core/commissions.ts";
-import { parsePage } from "../../../core/list-page.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/partner-names.ts";
-import { listPartners } from "../../../core/partners.ts";
+import { createManualCommission } from "../../../core/commissions/commissions.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
+import { listPartners } from "../../../core/partners/partners.ts";
 import { commissionCreate } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";

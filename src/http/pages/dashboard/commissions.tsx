@@ -1,10 +1,10 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { parsePage } from "../../../core/list-page.ts";
-import { listCommissions, updateCommission } from "../../../core/commissions.ts";
-import type { CommissionView } from "../../../core/views.ts";
-import { readPartnerNames, type PartnerName } from "../../../core/partner-names.ts";
-import { readCommissionDetail } from "../../../core/commission-detail.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { listCommissions, updateCommission } from "../../../core/commissions/commissions.ts";
+import type { CommissionView } from "../../../core/kernel/views.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
+import { readCommissionDetail } from "../../../core/commissions/detail.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { canBecome } from "../../../domain/commission.ts";
 import { commissionPatch } from "../../api/commissions.ts";

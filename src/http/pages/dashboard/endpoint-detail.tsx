@@ -1,5 +1,5 @@
-import type { AttemptRecord, DeliveryRecord } from "../../../core/delivery-history.ts";
-import type { Endpoint } from "../../../core/rows.ts";
+import type { AttemptRecord, DeliveryRecord } from "../../../core/webhooks/history.ts";
+import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, SelectField } from "../parts/form.tsx";

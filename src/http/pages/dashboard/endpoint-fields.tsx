@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../core/rows.ts";
+import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
 import { FormFields, type Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { listEvents } from "../../../core/events.ts";
-import type { AuditEvent } from "../../../core/rows.ts";
+import { listEvents } from "../../../core/events/events.ts";
+import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
 import { AUDIT_EVENT_TYPES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";

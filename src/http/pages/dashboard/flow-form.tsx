@@ -1,4 +1,4 @@
-import type { Flow } from "../../../core/rows.ts";
+import type { Flow } from "../../../core/kernel/rows.ts";
 import {
   CONDITION_FIELDS,
   CONDITION_OPS,

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/flows.ts";
-import type { Flow, Program } from "../../../core/rows.ts";
-import { simulateFlow, type Simulation } from "../../../core/simulate.ts";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
+import type { Flow, Program } from "../../../core/kernel/rows.ts";
+import { simulateFlow, type Simulation } from "../../../core/programs/simulate.ts";
 import { actionOf, actionProblem } from "../../../domain/flow.ts";
 import { subtract } from "../../../domain/money.ts";
 import { flowCreate } from "../../api/flows.ts";

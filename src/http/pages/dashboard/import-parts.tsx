@@ -1,4 +1,4 @@
-import { MAX_IMPORT_LINES } from "../../../core/partner-import.ts";
+import { MAX_IMPORT_LINES } from "../../../core/imports/partners.ts";
 import { importFields, type ImportField, type ImportKind, type MatchedColumn } from "../../../domain/import-columns.ts";
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import type { ImportRow, RowOutcome } from "../../import/file.ts";

@@ -1,6 +1,6 @@
-import { connectionOf } from "../../../core/connections.ts";
-import { refusalsOf } from "../../../core/refusals.ts";
-import type { Program } from "../../../core/rows.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import { refusalsOf } from "../../../core/inbound/refusals.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import { plural, providerText, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { readOverview, type Overview, type Standing } from "../../../core/overview.ts";
-import type { Program } from "../../../core/rows.ts";
+import { readOverview, type Overview, type Standing } from "../../../core/overview/overview.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";

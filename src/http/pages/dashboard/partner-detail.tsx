@@ -1,6 +1,6 @@
-import type { PartnerOverview } from "../../../core/overview.ts";
-import type { Partner, Program } from "../../../core/rows.ts";
-import type { CurrencyStats } from "../../../core/views.ts";
+import type { PartnerOverview } from "../../../core/overview/overview.ts";
+import type { Partner, Program } from "../../../core/kernel/rows.ts";
+import type { CurrencyStats } from "../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { PageHead } from "../layout.tsx";
 import { CopyLine } from "../parts/copy.tsx";

@@ -1,7 +1,7 @@
 import { FormFields, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
-import type { Partner, Program } from "../../../core/rows.ts";
+import type { Partner, Program } from "../../../core/kernel/rows.ts";
 
 const TEXTS = ["email", "slug", "first_name", "last_name", "payout_method", "payout_email"] as const;
 

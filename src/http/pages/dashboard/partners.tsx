@@ -1,10 +1,16 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { readPartnerOverview } from "../../../core/overview.ts";
-import { parsePage } from "../../../core/list-page.ts";
-import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../../core/partners.ts";
-import type { Partner } from "../../../core/rows.ts";
-import type { PartnerView } from "../../../core/views.ts";
+import { readPartnerOverview } from "../../../core/overview/overview.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import {
+  createPartner,
+  deletePartner,
+  getPartner,
+  listPartners,
+  updatePartner,
+} from "../../../core/partners/partners.ts";
+import type { Partner } from "../../../core/kernel/rows.ts";
+import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PARTNER_STATUSES } from "../../../domain/partner.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
-import { readPartnerNames } from "../../../core/partner-names.ts";
-import { parsePage } from "../../../core/list-page.ts";
-import { getPayment, listPayments, reprocessPayment } from "../../../core/payments.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";

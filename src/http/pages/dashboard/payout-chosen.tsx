@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { readPartnerNames } from "../../../core/partner-names.ts";
-import { payPayout } from "../../../core/payout-pay.ts";
-import { getPayout, markPayoutPaid } from "../../../core/payouts.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import { payPayout } from "../../../core/payouts/pay.ts";
+import { getPayout, markPayoutPaid } from "../../../core/payouts/payouts.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid } from "../../api/payouts.ts";

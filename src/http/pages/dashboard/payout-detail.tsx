@@ -1,5 +1,5 @@
-import type { PartnerName } from "../../../core/partner-names.ts";
-import type { Commission, Payout, Program } from "../../../core/rows.ts";
+import type { PartnerName } from "../../../core/partners/display-names.ts";
+import type { Commission, Payout, Program } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";

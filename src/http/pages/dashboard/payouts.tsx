@@ -1,12 +1,12 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { PageEnv } from "../../session.ts";
-import { readPartnerNames } from "../../../core/partner-names.ts";
-import { exportPayouts } from "../../../core/payout-export.ts";
-import { payPayout } from "../../../core/payout-pay.ts";
-import { parsePage } from "../../../core/list-page.ts";
-import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts.ts";
-import type { Payout } from "../../../core/rows.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import { exportPayouts } from "../../../core/payouts/export.ts";
+import { payPayout } from "../../../core/payouts/pay.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
+import type { Payout } from "../../../core/kernel/rows.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";

@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/rows.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { FormFields, moneyValue, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";

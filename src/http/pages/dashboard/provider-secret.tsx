@@ -1,5 +1,5 @@
-import type { Program } from "../../../core/rows.ts";
-import { connectionOf } from "../../../core/connections.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Provider, SecretField } from "../../../providers/provider.ts";
 import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";

@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/rows.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import type { Provider, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { providerText } from "../parts/figures.tsx";

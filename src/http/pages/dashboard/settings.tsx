@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { regenerateApiKey, updateProgram } from "../../../core/programs.ts";
+import { regenerateApiKey, updateProgram } from "../../../core/programs/programs.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { PROVIDERS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";

@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
-import { connectionOf } from "../../../core/connections.ts";
-import type { SetupSeen } from "../../../core/overview.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import type { SetupSeen } from "../../../core/overview/overview.ts";
 import { providerText, When } from "../parts/figures.tsx";
-import type { Program } from "../../../core/rows.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { redeliver, rotateSecret, sendPing } from "../../../core/delivery-actions.ts";
-import { listDeliveries } from "../../../core/delivery-history.ts";
-import type { Endpoint } from "../../../core/rows.ts";
+import { redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
+import { listDeliveries } from "../../../core/webhooks/history.ts";
+import type { Endpoint } from "../../../core/kernel/rows.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -10,7 +10,7 @@ import {
   readEndpoint,
   updateEndpoint,
   type EndpointWithSecret,
-} from "../../../core/webhooks.ts";
+} from "../../../core/webhooks/endpoints.ts";
 import { endpointCreate, endpointPatch } from "../../api/webhooks.ts";
 import type { PageEnv } from "../../session.ts";
 import { deliveryQuery } from "../../queries.ts";

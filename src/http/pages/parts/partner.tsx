@@ -1,4 +1,4 @@
-import type { PartnerName } from "../../../core/partner-names.ts";
+import type { PartnerName } from "../../../core/partners/display-names.ts";
 
 /** How a partner is called: by name, where there is one. */
 export function partnerText(partner: Pick<PartnerName, "first_name" | "last_name" | "email">): string {

@@ -1,5 +1,5 @@
-import type { Payout, Program } from "../../../core/rows.ts";
-import { connectionOf } from "../../../core/connections.ts";
+import type { Payout, Program } from "../../../core/kernel/rows.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { recipientText } from "./payout-method.ts";

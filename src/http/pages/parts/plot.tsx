@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { DailyAmounts } from "../../../core/overview.ts";
+import type { DailyAmounts } from "../../../core/overview/overview.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { addUp, NOTHING, type Sum } from "../../../domain/money.ts";
 import { dayText, moneyText } from "./figures.tsx";

@@ -1,4 +1,4 @@
-import type { Program } from "../../../core/rows.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 
 /** What an owner or partner copies, filled with the program's own values. */

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { Commission, Payment } from "../../../core/rows.ts";
+import type { Commission, Payment } from "../../../core/kernel/rows.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { heldReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";

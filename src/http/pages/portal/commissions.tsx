@@ -1,7 +1,7 @@
 import { Hono } from "hono";
-import { parsePage } from "../../../core/list-page.ts";
-import { listCommissions } from "../../../core/commissions.ts";
-import type { CommissionView } from "../../../core/views.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { listCommissions } from "../../../core/commissions/commissions.ts";
+import type { CommissionView } from "../../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { connectionOf } from "../../../core/connections.ts";
-import { startOnboarding } from "../../../core/onboarding.ts";
-import { updatePartner } from "../../../core/partners.ts";
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import { startOnboarding } from "../../../core/partners/onboarding.ts";
+import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { readPartnerOverview, type PartnerOverview } from "../../../core/overview.ts";
-import type { Program } from "../../../core/rows.ts";
+import { readPartnerOverview, type PartnerOverview } from "../../../core/overview/overview.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";

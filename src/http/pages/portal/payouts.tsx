@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { parsePage } from "../../../core/list-page.ts";
-import { listPayouts } from "../../../core/payouts.ts";
+import { parsePage } from "../../../core/kernel/list-page.ts";
+import { listPayouts } from "../../../core/payouts/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { PageEnv } from "../../session.ts";
-import type { Partner } from "../../../core/rows.ts";
+import type { Partner } from "../../../core/kernel/rows.ts";
 
 /** The partner whose session it is; the portal lets nobody else in. */
 export function selfOf(c: Context<PageEnv>): Partner {

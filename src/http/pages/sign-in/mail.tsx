@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Identity } from "../../../core/identities.ts";
+import type { Identity } from "../../../core/sessions/identities.ts";
 import { oneLine, type Mail } from "../../../lib/mail.ts";
 
 /** The e-mail that carries a sign-in link: the same words as text and as a page. */

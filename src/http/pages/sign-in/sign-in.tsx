@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
-import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/identities.ts";
-import { confirmLink, countRequest, openRequest, readLink, type LinkRequest } from "../../../core/sign-in.ts";
-import { switchSession } from "../../../core/sessions.ts";
+import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
+import { confirmLink, countRequest, openRequest, readLink, type LinkRequest } from "../../../core/sessions/sign-in.ts";
+import { switchSession } from "../../../core/sessions/sessions.ts";
 import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";

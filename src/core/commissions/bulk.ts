@@ -1,0 +1,232 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { flag, orNull, shaped, text, whole } from "../../db/rows.ts";
+import { commissions } from "../../db/schema.ts";
+import type { Amount } from "../../domain/amount.ts";
+import { checkChange } from "../../domain/commission-change.ts";
+import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../../domain/commission.ts";
+import { iso, SECOND } from "../../lib/time.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Commission } from "../kernel/rows.ts";
+import { exactSum, readSum } from "../kernel/sums.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
+import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
+import { MAX_INLINE, settle } from "../ledger/settle.ts";
+import { among, changed, changedMeanwhile, matching, readAllJudged, type CommissionMatch } from "./commissions.ts";
+
+/** One change of many commissions at once. */
+export interface BulkChange {
+  status: CommissionStatus;
+  /** Only with `rejected`. */
+  reason?: string | undefined;
+  /** Flagged ones wait for a person who looks at them: without this no filter takes them, and none is approved. */
+  include_flagged?: boolean | undefined;
+}
+
+export type BulkRefusal = "not_found" | "invalid_transition" | "flagged";
+
+/** The result for one id of a bulk change. */
+export type BulkResult =
+  | { id: string; ok: true; status: CommissionStatus }
+  | { id: string; ok: false; error: { code: BulkRefusal; message: string } };
+
+/** The result for all that match. */
+export interface BulkReport {
+  matched: number;
+  changed: number;
+  /** Left as they are: flagged, in a payout, or of a status from which there is no such move. */
+  skipped: number;
+  /** Not reached in this call: the same call again goes on. */
+  remaining: number;
+}
+
+/**
+ * Moves commissions, each for itself: what is refused for one changes nothing for the others. One read and one commit,
+ * however many they are; again only for as long as others change the same rows in between.
+ */
+export function updateCommissions(caller: Caller, ids: readonly string[], change: BulkChange): Promise<BulkResult[]> {
+  return moveChosen(caller, ids, change, { isWhole: true, unchanged_since: undefined });
+}
+
+interface MoveOptions {
+  /** Whether these are all of the request, named one by one: its reply is kept with the change. */
+  isWhole: boolean;
+  unchanged_since: string | undefined;
+}
+
+async function moveChosen(
+  caller: Caller,
+  ids: readonly string[],
+  change: BulkChange,
+  { isWhole, unchanged_since }: MoveOptions,
+): Promise<BulkResult[]> {
+  const seen = new Map<string, CommissionStatus>();
+  return untilWon(async () => {
+    const { rows, differing } = await readAllJudged(caller, ids);
+    const [ctx] = await prove(caller);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const changes: { before: Commission; after: ChangedCommission }[] = [];
+    const results = ids.map((id): BulkResult => {
+      const before = byId.get(id);
+      const refused = (message: string, code: BulkRefusal = "invalid_transition"): BulkResult => ({
+        id,
+        ok: false,
+        error: { code, message },
+      });
+      if (!before) return refused("No such commission.", "not_found");
+      const isSeen = before.status === (seen.get(id) ?? before.status);
+      if (!isSeen || before.updated_at > (unchanged_since ?? before.updated_at)) {
+        return refused(changedMeanwhile(before).message);
+      }
+      seen.set(id, before.status);
+      const checked = checkChange(before, { status: change.status, reason: change.reason }, iso(ctx.now));
+      if (!checked.ok) return refused(checked.message);
+      const isHeld = before.flagged && !change.include_flagged;
+      if (isHeld && (!isWhole || change.status === "approved")) return refused(LEFT_OUT, "flagged");
+      const after = changed(ctx, before, checked.changes);
+      changes.push({ before, after });
+      return { id, ok: true, status: after.status };
+    });
+    if (changes.length === 0) return results;
+    await commit(ctx, {
+      writes: [
+        bulkUpdate(ctx, changes),
+        recordDecisions(ctx, changes),
+        ...(differing.length > 0 ? [unsettleDifferences(ctx, among(changes.map(({ before }) => before.id)))] : []),
+      ],
+      occurrences: changes.map(({ before, after }) => commissionChanged(before, after)),
+      ...(isWhole ? { result: results } : {}),
+    });
+    for (const key of differing.slice(0, isWhole ? ids.length : MAX_INLINE)) await settle(ctx, key);
+    return results;
+  });
+}
+
+const LEFT_OUT = "It is flagged: look at it first. `include_flagged` takes it along.";
+
+/** Commissions in one transaction, and transactions in one call. */
+const STEP = 500;
+const STEPS = 10;
+/** No step begins after so long: whoever asked waits for all of them. */
+const WORK_MS = 10 * SECOND;
+
+/**
+ * Moves all that match, oldest first, in steps that are each whole: broken off at any point, the same call goes
+ * on with the rest. `unchanged_since` leaves out what was changed after that instant, which whoever decided has not seen.
+ */
+export async function updateMatching(
+  caller: Caller,
+  match: CommissionMatch,
+  change: BulkChange,
+  { clock, unchanged_since }: { clock: () => number; unchanged_since?: string | undefined },
+): Promise<BulkReport> {
+  const { matched, groups } = await previewMatching(caller, match, change, unchanged_since);
+  const eligible = groups
+    .filter(({ flagged }) => change.include_flagged || !flagged)
+    .reduce((sum, { count }) => sum + count, 0);
+  const began = clock();
+  const statuses = movableFrom(match, change.status);
+  let done = 0;
+  for (let step = 0; step < STEPS && statuses.length > 0 && clock() - began <= WORK_MS; step++) {
+    // One status at a time: what was moved is no longer in its index, so no step reads over it.
+    const ids = await nextStep(caller, { ...match, status: statuses[0] }, change, unchanged_since);
+    const results = await moveChosen(caller, ids, change, { isWhole: false, unchanged_since });
+    const moved = results.filter(({ ok }) => ok).length;
+    done += moved;
+    if (ids.length < STEP || moved === 0) statuses.shift();
+  }
+  return { matched, changed: done, skipped: matched - eligible, remaining: Math.max(eligible - done, 0) };
+}
+
+/** What a bulk change would move, by currency, the flagged ones apart. */
+export interface BulkGroup extends Amount {
+  flagged: boolean;
+  count: number;
+}
+
+/** How many match, and what could be moved of them. Changes nothing. */
+export async function previewMatching(
+  ctx: Reader,
+  match: CommissionMatch,
+  { status }: Pick<BulkChange, "status">,
+  unchanged_since?: string,
+): Promise<{ matched: number; groups: BulkGroup[] }> {
+  const [rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: orNull(text) },
+      sql`
+      select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
+        ${exactSum(sql`amount_cents`)} as amount_cents
+      from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`,
+    ),
+  );
+  return {
+    matched: rows.reduce((sum, { count }) => sum + count, 0),
+    groups: rows
+      .filter((row) => row.movable === 1)
+      .map(({ currency, flagged, count, amount_cents }) => ({
+        currency,
+        flagged: flagged === 1,
+        count,
+        amount_cents: readSum(amount_cents),
+      })),
+  };
+}
+
+/** The oldest of those that are left: fewer than `STEP` are the last of them. */
+async function nextStep(
+  ctx: Reader,
+  match: CommissionMatch,
+  { status, include_flagged }: BulkChange,
+  unchanged_since: string | undefined,
+): Promise<string[]> {
+  const [rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      { id: text },
+      sql`select id from ${commissions}
+      where ${matching(ctx, match)} and ${movable(match, status, unchanged_since)}
+        ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(STEP)}`,
+    ),
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The statuses that a match lets in and from which there is a move to `status`. */
+function movableFrom(match: CommissionMatch, status: CommissionStatus): CommissionStatus[] {
+  return COMMISSION_STATUSES.filter((from) => (match.status ?? from) === from && canBecome(from, status));
+}
+
+/** Whether a commission may move: by its status, no payout holds it, and it is as it was seen. */
+function movable(match: CommissionMatch, status: CommissionStatus, unchanged_since: string | undefined): SQL {
+  const from = movableFrom(match, status);
+  const isUnchanged = unchanged_since === undefined ? sql`true` : sql`${commissions.updated_at} <= ${unchanged_since}`;
+  return sql`(${commissions.payout_id} is null and ${isUnchanged}
+    and +${commissions.status} in (select value from json_each(${JSON.stringify(from)})))`;
+}
+
+/** One compare-and-set over all the rows of a bulk change: all of them or, where one was changed meanwhile, none. */
+function bulkUpdate(ctx: ProgramCtx, changes: { before: Commission; after: ChangedCommission }[]): Write {
+  const rows = changes.map(({ before, after }) => ({
+    id: before.id,
+    was: before.updated_at,
+    status: after.status,
+    approved_at: after.approved_at,
+    rejected_reason: after.rejected_reason,
+    updated_at: after.updated_at,
+    event_id: after.event_id,
+  }));
+  return {
+    statement: ctx.db.run(sql`update commissions set status = j.value ->> 'status',
+        approved_at = j.value ->> 'approved_at', rejected_reason = j.value ->> 'rejected_reason',
+        updated_at = j.value ->> 'updated_at', event_id = j.value ->> 'event_id'
+      from json_each(${JSON.stringify(rows)}) j
+      where commissions.id = j.value ->> 'id' and ${alsoOfProgram(ctx, commissions.program_id)}
+        and commissions.updated_at = j.value ->> 'was' and commissions.payout_id is null`),
+    expect: rows.length,
+  };
+}

@@ -1,0 +1,235 @@
+import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import type { PageOfTexts, PageRequest } from "../../db/page.ts";
+import { shaped } from "../../db/rows.ts";
+import { commissions, partners } from "../../db/schema.ts";
+import { checkChange, type ChangeableCommission, type CommissionChange } from "../../domain/commission-change.ts";
+import type { CommissionStatus } from "../../domain/commission.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Commission } from "../kernel/rows.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { viewCommission, type CommissionView } from "../kernel/views.ts";
+import { hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
+import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
+import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
+import { settle } from "../ledger/settle.ts";
+
+/** Which commissions are meant: the query of the list. */
+export interface CommissionMatch {
+  status?: CommissionStatus | undefined;
+  partner_id?: string | undefined;
+  payout_id?: string | undefined;
+  provider?: ProviderName | undefined;
+  flagged?: boolean | undefined;
+  /** Milliseconds; `to` is the first instant no longer included. */
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+export interface CommissionFilter extends CommissionMatch, PageRequest {}
+
+export interface ManualCommission {
+  partner_id: string;
+  /** Smallest units; negative takes from the partner's next payout; never 0. */
+  amount_cents: Cents;
+  currency?: string | undefined;
+  note: string;
+}
+
+const LIST = pagedList("commissions", commissions, viewCommission);
+
+/** The program's commissions, newest first: an id carries the time of the payment. */
+export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
+  const narrowed = Boolean(
+    filter.partner_id || filter.payout_id || filter.provider || filter.flagged === false || isTimed(filter),
+  );
+  const list = filter.flagged ? { ...LIST, name: "flagged" as const } : LIST;
+  return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
+}
+
+/** Of the program's commissions those that are meant. */
+export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
+  return and(
+    match.partner_id || match.payout_id
+      ? alsoOfProgram(ctx, commissions.program_id)
+      : sql`${commissions.program_id} = ${ctx.programId}`,
+    // The flagged ones are few, and have an index of their own where the query itself says so.
+    match.status ? sql`${match.flagged ? sql`+` : sql``}${commissions.status} = ${literal(match.status)}` : undefined,
+    match.partner_id ? eq(commissions.partner_id, match.partner_id) : undefined,
+    match.payout_id ? eq(commissions.payout_id, match.payout_id) : undefined,
+    match.provider ? eq(commissions.provider, match.provider) : undefined,
+    match.flagged === undefined ? undefined : sql`${commissions.flagged} = ${sql.raw(match.flagged ? "1" : "0")}`,
+    match.from === undefined ? undefined : gte(commissions.created_at, iso(match.from)),
+    match.to === undefined ? undefined : lt(commissions.created_at, iso(match.to)),
+  );
+}
+
+export async function getCommission(ctx: Reader, id: string): Promise<Commission> {
+  const [[commission]] = await ctx.read(ctx.db.select().from(commissions).where(owned(ctx, id)));
+  if (!commission) throw notFound("commission");
+  return commission;
+}
+
+/**
+ * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, since what it was
+ * decided on is no more. A change that changes nothing writes nothing.
+ * @throws `invalid_transition` for an illegal move, or while a payout holds the commission (COM-1, COM-2).
+ */
+export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<Commission> {
+  let seen: CommissionStatus | undefined;
+  return untilWon(async () => {
+    const {
+      rows: [before],
+      differing,
+    } = await readAllJudged(caller, [id]);
+    const [ctx] = await prove(caller);
+    if (!before) throw notFound("commission");
+    seen ??= before.status;
+    if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
+    const checked = checkChange(before, change, iso(ctx.now));
+    if (!checked.ok) throw new AppError("invalid_transition", checked.message);
+    if (Object.keys(checked.changes).length === 0) return before;
+    const after = changed(ctx, before, checked.changes);
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db
+            .update(commissions)
+            .set({ ...checked.changes, updated_at: after.updated_at, event_id: after.event_id })
+            .where(
+              and(
+                owned(ctx, id),
+                sql`${commissions.status} = ${literal(before.status)}`,
+                eq(commissions.updated_at, before.updated_at),
+                isNull(commissions.payout_id),
+              ),
+            ),
+          expect: 1,
+        },
+        recordDecisions(ctx, [{ before, after }]),
+        ...(differing.length > 0 ? [unsettleDifferences(ctx, among([id]))] : []),
+      ],
+      occurrences: [commissionChanged(before, after)],
+      result: after,
+    });
+    if (differing.length === 0) return after;
+    for (const key of differing) await settle(ctx, key);
+    // A difference may have been folded into its sale.
+    const { rows } = await readAllJudged(ctx, [id]);
+    return rows[0] ?? after;
+  });
+}
+
+/** Commissions, and the payments among theirs on which differences hang, which a decision changes too. */
+export async function readAllJudged(
+  ctx: Reader,
+  ids: readonly string[],
+): Promise<{ rows: Commission[]; differing: PaymentKey[] }> {
+  const [rows, differing] = await ctx.read(
+    ctx.db
+      .select()
+      .from(commissions)
+      .where(
+        sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
+          and ${commissions.program_id} = ${ctx.programId}`,
+      ),
+    shaped(
+      ctx.db,
+      PAYMENT_KEY,
+      sql`select distinct p.id as id, p.provider as provider,
+        p.provider_transaction_id as provider_transaction_id
+      from commissions c cross join payments p on p.id = c.payment_id
+      where ${among(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`,
+    ),
+  );
+  return { rows, differing };
+}
+
+export function among(ids: readonly string[]): SQL {
+  return sql`c.id in (select value from json_each(${JSON.stringify(ids)}))`;
+}
+
+/**
+ * A commission by the owner's hand: a bonus, or with a negative amount a correction. It waits as `pending` and passes
+ * the same approval as any other. Only `active` partners get commissions (COM-3).
+ */
+export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<Commission> {
+  return untilWon(async () => {
+    const [ctx, [partner]] = await prove(
+      caller,
+      caller.db
+        .select()
+        .from(partners)
+        .where(and(eq(partners.id, input.partner_id), sql`${partners.program_id} = ${caller.programId}`)),
+    );
+    if (!partner) throw invalidField("partner_id", "No such partner.");
+    if (partner.status !== "active") throw invalidField("partner_id", "Only active partners get commissions.");
+    const stamp = iso(ctx.now);
+    const commission: ChangedCommission = {
+      id: newId("commission", ctx.now),
+      program_id: ctx.program.id,
+      partner_id: partner.id,
+      payment_id: null,
+      flow_id: null,
+      payout_id: null,
+      kind: "manual",
+      source_commission_id: null,
+      status: "pending",
+      flagged: false,
+      review_reason: null,
+      review_reasons: "",
+      dismissed_reasons: "",
+      rejected_reason: null,
+      amount_cents: input.amount_cents,
+      txn_amount_cents: NOTHING,
+      currency: input.currency ?? ctx.program.currency,
+      provider: null,
+      provider_transaction_id: null,
+      subscription_id: null,
+      customer_email: null,
+      rate: { source: "manual", action_type: "flat", action_value: input.amount_cents },
+      note: input.note,
+      journaled: true,
+      event_id: newId("event", ctx.now),
+      created_at: stamp,
+      approved_at: null,
+      paid_at: null,
+      updated_at: stamp,
+    };
+    await commit(ctx, {
+      writes: [
+        { statement: ctx.db.insert(commissions).values(commission) },
+        refuseWhere(ctx, sql`not exists (select 1 from partners where id = ${partner.id} and status = 'active')`),
+      ],
+      occurrences: [commissionCreated(commission)],
+      result: commission,
+    });
+    return commission;
+  });
+}
+
+export function changed(
+  ctx: ProgramCtx,
+  before: Commission,
+  changes: Partial<ChangeableCommission>,
+): ChangedCommission {
+  const updated_at = nextStamp(before.updated_at, ctx.now);
+  return { ...before, ...changes, updated_at, event_id: newId("event", ctx.now) };
+}
+
+export function changedMeanwhile(now: { status: CommissionStatus }): AppError {
+  return new AppError("invalid_transition", `The commission became ${now.status} meanwhile.`);
+}
+
+function owned(ctx: Reader, id: string) {
+  return and(eq(commissions.id, id), sql`${commissions.program_id} = ${ctx.programId}`);
+}

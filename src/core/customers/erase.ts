@@ -1,0 +1,232 @@
+import { sql } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { emailKey } from "../../domain/email.ts";
+import { bareFact, withoutAddresses } from "../../domain/erasure.ts";
+import type { Fact } from "../../domain/fact.ts";
+import { slugKey } from "../../domain/partner.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { iso } from "../../lib/time.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
+import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Payment } from "../kernel/rows.ts";
+import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
+
+export interface Erased {
+  payments: number;
+  commissions: number;
+  provider_events: number;
+}
+
+/**
+ * Forgets a customer by an address: all payments, facts and bodies linked to the customer ids of that address, and no
+ * others (JOB-1), and the address itself wherever a vendor wrote it. Sums stay the same: an erased payment
+ * keeps the rule recorded on it, and the partner that an import had bound to the address, which is forgotten too. What a
+ * vendor says of the customer later is stored without body and address (`core/ledger/erased.ts`). No audit event is written,
+ * for it would have to name the person that it forgot. What the owner wrote, rules and notes, stays.
+ */
+export async function eraseCustomer(caller: Caller, email: string): Promise<Erased> {
+  const [ctx] = await prove(caller);
+  const address = email.toLowerCase();
+  return untilWon(async () => forget(ctx, address, await traceCustomer(ctx, address)));
+}
+
+interface EventKey {
+  provider: ProviderName;
+  event_id: string;
+}
+
+const EVENT_KEY: Columns<EventKey> = { provider: textOf<ProviderName>(), event_id: text };
+
+const FACT_ROW: Columns<Parameters<typeof factOf>[0]> = { provider: textOf<ProviderName>(), fact_id: text, data: text };
+
+async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): Promise<Erased> {
+  const { db } = ctx;
+  const program_id = ctx.program.id;
+  const own = [...trace.payments.values()];
+  const payment_ids = JSON.stringify(own.map(({ id }) => id));
+  const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
+    and subject = ${emailKey(address)}`;
+  const [linked, bound, [earned], replies] = await runBatch(db, [
+    shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
+    shaped(
+      db,
+      FACT_ROW,
+      sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
+      on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
+      where s.program_id = ${program_id} and s.provider in ${PROVIDER_NAMES} and s.scope = 'email'
+        and s.subject = ${emailKey(address)}`,
+    ),
+    shaped(
+      db,
+      { count: whole },
+      sql`select count(*) as count from json_each(${payment_ids}) p
+      cross join commissions c on c.payment_id = p.value and c.customer_email is not null`,
+    ),
+    customersReplies(ctx),
+  ]);
+  const facts = linked.map(factOf);
+  const addresses = addressesOf(address, own, facts);
+  const bodies = await keptBodies(ctx, [...facts.flatMap(eventOf), ...(await eventsHolding(ctx, address))]);
+  await commit(ctx, {
+    writes: [
+      ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
+      ...paymentWrites(ctx, trace.naming, (payment) => unnamedPayment(payment, address)),
+      {
+        statement: db.run(sql`update commissions set customer_email = null
+          where payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
+      },
+      {
+        statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (
+          select ${program_id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(bodies)}))`),
+      },
+      ...factWrites(ctx, bareFacts(facts, own, addresses)),
+      ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
+      ...forgetSubjects(ctx, facts),
+      { statement: db.run(sql`delete from fact_subjects where ${ofAddress}`) },
+      {
+        statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
+          select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
+      },
+      ...(await redactedReplies(ctx, replies, addresses)),
+    ],
+    occurrences: [],
+  });
+  return {
+    payments: own.filter(({ erased_at, customer_email }) => erased_at === null || customer_email !== null).length,
+    commissions: earned?.count ?? 0,
+    provider_events: bodies.length,
+  };
+}
+
+/** The event that said it; none of what an import bound, and of what reprocessing remembered. */
+function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
+  const end = fact_id.lastIndexOf("#");
+  return end < 0 ? [] : [{ provider, event_id: fact_id.slice(0, end) }];
+}
+
+/** Those of the events whose body is still stored, each once. */
+async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise<EventKey[]> {
+  return shaped(
+    ctx.db,
+    EVENT_KEY,
+    sql`select distinct v.provider as provider, v.event_id as event_id from provider_events v
+    where v.body is not null and (v.program_id, v.provider, v.event_id) in (
+      select ${ctx.program.id}, value ->> 'provider', value ->> 'event_id' from json_each(${JSON.stringify(events)}))`,
+  );
+}
+
+/** Every address that is known of the customer, in lower case. */
+function addressesOf(address: string, own: readonly Payment[], facts: readonly TracedFact[]): Set<string> {
+  const fromFacts = facts.map(({ fact }) =>
+    fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
+  );
+  const all = [address, ...own.map(({ customer_email }) => customer_email), ...fromFacts];
+  return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
+}
+
+type Redacted = Pick<Payment, "ref" | "decision" | "customer_email"> & { is_erased: boolean };
+
+/** A payment of the customer's. Its rule stays recorded and is not asked what it was decided on (`domain/payment.ts`). */
+function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {
+  const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
+  return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };
+}
+
+/** A payment of somebody else's that carries the address for a reference. */
+function unnamedPayment({ ref, decision, customer_email }: Payment, address: string): Redacted {
+  const clean = <T>(value: T) => withoutAddresses(value, new Set([address]));
+  const candidates = decision?.candidates && { candidates: clean(decision.candidates) };
+  const cleaned = decision && { ...decision, ref: clean(decision.ref), ...candidates };
+  return { ref: clean(ref), decision: cleaned, customer_email, is_erased: false };
+}
+
+/** Rows of one statement: their texts travel in one parameter. */
+const CHUNK = 100;
+
+function chunksOf<T>(rows: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, i) => rows.slice(i * CHUNK, (i + 1) * CHUNK));
+}
+
+/** Each as it was read, or nothing: settling goes by the same revision. */
+function paymentWrites(ctx: ProgramCtx, found: readonly Payment[], redact: (payment: Payment) => Redacted): Write[] {
+  return chunksOf(found).map((chunk) => {
+    const rows = chunk.map((payment) => {
+      const { decision, ...rest } = redact(payment);
+      const { id, facts_revision: revision } = payment;
+      return { ...rest, id, revision, decision: decision && JSON.stringify(decision) };
+    });
+    return {
+      statement: ctx.db.run(sql`update payments set ref = v.value ->> 'ref', decision = v.value ->> 'decision',
+          customer_email = v.value ->> 'customer_email',
+          erased_at = case when v.value ->> 'is_erased' then ${iso(ctx.now)} else erased_at end,
+          facts_revision = facts_revision + 1,
+          settled_revision = case when settled_revision = facts_revision then facts_revision + 1 else settled_revision end
+        from json_each(${JSON.stringify(rows)}) v
+        where payments.id = v.value ->> 'id' and facts_revision = v.value ->> 'revision'`),
+      expect: chunk.length,
+    };
+  });
+}
+
+/**
+ * The customer's facts without their addresses. The partner that an import had bound to the address is from now on
+ * where the payment's own reference is, so that it is not asked for again.
+ */
+function bareFacts(
+  facts: readonly TracedFact[],
+  own: readonly Payment[],
+  addresses: ReadonlySet<string>,
+): TracedFact[] {
+  const bound = own.filter(({ decision }) => decision?.ref_source === "email");
+  return facts.map(({ fact, ...where }) => {
+    const bare = withoutAddresses(bareFact(fact), addresses);
+    const payment = bound.find(
+      (row) => fact.kind === "payment" && row.provider === where.provider && row.provider_transaction_id === fact.key,
+    );
+    return { ...where, fact: payment ? ({ ...bare, ref: payment.ref } as Fact) : bare };
+  });
+}
+
+/** Facts of others that carry the address for a reference. */
+function unnamedFacts(holding: readonly TracedFact[], own: readonly TracedFact[], address: string): TracedFact[] {
+  const isOwn = (one: TracedFact) =>
+    own.some(({ provider, fact_id }) => provider === one.provider && fact_id === one.fact_id);
+  return holding
+    .filter((one) => !isOwn(one))
+    .map(({ fact, ...where }) => ({ ...where, fact: withoutAddresses(fact, new Set([address])) }));
+}
+
+function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
+  return chunksOf(facts).map((chunk) => {
+    const rows = chunk.map(({ provider, fact_id, fact }) => ({
+      provider,
+      fact_id,
+      ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
+      data: JSON.stringify(fact),
+    }));
+    return {
+      statement: ctx.db.run(sql`update facts set data = v.value ->> 'data', ref_key = v.value ->> 'ref_key'
+        from json_each(${JSON.stringify(rows)}) v
+        where facts.program_id = ${ctx.program.id} and facts.provider = v.value ->> 'provider'
+          and facts.fact_id = v.value ->> 'fact_id'`),
+    };
+  });
+}
+
+/** No fact is found by the customer's other addresses either. */
+function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
+  const rows = facts.flatMap(({ provider, fact_id, fact }) =>
+    fact.kind === "customer" && fact.email !== null ? [{ provider, fact_id, subject: emailKey(fact.email) }] : [],
+  );
+  return [
+    {
+      statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
+        select ${ctx.program.id}, value ->> 'provider', 'email', value ->> 'subject', value ->> 'fact_id'
+        from json_each(${JSON.stringify(rows)}))`),
+    },
+  ];
+}

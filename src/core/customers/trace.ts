@@ -1,0 +1,224 @@
+/** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { orNull, shaped, text, textOf } from "../../db/rows.ts";
+import { payments } from "../../db/schema.ts";
+import { holdsAddress } from "../../domain/erasure.ts";
+import type { Fact } from "../../domain/fact.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Payment } from "../kernel/rows.ts";
+import { hashOf, markErased, type ErasedSubject } from "../ledger/erased.ts";
+import { paymentsNamed, reachable } from "../ledger/facts.ts";
+
+export interface TracedFact {
+  provider: ProviderName;
+  fact_id: string;
+  fact: Fact;
+}
+
+/** The vendor ids of one customer at one provider: of payments, of the customer, of subscriptions. */
+type Ids = Record<"payment" | "customer" | "subscription", Set<string>>;
+
+export interface CustomerTrace {
+  /** Those of the customer, by id. */
+  payments: Map<string, Payment>;
+  /** By provider; none where nothing is known there. */
+  ids: Record<ProviderName, Ids>;
+  /** Others of which a reference holds the address. */
+  naming: Payment[];
+  /** Facts that hold the address, whoever's they are. */
+  holding: TracedFact[];
+}
+
+/** What an address is looked for by before it is read: all of it where it is ASCII, which is all that SQLite lowers. */
+function needleOf(address: string): string {
+  if (/^\p{ASCII}+$/u.test(address)) return address;
+  const domain = address.slice(address.lastIndexOf("@"));
+  return /^\p{ASCII}+$/u.test(domain) ? domain : "@";
+}
+
+/**
+ * Finds a customer by an address (in lower case): the payments with it, then those of the same customer ids, and those
+ * that vendor ids join with them, until no more turn up. All of it counts as erased before it is read the last time, so
+ * that what comes in meanwhile is either found here or stored without the address.
+ */
+export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<CustomerTrace> {
+  const program_id = ctx.program.id;
+  const trace = await findByAddress(ctx, address);
+  for (let known = -1; known < sizeOf(trace);) {
+    known = sizeOf(trace);
+    const marks = PROVIDER_NAMES.map((provider) =>
+      markErased(ctx, program_id, provider, subjectsOf(idsAt(trace, provider))),
+    );
+    const named = PROVIDER_NAMES.map((provider) =>
+      reachable(program_id, provider, sql`select value from json_each(${listOf(idsAt(trace, provider).payment)})`),
+    );
+    const aliases = named.map((subjects) => shaped(ctx.db, { subject: text }, subjects));
+    const paid = PROVIDER_NAMES.map((provider, i) =>
+      ctx.db
+        .select()
+        .from(payments)
+        .where(
+          sql`${payments.id} in (${paymentsNamed(program_id, provider, named[i]!)}
+          union select p.id from json_each(${listOf(idsAt(trace, provider).customer)}) c cross join payments p
+            on p.program_id = ${program_id} and p.customer_id = c.value and +p.provider = ${provider})`,
+        ),
+    );
+    // First: whatever is read is read after it counts as erased.
+    const results: readonly unknown[] = await runBatch(ctx.db, [...marks, ...aliases, ...paid]);
+    const found = results.slice(marks.length);
+    for (const [i, provider] of PROVIDER_NAMES.entries()) {
+      for (const { subject } of found[i] as { subject: string }[]) idsAt(trace, provider).payment.add(subject);
+      for (const row of found[PROVIDER_NAMES.length + i] as Payment[]) addPayment(trace, row);
+    }
+  }
+  trace.naming = trace.naming.filter(({ id }) => !trace.payments.has(id));
+  return trace;
+}
+
+async function findByAddress(ctx: ProgramCtx, address: string): Promise<CustomerTrace> {
+  const program_id = ctx.program.id;
+  const needle = needleOf(address);
+  const addresses = new Set([address]);
+  const subject = await hashOf(program_id, address);
+  const mark = (provider: ProviderName) => markErased(ctx, program_id, provider, [{ scope: "email", subject }]);
+  const payers = ctx.db
+    .select()
+    .from(payments)
+    .where(
+      sql`program_id = ${program_id} and (instr(lower(customer_email), ${needle}) > 0 or instr(lower(ref), ${needle}) > 0
+        or instr(lower(decision), ${needle}) > 0)`,
+    );
+  const factsWith = shaped(
+    ctx.db,
+    { provider: textOf<ProviderName>(), fact_id: text, data: text },
+    sql`select provider, fact_id, data from facts
+    where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`,
+  );
+  const results: readonly unknown[] = await runBatch(ctx.db, [...PROVIDER_NAMES.map(mark), payers, factsWith]);
+  const [rows, factRows] = results.slice(PROVIDER_NAMES.length) as [Payment[], Parameters<typeof factOf>[0][]];
+  const trace: CustomerTrace = {
+    payments: new Map(),
+    ids: {},
+    naming: rows.filter(({ ref, decision }) =>
+      holdsAddress(JSON.stringify([ref, decision?.ref, decision?.candidates]), addresses),
+    ),
+    holding: factRows.filter(({ data }) => holdsAddress(data, addresses)).map(factOf),
+  };
+  for (const row of rows) if (row.customer_email?.toLowerCase() === address) addPayment(trace, row);
+  for (const { provider, fact } of trace.holding) {
+    const ids = idsAt(trace, provider);
+    if (fact.kind === "payment" && fact.customer_email?.toLowerCase() === address) {
+      for (const alias of fact.aliases) ids.payment.add(alias);
+      if (fact.customer_id !== null) ids.customer.add(fact.customer_id);
+    }
+    if (fact.kind === "customer" && fact.email?.toLowerCase() === address) ids.customer.add(fact.customer_id);
+  }
+  return trace;
+}
+
+function idsAt({ ids }: Pick<CustomerTrace, "ids">, provider: ProviderName): Ids {
+  return (ids[provider] ??= { payment: new Set(), customer: new Set(), subscription: new Set() });
+}
+
+function addPayment(trace: CustomerTrace, row: Payment): void {
+  const { payment, customer, subscription } = idsAt(trace, row.provider);
+  trace.payments.set(row.id, row);
+  payment.add(row.provider_transaction_id);
+  if (row.customer_id !== null) customer.add(row.customer_id);
+  if (row.subscription_id !== null) subscription.add(row.subscription_id);
+}
+
+function sizeOf({ payments: found, ids }: CustomerTrace): number {
+  return Object.values(ids).reduce(
+    (sum, ofProvider) => Object.values(ofProvider).reduce((inner, { size }) => inner + size, sum),
+    found.size,
+  );
+}
+
+function subjectsOf(ids: Ids): ErasedSubject[] {
+  return Object.entries(ids).flatMap(([scope, subjects]) =>
+    [...subjects].map((subject) => ({ scope: scope as keyof Ids, subject })),
+  );
+}
+
+const listOf = (values: Iterable<string>): string => JSON.stringify([...values]);
+
+/** Everything that was said of the customer, by their ids. */
+export function factsOfCustomer(program_id: string, ids: Record<ProviderName, Ids>): SQL {
+  const about = Object.entries(ids).flatMap(([provider, { payment, customer, subscription }]) => {
+    return [
+      ...[...payment].map((subject) => [provider, "payment", subject]),
+      ...[...customer].flatMap((subject) => [
+        [provider, "customer", subject],
+        [provider, "address", subject],
+      ]),
+      ...[...subscription].map((subject) => [provider, "subscription", subject]),
+    ];
+  });
+  return sql`select f.provider, f.fact_id, f.data from json_each(${JSON.stringify(about)}) a
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = a.value ->> 0
+      and s.scope = a.value ->> 1 and s.subject = a.value ->> 2
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    group by f.provider, f.fact_id`;
+}
+
+export function factOf({
+  provider,
+  fact_id,
+  data,
+}: {
+  provider: ProviderName;
+  fact_id: string;
+  data: string;
+}): TracedFact {
+  return { provider, fact_id, fact: JSON.parse(data) as Fact };
+}
+
+/** Bodies looked at by one statement. */
+const BODIES = 500;
+
+/** The vendor events whose stored body holds the address as a whole, whatever else they are about. */
+export async function eventsHolding(
+  ctx: ProgramCtx,
+  address: string,
+): Promise<{ provider: ProviderName; event_id: string }[]> {
+  const addresses = new Set([address]);
+  const found: { provider: ProviderName; event_id: string }[] = [];
+  let after = { provider: "", event_id: "" };
+  for (;;) {
+    const [rows] = await runBatch(ctx.db, [
+      shaped(
+        ctx.db,
+        { provider: textOf<ProviderName>(), event_id: text, body: orNull(text) },
+        sql`
+        select provider, event_id, case when ${mayHold(needleOf(address))} then body end as body from (
+          select provider, event_id, body from provider_events
+          where program_id = ${ctx.program.id} and (provider, event_id) > (${after.provider}, ${after.event_id})
+            and body is not null
+          order by provider, event_id limit ${literal(BODIES)})`,
+      ),
+    ]);
+    for (const { body, ...event } of rows) if (body !== null && holdsAddress(body, addresses)) found.push(event);
+    const last = rows.at(-1);
+    if (!last) return found;
+    after = last;
+  }
+}
+
+/** True for bodies that may hold a text: as it is, or with some of its characters escaped for JSON or for a URL. */
+function mayHold(needle: string): SQL {
+  const rows = Map.groupBy(`@${needle}${needle.toUpperCase()}`, (character) => hexOf(character).charAt(0));
+  const globs = [...rows].map(([high, characters]) => {
+    const low = [...new Set(characters.map((character) => hexOf(character).charAt(1)))].join("");
+    return sql`body glob ${`*\\u00${high}[${low}${low.toUpperCase()}]*`}`;
+  });
+  return sql`instr(lower(body), ${needle}) > 0 or instr(body, '%40') > 0
+    or (instr(body, ${"\\u00"}) > 0 and (${sql.join(globs, sql` or `)}))`;
+}
+
+function hexOf(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(2, "0");
+}

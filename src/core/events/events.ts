@@ -1,0 +1,140 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
+import { columnsOf, orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { events } from "../../db/schema.ts";
+import type { AuditEventType } from "../../domain/event.ts";
+import { notFound } from "../../lib/errors.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import type { ArchivedClick } from "../kernel/click-archive.ts";
+import type { Reader } from "../kernel/context.ts";
+import { eventsOf, minuteParts, tableFor, totalOf } from "../kernel/event-counts.ts";
+import type { AuditEvent } from "../kernel/rows.ts";
+import { countArchived, firstClick, mergeArchived, stretchesIn, stretchesOf, stretchReader } from "./archived.ts";
+import type { IdRange, Place, StretchReader } from "./archived.ts";
+import { findPlace } from "./place.ts";
+
+export interface EventFilter extends PageRequest {
+  type?: AuditEventType | undefined;
+  /** Milliseconds, inclusive. */
+  from?: number | undefined;
+  /** Milliseconds, the first instant no longer included. */
+  to?: number | undefined;
+}
+
+type Row = Omit<AuditEvent, JsonColumn> & Record<JsonColumn, string | null>;
+type JsonColumn = "payload" | "actor" | "changes";
+
+const ROW: Columns<Row> = { ...columnsOf(events), payload: text, actor: orNull(text), changes: orNull(text) };
+
+/** `actor` and `changes` of a click are null, in the database and in the archive. */
+const COLUMNS = sql.raw(Object.keys(ROW).join(", "));
+
+/** So many rows are skipped one by one; what is farther is found by the counts. */
+const NEAR = 1_000;
+/** Stretches of the archive that are looked up with a page: more than one is needed only where some overlap. */
+const STRETCHES = 4;
+
+/**
+ * The program's audit log, newest first. Ids carry time, so the key alone gives the order, the range and the pages, and
+ * clicks that have gone to the archive are found among them as if they had not.
+ * @throws {StorageUnavailable} where the page or its total needs the archive and it does not answer.
+ */
+export async function listEvents(ctx: Reader, filter: EventFilter): Promise<Page<AuditEvent>> {
+  const { type } = filter;
+  const { limit, offset } = window(filter);
+  const range = idsOf(filter);
+  const place = offset > NEAR ? await findPlace(ctx, filter, range, offset) : { range, skip: offset };
+  const parts = hasClicks(type) ? minuteParts(filter) : [];
+  const [rows, [counted], stretches, cut] = await ctx.read(
+    selectEvents(ctx, type, place.range, limit, place.skip),
+    shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, filter)} as total`),
+    stretchesIn(ctx, place.range, hasClicks(type) ? STRETCHES : 0),
+    stretchesOf(ctx, parts),
+  );
+  const read = stretchReader(ctx);
+  const total = (counted?.total ?? 0) + (await countArchived(read, cut, parts));
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  const isWhole = stretches.every(({ last_id }) => last && last_id < last.id);
+  const shown = isWhole ? rows : await readMerged(ctx, type, place, limit, read);
+  return pageOf(filter, shown, total, eventOf);
+}
+
+/**
+ * One event, in the database or in the archive.
+ * @throws {StorageUnavailable} where only the archive knows and it does not answer.
+ */
+export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
+  // No id lies between an id and this.
+  const range: IdRange = { from: id, before: `${id}0` };
+  const [[row], stretches] = await ctx.read(
+    shaped(
+      ctx.db,
+      ROW,
+      sql`select ${COLUMNS} from events
+      where program_id = ${ctx.programId} and id = ${id}`,
+    ),
+    stretchesIn(ctx, range, -1),
+  );
+  if (row) return eventOf(row);
+  const [archived] = (await mergeArchived(stretchReader(ctx), [], { stretches, complete: true }, range, 1)) ?? [];
+  if (!archived) throw notFound("event");
+  return eventOf(archived);
+}
+
+/** The ids that a filter asks for. One upper bound: of two, the key would be searched by the first, the rest be read. */
+function idsOf(filter: EventFilter): IdRange {
+  const { from, to } = filter;
+  const before = [cursorId(filter), to === undefined ? null : firstIdAt("event", to)].filter((id) => id !== null);
+  return { from: from === undefined ? null : firstIdAt("event", from), before: before.toSorted()[0] ?? null };
+}
+
+/** A page to which the archive gives something: read again, rows and stretches together, so that they fit each other. */
+async function readMerged(
+  ctx: Reader,
+  type: AuditEventType | undefined,
+  { range, skip }: Place,
+  limit: number,
+  read: StretchReader,
+) {
+  const need = skip + limit;
+  for (let known = STRETCHES; ; known *= 4) {
+    const [rows, stretches] = await ctx.read(selectEvents(ctx, type, range, need, 0), stretchesIn(ctx, range, known));
+    const complete = stretches.length < known;
+    const merged = await mergeArchived(read, rows, { stretches, complete }, range, need);
+    if (merged) return merged.slice(skip);
+  }
+}
+
+function hasClicks(type: AuditEventType | undefined): boolean {
+  return type === undefined || type === "click";
+}
+
+function selectEvents(
+  ctx: Reader,
+  type: AuditEventType | undefined,
+  { from, before }: IdRange,
+  limit: number,
+  offset: number,
+) {
+  const matching: SQL[] = [
+    eventsOf(ctx, type),
+    // Beyond the last click that has not gone to the archive, events of other types would be read in vain.
+    ...(type === "click" ? [sql`id >= max(${from ?? ""}, ${firstClick(ctx)})`] : []),
+    ...(type === "click" || from === null ? [] : [sql`id >= ${from}`]),
+    ...(before === null ? [] : [sql`id < ${before}`]),
+  ];
+  return shaped(
+    ctx.db,
+    ROW,
+    sql`select ${COLUMNS} from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
+      order by id desc limit ${literal(limit)} offset ${offset}`,
+  );
+}
+
+function eventOf(row: Row | ArchivedClick): AuditEvent {
+  if (!("actor" in row)) return { ...row, actor: null, changes: null };
+  const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+  const { payload, actor, changes } = row;
+  return { ...row, payload: parsed(payload), actor: parsed(actor), changes: parsed(changes) } as AuditEvent;
+}

@@ -1,0 +1,53 @@
+import { sql } from "drizzle-orm";
+import { shaped, text, whole } from "../../db/rows.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { MINUTE } from "../../lib/time.ts";
+import type { Reader } from "../kernel/context.ts";
+import { minuteParts, totalOf, type EventRange } from "../kernel/event-counts.ts";
+import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived.ts";
+
+/** Beyond the oldest. */
+const NONE: IdRange = { from: null, before: "" };
+
+/**
+ * The place of the event that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
+ * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day.
+ */
+export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
+  const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
+  const ofType = filter.type === undefined ? sql`` : sql`and type = ${filter.type}`;
+  const [minutes] = await ctx.read(
+    shaped(
+      ctx.db,
+      { newer: whole, minute: text, n: whole },
+      sql`
+      with days as (select day, sum(count) as n from event_counts where program_id = ${ctx.programId} ${ofType} group by day),
+      reached as (select day, n, sum(n) over (order by day desc) as upto from days),
+      sought as (select day, upto - n as newer from reached where upto > ${rank} order by day desc limit 1)
+      select s.newer as newer, h.hour || ':' || m.key as minute, sum(m.value) as n from sought s
+      cross join event_hours h on h.program_id = ${ctx.programId} and h.hour >= s.day and h.hour < s.day || 'U'
+        ${filter.type === undefined ? sql`` : sql`and h.type = ${filter.type}`}
+      cross join json_each(h.minutes) m group by 2 order by 2 desc`,
+    ),
+  );
+  let newer = minutes[0]?.newer ?? 0;
+  for (const { minute, n } of minutes) {
+    if (newer + n > rank) {
+      const end = firstIdAt("event", Date.parse(`${minute}:00.000Z`) + MINUTE);
+      // In the minute that the range's own end cuts there is no more to skip than that minute holds.
+      if (range.before !== null && range.before < end) return { range, skip: offset };
+      return { range: { ...range, before: end }, skip: rank - newer };
+    }
+    newer += n;
+  }
+  return { range: NONE, skip: 0 };
+}
+
+async function countFrom(ctx: Reader, range: EventRange): Promise<number> {
+  const parts = minuteParts(range);
+  const [[counted], stretches] = await ctx.read(
+    shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, range)} as total`),
+    stretchesOf(ctx, parts),
+  );
+  return (counted?.total ?? 0) + (await countArchived(stretchReader(ctx), stretches, parts));
+}

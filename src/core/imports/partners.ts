@@ -1,0 +1,238 @@
+import { getTableColumns, sql } from "drizzle-orm";
+import { columnsOf, shaped, text, whole } from "../../db/rows.ts";
+import { partners } from "../../db/schema.ts";
+import { emailKey } from "../../domain/email.ts";
+import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
+import { AppError } from "../../lib/errors.ts";
+import { inSlices, partsOf } from "../../lib/slices.ts";
+import { commit, CommitConflict, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import type { Partner } from "../kernel/rows.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { newPartner, partnerChanged, partnerCreated } from "../partners/partners.ts";
+import {
+  decidePartnerLines,
+  type ChangedPartner,
+  type KnownPartner,
+  type PartnerLine,
+  type PartnerVerdict,
+} from "./partner-lines.ts";
+
+/** How many lines one import takes. */
+export const MAX_IMPORT_LINES = 5_000;
+
+/** How many partners or customers one transaction takes: making its texts is one slice of work. */
+export const IMPORT_CHUNK = 250;
+
+/** How many lines one look-up takes: a bound text has an end. */
+export const LOOK_UP_LINES = 1_000;
+
+/** Bytes of the rows of one transaction, as they are written in its largest text; a bound text has an end. */
+const CHUNK_BYTES = 1_000_000;
+
+/** How often a transaction is judged again because others changed what it changes. Each time means that one of them was done. */
+export const MAX_IMPORT_RACES = 100;
+
+/**
+ * What an import of these lines would do (`decidePartnerLines`). Partners are identified by their e-mail address. Who is there
+ * already keeps everything, status and rate too: only an empty name, empty payout details and further codes are filled
+ * in. Without a state of its own a new partner is `status`. Writes nothing.
+ */
+export async function previewPartners(
+  caller: Caller,
+  lines: readonly PartnerLine[],
+  status: PartnerStatus,
+): Promise<PartnerVerdict[]> {
+  return (await decideLines(caller, lines, status)).verdicts;
+}
+
+/**
+ * Does what `previewPartners` says, with the audit events, some hundred partners in one transaction. Returns what really
+ * happened to each line, which is something else where others changed the same partners meanwhile. Ended in the middle, a
+ * rerun does the rest; after a whole run it changes nothing.
+ */
+export async function importPartners(
+  caller: Caller,
+  lines: readonly PartnerLine[],
+  status: PartnerStatus,
+): Promise<PartnerVerdict[]> {
+  if (lines.length > MAX_IMPORT_LINES) {
+    throw new AppError("validation_failed", `An import has at most ${MAX_IMPORT_LINES} lines.`);
+  }
+  const { verdicts, changed, metadataBytes } = await decideLines(caller, lines, status);
+  const [ctx] = await prove(caller);
+  const became = new Map(verdicts.map((verdict) => [verdict.line, verdict]));
+  for (const chunk of chunksOf(changed, metadataBytes)) {
+    for (const verdict of await store(ctx, chunk, status)) became.set(verdict.line, verdict);
+  }
+  return [...became.values()];
+}
+
+interface Judged {
+  verdicts: PartnerVerdict[];
+  changed: ChangedPartner[];
+  /** Of who is there, by id. */
+  metadataBytes: ReadonlyMap<string, number>;
+}
+
+async function decideLines(caller: Caller, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
+  const known = { partners: new Map<string, KnownPartner>(), holders: new Map<string, string>() };
+  const metadataBytes = new Map<string, number>();
+  for (const part of partsOf(lines, LOOK_UP_LINES)) {
+    const [rows, holders] = await caller.read(...lookUp(caller, part));
+    for (const { metadata_bytes, ...row } of rows) {
+      known.partners.set(emailKey(row.email), row);
+      metadataBytes.set(row.id, metadata_bytes);
+    }
+    for (const { slug_key, partner_id } of holders) known.holders.set(slug_key, partner_id);
+  }
+  const [ctx] = await prove(caller);
+  const judged = decidePartnerLines(lines, known, (input, own) => ({
+    ...newPartner(ctx, input),
+    status: own ?? status,
+  }));
+  return { ...(await inSlices(judged)), metadataBytes };
+}
+
+/** The partners with the lines' addresses, and who has the lines' codes. */
+function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
+  const emails = JSON.stringify(lines.map(({ input }) => emailKey(input.email)));
+  const codes = JSON.stringify(lines.flatMap((line) => line.codes.map(slugKey)));
+  const { metadata: _, ...known } = columnsOf(partners);
+  const read = sql.raw(
+    Object.keys(known)
+      .map((name) => `partners.${name} as ${name}`)
+      .join(", "),
+  );
+  return [
+    shaped(
+      ctx.db,
+      { ...known, metadata_bytes: whole },
+      sql`select distinct ${read},
+        coalesce(length(cast(${partners.metadata} as blob)), 0) as metadata_bytes
+      from json_each(${emails}) j cross join ${partners}
+        on ${partners.program_id} = ${ctx.programId} and lower(${partners.email}) = j.value`,
+    ),
+    shaped(
+      ctx.db,
+      { partner_id: text, slug_key: text },
+      sql`select distinct s.partner_id, s.slug_key
+      from json_each(${codes}) j
+      cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value`,
+    ),
+  ] as const;
+}
+
+function* chunksOf(
+  changed: readonly ChangedPartner[],
+  metadataBytes: ReadonlyMap<string, number>,
+): Generator<ChangedPartner[], void, void> {
+  let chunk: ChangedPartner[] = [];
+  let bytes = 0;
+  for (const partner of changed) {
+    // Twice JSON: the body of a message is a text in the list of messages.
+    const written = new TextEncoder().encode(JSON.stringify(JSON.stringify(partner.after))).length;
+    const own = written + 2 * (metadataBytes.get(partner.after.id) ?? 0);
+    if (chunk.length === IMPORT_CHUNK || (chunk.length > 0 && bytes + own > CHUNK_BYTES)) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(partner);
+    bytes += own;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Writes a chunk. Returns the verdicts of its lines where they are no longer those that it came with. */
+async function store(
+  ctx: ProgramCtx,
+  chunk: readonly ChangedPartner[],
+  status: PartnerStatus,
+): Promise<PartnerVerdict[]> {
+  const lines = chunk.flatMap((partner) => partner.lines);
+  let changed = chunk;
+  let verdicts: PartnerVerdict[] = [];
+  for (let races = 0; changed.length > 0; races++) {
+    try {
+      await commit(ctx, planOf(ctx, changed, await readMetadata(ctx, changed)));
+      break;
+    } catch (error) {
+      // Someone registered or changed one of them meanwhile: judged again, that line is known, completed or refused.
+      if (!(error instanceof CommitConflict) || races >= MAX_IMPORT_RACES) throw error;
+      ({ verdicts, changed } = await decideLines(ctx, lines, status));
+    }
+  }
+  return verdicts;
+}
+
+function planOf(
+  ctx: ProgramCtx,
+  changed: readonly ChangedPartner[],
+  metadata: ReadonlyMap<string, Partner["metadata"]>,
+) {
+  const added: Partner[] = [];
+  const completed: { before: Partner; after: Partner }[] = [];
+  for (const { before, after } of changed) {
+    const kept = { metadata: metadata.get(after.id) ?? null };
+    if (before) {
+      const updated_at = nextStamp(before.updated_at, ctx.now);
+      completed.push({ before: { ...before, ...kept }, after: { ...after, ...kept, updated_at } });
+    } else added.push({ ...after, ...kept });
+  }
+  const slugs = changed.flatMap(({ after, codes }) => codes.map((slug_key) => ({ id: after.id, slug_key })));
+  const writes: Write[] = [];
+  if (added.length > 0) writes.push({ statement: insertPartners(ctx, added), expect: added.length });
+  if (completed.length > 0) writes.push({ statement: completePartners(ctx, completed), expect: completed.length });
+  if (slugs.length > 0) writes.push({ statement: claimSlugs(ctx, slugs), expect: slugs.length });
+  const occurrences = [
+    ...added.map(partnerCreated),
+    ...completed.map(({ before, after }) => partnerChanged(before, after)),
+  ];
+  return { writes, occurrences };
+}
+
+/** What the webhooks carry beside the rest, by the partner's id. */
+async function readMetadata(ctx: ProgramCtx, changed: readonly ChangedPartner[]) {
+  const ids = changed.flatMap(({ before }) => (before ? [before.id] : []));
+  if (ids.length === 0) return new Map<string, Partner["metadata"]>();
+  const { id, metadata } = partners;
+  const [rows] = await ctx.read(
+    ctx.db
+      .select({ id, metadata })
+      .from(partners)
+      .where(
+        sql`${id} in (select value from json_each(${JSON.stringify(ids)})) and ${alsoOfProgram(ctx, partners.program_id)}`,
+      ),
+  );
+  return new Map(rows.map((row) => [row.id, row.metadata]));
+}
+
+/** One parameter for all rows: a statement takes no more than a hundred. */
+function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
+  const { program_id: _, ...columns } = getTableColumns(partners);
+  const names = sql.raw(Object.keys(columns).join(", "));
+  const values = sql.raw(
+    Object.keys(columns)
+      .map((column) => `value ->> '${column}'`)
+      .join(", "),
+  );
+  return ctx.db.run(sql`insert into partners (program_id, ${names})
+    select ${ctx.program.id}, ${values} from json_each(${JSON.stringify(rows)})`);
+}
+
+/** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not happen. */
+function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
+  const columns = ["first_name", "last_name", "payout_method", "payout_email", "search_text", "updated_at"];
+  const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));
+  const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
+  return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j
+    where partners.id = j.value ->> 'id' and ${alsoOfProgram(ctx, sql`partners.program_id`)}
+      and partners.updated_at = j.value ->> 'before'`);
+}
+
+function claimSlugs(ctx: ProgramCtx, slugs: readonly { id: string; slug_key: string }[]) {
+  return ctx.db.run(sql`insert into partner_slugs (program_id, slug_key, partner_id)
+    select ${ctx.program.id}, value ->> 'slug_key', value ->> 'id' from json_each(${JSON.stringify(slugs)})`);
+}

@@ -1,0 +1,351 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { orNull, shaped, text } from "../../db/rows.ts";
+import { programs } from "../../db/schema.ts";
+import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { isProgramId, shardOfProgram } from "../../domain/shard.ts";
+import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
+import { claimsPrograms } from "../../providers/registry.ts";
+import { CommitConflict, refuseIf } from "../kernel/commit.ts";
+import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
+import { providerSecrets } from "../kernel/provider-secrets.ts";
+import { askAll, everyShard, onShard } from "../kernel/shards.ts";
+import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+
+/** A vendor's event on its way to the program that it belongs to. */
+export interface Delivery {
+  provider: ProviderName;
+  event: ProviderEvent;
+  /** As the vendor sent it. */
+  body: string;
+  claim: ClaimedOwner;
+  /** Whether it is signed with one of these secrets. */
+  isSigned: (secrets: readonly string[]) => Promise<boolean>;
+}
+
+/**
+ * Takes in an event that the secret of `verified` has verified, by the program it belongs to.
+ *
+ * Candidates are the program that the event claims, the one that already stores the payment or subscription it
+ * names, then the URL's; the first whose secret verifies takes it. No verified event is refused because the buyer's data
+ * named another program, and no refund is filed elsewhere than its payment (IN-1). Programs of one vendor
+ * account share a secret and, it may be, one address for all. So a refund can come before its payment to a program that
+ * is not the payment's: there it waits under the ids that it names, and the payment's program fetches it when the
+ * payment comes. Each of the two stores first and looks for the other then, so that whichever comes first, or both at
+ * once, one of them sees the other.
+ *
+ * A payment that claims nothing is the URL's program's, even where another program of the account stores it: its buyer
+ * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
+ *
+ * The program of a provider whose events claim none is the URL's (IN-1).
+ */
+export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promise<Received> {
+  const { provider, event, body } = delivery;
+  if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body);
+  const claimed = await claimedProgram(verified, delivery);
+  // It meets nothing but other test events of its program.
+  if (event.test) return receiveEvent(claimed ?? verified, provider, event, body);
+  const unclaimed = event.facts.some(mayWait) ? receiveChange : receiveUnclaimed;
+  const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
+  const customers = event.facts.filter((fact) => fact.kind === "customer");
+  for (const customer of customers) await tellOthers(claimed ?? verified, delivery, customer);
+  return taken;
+}
+
+/** Whether it is signed with a secret of this program. */
+async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<boolean> {
+  return isSigned(await providerSecrets(ctx, ctx.program, provider));
+}
+
+/** A customer is the account's: whichever program has payments of one gets the address as well. */
+async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
+  const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
+    and +provider = ${literal(delivery.provider)}`;
+  const { found, failure } = await programsIn(home, paid, [home.program.id]);
+  if (failure) throw failure.reason;
+  for (const { ctx } of found) {
+    if (await isOf(ctx, delivery)) {
+      await receiveEvent(ctx, delivery.provider, { ...delivery.event, facts: [fact] }, delivery.body);
+    }
+  }
+}
+
+async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise<ProgramCtx | null> {
+  const { claim } = delivery;
+  if (claim.program_id === null || !isProgramId(claim.program_id)) return null;
+  if (claim.program_id === verified.program.id) return verified;
+  const claimed = await openProgramOrNull(verified, claim.program_id);
+  return claimed && (await isOf(claimed, delivery)) ? claimed : null;
+}
+
+/** The program with this id, bound to its database, in one read; null where there is none. */
+export async function openProgramOrNull(ctx: Ctx, id: string): Promise<ProgramCtx | null> {
+  const on = onShard(ctx, shardOfProgram(id));
+  if (!on) return null;
+  const [program] = await on.db
+    .select()
+    .from(programs)
+    .where(sql`${programs.id} = ${id}`);
+  return program ? forProgram(on, program) : null;
+}
+
+interface Storing {
+  ctx: ProgramCtx;
+  /** 0 where it stores the transaction, 1 where it stores only the subscription. */
+  rank: number;
+}
+
+/**
+ * The programs that store the transaction or the subscription that an event of the provider names, in any database, but
+ * for some; those of the transaction first. Whether the event is of their account is decided by their secrets.
+ */
+export async function programsStoring(
+  ctx: Ctx,
+  provider: ProviderName,
+  { transaction_id, subscription_id }: ClaimedOwner,
+  but: readonly string[] = [],
+): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
+  const { found, failure } = await programsIn(
+    ctx,
+    sql`select program_id, 0 as rank from payments where provider = ${literal(provider)}
+        and provider_transaction_id = ${transaction_id}
+      union all
+      select program_id, 1 from payments where subscription_id = ${subscription_id}
+        and +provider = ${literal(provider)}`,
+    but,
+  );
+  return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
+}
+
+/** More programs than this that store one vendor id are not looked at, at a time. */
+const MAX_STORING = 50;
+
+/** The programs of a select of `program_id` and `rank`, asked in all databases, but for some. */
+async function programsIn(ctx: Ctx, ranked: SQL, but: readonly string[]) {
+  const { said, failure } = await askAll(ctx, async (on) => {
+    const rows = await on.db
+      .select({ program: programs, rank: sql<number>`named.rank` })
+      .from(
+        sql`(select program_id, min(rank) as rank from (${ranked})
+          where program_id not in (select value from json_each(${JSON.stringify(but)}))
+          group by program_id limit ${literal(MAX_STORING)}) named`,
+      )
+      .innerJoin(programs, sql`${programs.id} = named.program_id`);
+    return rows.map(({ program, rank }): Storing => ({ ctx: forProgram(on, program), rank }));
+  });
+  return { found: said.flatMap(({ answer }) => answer), failure };
+}
+
+/** Every refusal means that what the event names has come to another program meanwhile. */
+const MAX_REFUSALS = 20;
+
+/**
+ * What changes a payment, by the program that stores the payment, else by the URL's, where it waits. The database
+ * refuses to store it there where another program of the same database has the payment: only then are they looked up,
+ * so that it costs no look-up where, as nearly always, there is none.
+ */
+async function receiveChange(url: ProgramCtx, delivery: Delivery): Promise<Received> {
+  /** Programs that store what it names and are of another account: their secrets do not verify it. */
+  const strangers: string[] = [];
+  const isOnlyDatabase = url.databases.shards.length === 1;
+  if (!isOnlyDatabase) {
+    const { owner, failure } = await ownerAmong(url, delivery, strangers);
+    if (owner) return receive(owner, delivery);
+    if (failure) throw failure.reason;
+    await announceWaiting(url, delivery);
+  }
+  for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
+    const received = await receiveGuarded(url, delivery, storedElsewhere(url, delivery, strangers));
+    if (received && isOnlyDatabase) return received;
+    const { owner, failure } = await ownerAmong(url, delivery, strangers);
+    if (owner && owner.program.id !== url.program.id) return receive(owner, delivery);
+    if (received && failure) throw failure.reason;
+    if (received) return received;
+  }
+  throw new CommitConflict("lost_race", "the program of an event");
+}
+
+/** The first program that stores what the event names and whose secret verifies it; adds the others to `strangers`. */
+async function ownerAmong(url: ProgramCtx, delivery: Delivery, strangers: string[]) {
+  const { found, failure } = await programsStoring(url, delivery.provider, delivery.claim, strangers);
+  const isUrl = ({ ctx }: Storing) => ctx.program.id === url.program.id;
+  for (const candidate of found.toSorted((a, b) => a.rank - b.rank || Number(isUrl(b)) - Number(isUrl(a)))) {
+    if (isUrl(candidate) || (await isOf(candidate.ctx, delivery))) {
+      return { owner: candidate.ctx, failure: null };
+    }
+    strangers.push(candidate.ctx.program.id);
+  }
+  return { owner: null, failure };
+}
+
+/**
+ * A payment, or what else names a subscription, by the program that has claimed the subscription at this URL before,
+ * else by the URL's.
+ */
+async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Received> {
+  const { subscription_id } = delivery.claim;
+  if (subscription_id === null) return receive(url, delivery);
+  const claimed = sql`select program_id from claimed_subscriptions where subscription_id = ${subscription_id}
+    and program_id <> ${url.program.id}
+    and not exists (${ofSubscription(url.program.id, delivery.provider, subscription_id)})`;
+  const guard = url.db.run(refuseIf(sql`exists (${claimed})`));
+  const received = await receiveGuarded(url, delivery, guard);
+  if (received) return received;
+  for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
+    const owner = await openProgramOrNull(url, program_id);
+    if (owner && (await isOf(owner, delivery))) return receive(owner, delivery);
+  }
+  return receive(url, delivery);
+}
+
+/** Notes in the database of the URL's program that a subscription whose events come to it is another program's. */
+function noteClaim({ db }: Ctx, program_id: string, subscription_id: string): Statement {
+  return db.run(sql`insert into claimed_subscriptions (subscription_id, program_id)
+    values (${subscription_id}, ${program_id}) on conflict do nothing`);
+}
+
+/** Whether a fact can come before the payment that it changes, and name nothing else by which its program is known. */
+function mayWait(fact: Fact): boolean {
+  return fact.kind === "adjustment" || fact.kind === "cancellation";
+}
+
+/** Refuses the batch where another program, none of `strangers`, has what the event names, and this one has not. */
+function storedElsewhere(url: ProgramCtx, { provider, claim }: Delivery, strangers: readonly string[]): Statement {
+  const { transaction_id, subscription_id } = claim;
+  const program_id = url.program.id;
+  const others = sql`program_id <> ${program_id}
+    and program_id not in (select value from json_each(${JSON.stringify(strangers)}))`;
+  const own = ofTransaction(program_id, provider, transaction_id);
+  return url.db.run(
+    refuseIf(sql`not exists (${own}) and (
+    exists (select 1 from payments where provider = ${literal(provider)} and provider_transaction_id = ${transaction_id}
+      and ${others})
+    or not exists (${ofSubscription(program_id, provider, subscription_id)}) and exists (
+      select 1 from payments where subscription_id = ${subscription_id} and +provider = ${literal(provider)}
+        and ${others}))`),
+  );
+}
+
+function ofTransaction(program_id: string, provider: ProviderName, transaction_id: string | SQL | null): SQL {
+  return sql`select 1 from payments where program_id = ${program_id} and provider = ${literal(provider)}
+    and provider_transaction_id = ${transaction_id}`;
+}
+
+function ofSubscription(program_id: string, provider: ProviderName, subscription_id: string | SQL | null): SQL {
+  return sql`select 1 from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
+    and +provider = ${literal(provider)}`;
+}
+
+/** The ids under which what an event says waits for the payment that it changes. */
+function waitingFor({ facts }: ProviderEvent): string[] {
+  return facts.flatMap((fact) => {
+    if (fact.kind === "adjustment") return fact.aliases;
+    return fact.kind === "cancellation" ? [fact.subscription_id] : [];
+  });
+}
+
+/** Notes that an event waits in a program, unless this has what it waits for. */
+function noteWaiting(db: Ctx["db"], program_id: string, { provider, event }: Delivery): Statement {
+  return db.run(sql`insert into waiting_events (provider, subject, program_id)
+    select ${literal(provider)}, value, ${program_id} from json_each(${JSON.stringify(waitingFor(event))})
+    where not exists (${ofTransaction(program_id, provider, sql`value`)})
+      and not exists (${ofSubscription(program_id, provider, sql`value`)})
+    on conflict do nothing`);
+}
+
+/** In the other databases, before it is stored in this one: the payment may come to any of them. */
+async function announceWaiting(url: ProgramCtx, delivery: Delivery): Promise<void> {
+  const others = everyShard(url).filter(({ shard }) => shard !== url.shard);
+  await Promise.all(others.map(({ db }) => runBatch(db, [noteWaiting(db, url.program.id, delivery)])));
+}
+
+/**
+ * Stores the event in this program, and fetches what came before its payment to other programs of the account: those
+ * where it is noted to wait, and `from`, whose secret verified the event first.
+ */
+async function receive(ctx: ProgramCtx, delivery: Delivery, from = ctx): Promise<Received> {
+  const received = await receiveGuarded(ctx, delivery, null, from);
+  if (!received) throw new Error("an event without a guard was refused");
+  return received;
+}
+
+/** Null where the guard refused; nothing was stored. */
+async function receiveGuarded(
+  ctx: ProgramCtx,
+  delivery: Delivery,
+  guard: Statement | null,
+  from = ctx,
+): Promise<Received | null> {
+  const { provider, event, body } = delivery;
+  const payment = event.facts.find((fact) => fact.kind === "payment");
+  const isElsewhere = from.program.id !== ctx.program.id;
+  const claims =
+    payment && isElsewhere && payment.subscription_id !== null
+      ? [noteClaim(from, ctx.program.id, payment.subscription_id)]
+      : [];
+  if (from.shard !== ctx.shard) await runBatch(from.db, claims);
+  const taken = await receiveBeside(ctx, provider, event, body, {
+    before: [
+      ...(from.shard === ctx.shard ? claims : []),
+      ...(guard ? [guard] : []),
+      ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
+    ],
+    ask: payment ? sourcesOf(ctx, provider, payment) : null,
+  });
+  if (!taken) return null;
+  const { asked, ...received } = taken;
+  if (!payment) return received;
+  const noted = (asked as { program_id: string }[]).map(({ program_id }) => program_id);
+  for (const program_id of noted) {
+    const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, program_id);
+    if (!source || !(await isOf(source, delivery))) continue;
+    await fetchFrom(source, ctx, provider, payment);
+    await runBatch(ctx.db, [forgetWaiting(ctx, provider, payment, program_id)]);
+  }
+  if (isElsewhere && !noted.includes(from.program.id)) await fetchFrom(from, ctx, provider, payment);
+  return received;
+}
+
+/** Other programs in which events wait for a payment. */
+function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): Statement {
+  return ctx.db.all(sql`select distinct program_id from waiting_events where ${waitFor(provider, payment)}
+    and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`);
+}
+
+function forgetWaiting(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact, program_id: string): Statement {
+  return ctx.db.run(sql`delete from waiting_events where ${waitFor(provider, payment)} and program_id = ${program_id}`);
+}
+
+function waitFor(provider: ProviderName, { key, subscription_id }: PaymentFact): SQL {
+  return sql`provider = ${literal(provider)} and subject in (${key}, ${subscription_id})`;
+}
+
+/** What a program has of another's payment: refunds, the end of its subscription, its customer's address. */
+async function fetchFrom(
+  source: ProgramCtx,
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  payment: PaymentFact,
+): Promise<void> {
+  const { key, subscription_id, customer_id } = payment;
+  const ofSource = sql`program_id = ${source.program.id} and provider = ${literal(provider)}`;
+  const rows = await shaped(
+    source.db,
+    { event_id: text, event_type: text, occurred_at: text, body: orNull(text), facts: text },
+    sql`select e.event_id, e.event_type, e.occurred_at, e.body, (
+      select json_group_array(json(data)) from (select data from facts where ${ofSource}
+        and fact_id >= e.event_id || '#' and fact_id < e.event_id || '$' order by fact_id)) as facts
+    from (select distinct substr(fact_id, 1, instr(fact_id, '#') - 1) as event_id from fact_subjects
+      where ${ofSource} and (scope, subject) in (values ('payment', ${key}), ('subscription', ${subscription_id}),
+        ('address', ${customer_id}))) named
+    cross join provider_events e on e.program_id = ${source.program.id} and e.provider = ${literal(provider)}
+      and e.event_id = named.event_id`,
+  );
+  for (const { body, facts: texts, ...row } of rows) {
+    const facts = JSON.parse(texts) as Fact[];
+    // What claims a payment or a reference for the other program stays with it.
+    if (facts.some(({ kind }) => kind === "payment" || kind === "attribution")) continue;
+    await receiveEvent(ctx, provider, { ...row, facts, ignored: null, test: false }, body);
+  }
+}

@@ -1,0 +1,79 @@
+import { sql } from "drizzle-orm";
+import { jsonFields } from "../../db/json-object.ts";
+import type { EventPayloads } from "../../domain/event.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../../domain/refusal.ts";
+import { firstIdAt, newId } from "../../lib/id.ts";
+import { HOUR, iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { connectionOf } from "../kernel/connections.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Program } from "../kernel/rows.ts";
+
+/** What a program keeps of its refused deliveries of one provider, for each reason. */
+interface Kept {
+  /** Of the last. */
+  at: string;
+  count: number;
+  /** The newest audit event that reported them. */
+  event_id: string;
+}
+
+export interface Refusals {
+  /** Deliveries that were refused so far, whatever the reason. */
+  refused: number;
+  last_refusal: { at: string; reason: RefusalReason } | null;
+}
+
+/**
+ * Counts refused deliveries of a program. The audit event `webhook.refused` reports them at most once an hour for each
+ * provider and reason, with how many there were so far: the row decides, so that of several isolates one writes it.
+ */
+export async function noteRefusals(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  reason: RefusalReason,
+  count: number,
+): Promise<void> {
+  const { db, program, now } = ctx;
+  const column = sql.identifier(`${provider}_refusals`);
+  const kept = (field: keyof Kept) => sql`${column} ->> ${`$.${reason}.${field}`}`;
+  const id = newId("event", now);
+  await commit(ctx, {
+    writes: [
+      {
+        statement: db.run(sql`update programs set ${column} = json_set(coalesce(${column}, '{}'), ${`$.${reason}`},
+            json_object('at', max(${iso(now)}, coalesce(${kept("at")}, '')),
+              'count', coalesce(${kept("count")}, 0) + ${count},
+              'event_id', case when ${kept("event_id")} > ${firstIdAt("event", now - HOUR)} then ${kept("event_id")}
+                else ${id} end))
+          where id = ${program.id}`),
+      },
+    ],
+    occurrences: [],
+    selected: [
+      {
+        type: "webhook.refused",
+        id: sql`${id}`,
+        payload: jsonFields<EventPayloads["webhook.refused"]>({
+          provider: sql`${provider}`,
+          reason: sql`${reason}`,
+          count: kept("count"),
+        }),
+        from: sql`from programs where id = ${program.id} and ${kept("event_id")} = ${id}`,
+      },
+    ],
+  });
+}
+
+/** What of a program's deliveries of one provider was refused. Reasons that this version does not know are left out. */
+export function refusalsOf(program: Program, provider: ProviderName): Refusals {
+  const text = connectionOf(program, provider).refusals;
+  const kept = text === null ? {} : (JSON.parse(text) as Partial<Record<RefusalReason, Kept>>);
+  const all = REFUSAL_REASONS.flatMap((reason) => (kept[reason] ? [{ reason, ...kept[reason] }] : []));
+  const [last] = all.toSorted((a, b) => (a.at < b.at ? 1 : -1));
+  return {
+    refused: all.reduce((sum, { count }) => sum + count, 0),
+    last_refusal: last ? { at: last.at, reason: last.reason } : null,
+  };
+}

@@ -1,0 +1,177 @@
+/** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
+import type { Changes } from "../../domain/actor.ts";
+import { maskAccount, maskAddress } from "../../domain/mask.ts";
+import type { Commission, Endpoint, Flow, Partner, Payout, Program } from "./rows.ts";
+
+interface Rows {
+  partner: Partner;
+  program: Program;
+  flow: Flow;
+  endpoint: Endpoint;
+  commission: Commission;
+  payout: Payout;
+}
+
+type Shown = (value: unknown) => unknown;
+
+const plain: Shown = (value) => value;
+const secret: Shown = () => "(secret)";
+const address: Shown = (value) => maskAddress(String(value));
+const account: Shown = (value) => maskAccount(String(value));
+/** Nothing: it follows from a column that is shown, is internal, or must be forgotten with its customer. */
+const internal = null;
+
+/** Every column of every row: a new one does not compile until it is said how it is shown. */
+const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
+  partner: {
+    id: internal,
+    program_id: internal,
+    email: plain,
+    first_name: plain,
+    last_name: plain,
+    slug: plain,
+    status: plain,
+    commission_pct: plain,
+    payout_method: plain,
+    payout_email: address,
+    provider_a_account_id: account,
+    metadata: plain,
+    search_text: internal,
+    created_at: internal,
+    updated_at: internal,
+  },
+  program: {
+    id: internal,
+    name: plain,
+    owner_email: plain,
+    domain: plain,
+    currency: plain,
+    default_commission_pct: plain,
+    payout_term: plain,
+    min_payout_cents: plain,
+    cookie_days: plain,
+    attribution: plain,
+    auto_approve_days: plain,
+    live_only: plain,
+    shard: internal,
+    api_key_hash: internal,
+    api_key_last4: plain,
+    api_key_created_at: internal,
+    api_key_last_used_at: internal,
+    provider_a_webhook_secret: secret,
+    provider_a_webhook_secret_previous: internal,
+    provider_a_webhook_secret_previous_until: internal,
+    provider_b_webhook_secret: secret,
+    provider_b_webhook_secret_previous: internal,
+    provider_b_webhook_secret_previous_until: internal,
+    provider_a_api_key: secret,
+    provider_a_last_event_at: internal,
+    provider_b_last_event_at: internal,
+    provider_a_refusals: internal,
+    provider_b_refusals: internal,
+    created_at: internal,
+    updated_at: internal,
+  },
+  flow: {
+    id: internal,
+    program_id: internal,
+    name: plain,
+    event: plain,
+    action_type: plain,
+    action_value: plain,
+    conditions: plain,
+    priority: plain,
+    active: plain,
+    created_at: internal,
+    updated_at: internal,
+  },
+  endpoint: {
+    id: internal,
+    program_id: internal,
+    url: plain,
+    secret: secret,
+    secret_previous: internal,
+    secret_previous_until: internal,
+    events: plain,
+    description: plain,
+    active: plain,
+    failing_since: internal,
+    failure_count: internal,
+    disabled_at: internal,
+    deleted_at: internal,
+    created_at: internal,
+    updated_at: internal,
+  },
+  commission: {
+    id: internal,
+    program_id: internal,
+    partner_id: plain,
+    payment_id: plain,
+    flow_id: plain,
+    payout_id: plain,
+    kind: internal,
+    source_commission_id: internal,
+    status: plain,
+    flagged: plain,
+    review_reason: plain,
+    review_reasons: internal,
+    dismissed_reasons: internal,
+    rejected_reason: plain,
+    amount_cents: plain,
+    txn_amount_cents: plain,
+    currency: plain,
+    provider: internal,
+    provider_transaction_id: plain,
+    subscription_id: plain,
+    customer_email: internal,
+    rate: plain,
+    note: plain,
+    journaled: internal,
+    event_id: internal,
+    created_at: internal,
+    approved_at: internal,
+    paid_at: internal,
+    updated_at: internal,
+  },
+  payout: {
+    id: internal,
+    program_id: internal,
+    partner_id: internal,
+    amount_cents: internal,
+    currency: internal,
+    status: plain,
+    method: plain,
+    period_start: internal,
+    period_end: internal,
+    due_at: internal,
+    commission_count: internal,
+    reference: plain,
+    failure_code: plain,
+    failure_message: plain,
+    attempt: internal,
+    attempt_params: internal,
+    attempt_started_at: internal,
+    reconcile_at: internal,
+    recipient_sealed: secret,
+    recipient: plain,
+    created_at: internal,
+    paid_at: internal,
+    updated_at: internal,
+  },
+};
+
+/**
+ * `{field: [old, new]}` of the columns that differ. Secrets read `"(secret)"`, or null where none is set; payout details
+ * are masked, so that two may read alike and still differ.
+ */
+export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after: Rows[K]): Changes {
+  const shown: Record<string, Shown | null> = SHOWN[kind];
+  const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>];
+  return Object.fromEntries(
+    Object.entries(shown).flatMap(([name, show]): [string, [unknown, unknown]][] => {
+      if (!show || JSON.stringify(old[name]) === JSON.stringify(now[name])) return [];
+      const display = (value: unknown) => (value === null ? null : show(value));
+      return [[name, [display(old[name]), display(now[name])]]];
+    }),
+  );
+}

@@ -1,0 +1,151 @@
+import { and, eq, isNull, lt, or, sql, type SQL } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { columnsOf, shaped, type Row } from "../../db/rows.ts";
+import { idempotencyKeys } from "../../db/schema.ts";
+import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
+import { holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
+import { AppError } from "../../lib/errors.ts";
+import { DAY, iso, MINUTE } from "../../lib/time.ts";
+import type { Write } from "./commit.ts";
+import { prove, type Caller, type ProgramCtx, type Statement } from "./context.ts";
+
+/** Replies are kept this long (HTTP-10). */
+const KEPT_FOR = DAY;
+/** A request that took the key and never answered is taken to have died after this long. */
+const ABANDONED_AFTER = MINUTE;
+
+export interface StoredReply {
+  status_code: number;
+  body: string;
+}
+
+export interface Claim {
+  key: string;
+  /** SHA-256 of method, path and exact body. */
+  request_hash: string;
+  /** The request that takes the key. */
+  claimed_by: string;
+}
+
+/**
+ * Takes an idempotency key for this request, or returns as `stored` the reply that the same request got before.
+ * @throws 422 for another request under the same key, 409 while the first one still runs.
+ */
+export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: ProgramCtx; stored: StoredReply | null }> {
+  const { db, now, programId } = caller;
+  const free = or(
+    lt(idempotencyKeys.created_at, iso(now - KEPT_FOR)),
+    and(isNull(idempotencyKeys.status_code), lt(idempotencyKeys.created_at, iso(now - ABANDONED_AFTER))),
+  );
+  const [ctx, , [row]] = await prove(
+    caller,
+    db.run(sql`insert into idempotency_keys (program_id, key, request_hash, claimed_by, created_at)
+      select id, ${claim.key}, ${claim.request_hash}, ${claim.claimed_by}, ${iso(now)}
+      from programs where id = ${programId}
+      on conflict (program_id, key) do update set request_hash = excluded.request_hash, status_code = null,
+        body = null, names_customer = null, claimed_by = excluded.claimed_by, created_at = excluded.created_at where ${free}`),
+    db
+      .select()
+      .from(idempotencyKeys)
+      .where(and(sql`${idempotencyKeys.program_id} = ${programId}`, eq(idempotencyKeys.key, claim.key))),
+  );
+  if (!row || row.claimed_by === claim.claimed_by) return { ctx, stored: null };
+  if (row.request_hash !== claim.request_hash) {
+    throw new AppError("validation_failed", "This Idempotency-Key was used for another request.", {
+      details: [{ path: "Idempotency-Key", message: "Use a new key for a new request." }],
+    });
+  }
+  if (row.status_code === null || row.body === null) {
+    throw new AppError("idempotency_conflict", "The first request with this Idempotency-Key is still running.");
+  }
+  const body = await ctx.sealer.open(row.body, replyPlace(row.program_id, row.key));
+  return { ctx, stored: { status_code: row.status_code, body } };
+}
+
+/**
+ * The statement that keeps a reply; replies can hold secrets, so they are sealed. (In a list, because a query is a
+ * thenable: returned alone it would be run by whoever awaits this.)
+ */
+async function storeReply(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
+  const body = await ctx.sealer.seal(reply.body, replyPlace(ctx.program.id, claim.key));
+  const names_customer = NAMES_CUSTOMER.test(reply.body);
+  const kept = { status_code: reply.status_code, body, names_customer: names_customer || null };
+  return [ctx.db.update(idempotencyKeys).set(kept).where(held(ctx, claim))];
+}
+
+/** In JSON as `JSON.stringify` writes it: a customer's address, as every view names it. */
+const NAMES_CUSTOMER = /"customer_email":"/;
+
+const KEPT_REPLY = columnsOf(idempotencyKeys, "program_id", "key", "body");
+
+type KeptReply = Row<typeof KEPT_REPLY>;
+
+/** The program's kept replies that name a customer. */
+export function customersReplies(ctx: ProgramCtx) {
+  return shaped(
+    ctx.db,
+    KEPT_REPLY,
+    sql`select program_id, key, body from idempotency_keys
+    where program_id = ${ctx.program.id} and names_customer = 1`,
+  );
+}
+
+/** The writes by which kept replies no longer name these addresses. */
+export async function redactedReplies(
+  ctx: ProgramCtx,
+  replies: readonly KeptReply[],
+  addresses: ReadonlySet<string>,
+): Promise<Write[]> {
+  const redacted = replies.map(async ({ program_id, key, body }) => {
+    const place = replyPlace(program_id, key);
+    const plain = body && (await ctx.sealer.openOrNull(body, place));
+    if (!plain || !holdsAddress(plain, addresses)) return [];
+    const clean = await ctx.sealer.seal(JSON.stringify(withoutAddresses(JSON.parse(plain), addresses)), place);
+    const same = and(
+      eq(idempotencyKeys.program_id, program_id),
+      eq(idempotencyKeys.key, key),
+      eq(idempotencyKeys.body, body),
+    );
+    return [{ statement: ctx.db.update(idempotencyKeys).set({ body: clean }).where(same) }];
+  });
+  return (await Promise.all(redacted)).flat();
+}
+
+/**
+ * The statements that keep the reply in the same transaction as the change it reports. They fail it where the key has
+ * been taken over meanwhile: then another request does the same work (`core/kernel/commit.ts` distinguishes it from a lost race).
+ */
+export async function storeReplyBeside(ctx: ProgramCtx, claim: Claim, reply: StoredReply): Promise<Statement[]> {
+  return [
+    ...(await storeReply(ctx, claim, reply)),
+    ctx.db.run(sql`insert into commit_guards (lost_race) select null where changes() <> 1`),
+  ];
+}
+
+/** Stores the reply, or gives the key back where a second try may succeed. */
+export async function endClaim(ctx: ProgramCtx, claim: Claim, reply: StoredReply | null): Promise<void> {
+  const statements = reply ? await storeReply(ctx, claim, reply) : [releaseKey(ctx, claim)];
+  await runBatch(ctx.db, statements);
+}
+
+/** The statement that gives a key back after a failure that another try may not meet. */
+function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
+  return ctx.db.delete(idempotencyKeys).where(and(held(ctx, claim), isNull(idempotencyKeys.status_code)));
+}
+
+/** Of the rows of `idempotency_keys`, those that retention forgets. */
+export function repliesPast(now: number): SQL {
+  return sql`created_at < ${iso(now - KEPT_FOR)}`;
+}
+
+function replyPlace(program_id: string, key: string): SealedPlace {
+  return { table: "idempotency_keys", column: "body", row: rowOf(SEALED["idempotency_keys.body"], program_id, key) };
+}
+
+function held(ctx: ProgramCtx, claim: Claim) {
+  return and(
+    eq(idempotencyKeys.program_id, ctx.program.id),
+    eq(idempotencyKeys.key, claim.key),
+    eq(idempotencyKeys.claimed_by, claim.claimed_by),
+  );
+}

@@ -1,0 +1,304 @@
+import { countStatements, type Database } from "../../db/client.ts";
+import { text, type Columns } from "../../db/rows.ts";
+import { openBudget, type Share } from "../../lib/budget.ts";
+import { isUnavailable } from "../../lib/errors.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
+import { iso, MINUTE, SECOND } from "../../lib/time.ts";
+import type { BaseCtx } from "./context.ts";
+import { forgetRuns, nextRun, readRuns, saveRun, type JobRun, type Rhythm, type RunEnd } from "./job-runs.ts";
+
+/** Something that a job may have work for: a program, an endpoint, a table. */
+export interface Owner {
+  /** By which all of them are ordered. */
+  key: string;
+}
+
+export const OWNER: Columns<Owner> = { key: text };
+
+/**
+ * What a job does in one database, in pieces. Who is served when, how long and in which order is not its affair: that is
+ * `runJobs`, the same for all.
+ */
+export interface Work<One extends Owner = Owner> {
+  /** Those after `after` that have work to be done, in the order of their keys, as many as it likes; none at the end. */
+  due(after: string): Promise<One[]>;
+  /** Does a bounded part for one of them; whether more is left. What fails is logged, and the next one served. */
+  serve(owner: One): Promise<boolean>;
+  /** How many statements and other calls one `serve` makes at most, a lost race aside. */
+  cost: number;
+  /** How many are served at the same time; 1 unless given. */
+  atOnce?: number;
+  /** `due` gives everybody in every lap, whether or not there is anything: so what fails waits for the next round. */
+  everybody?: true;
+}
+
+/** Work that comes again: idempotent, and harmless when it runs twice at once (JOB-2). */
+export interface Job<Context> {
+  name: string;
+  every: Rhythm;
+  /** Null where the deployment does not do this. */
+  work(context: Context): Work | null;
+}
+
+/** One database for which jobs run. */
+export interface JobDatabase<Context> {
+  ctx: BaseCtx;
+  /** The context of a job, by its name, over `db`; it says of the calls it makes that are no statements. */
+  bind(job: string, db: Database, onCall: (calls: number) => void): Context;
+}
+
+export interface Trigger {
+  /** Rounds of these begin; of the others those go on that are not over, or were to begin by now. */
+  begins: Rhythm;
+  /** ms */
+  now: () => number;
+}
+
+/** Of the platform's 1,000 an invocation: what a lost race sends again stays below as well. */
+const STATEMENTS = 900;
+/** So long a run begins new work; the next run goes on. */
+const BUDGET_MS = 25 * SECOND;
+/** Where a run is, written before its first work and at its end. */
+const SAVES = 2;
+/** One look at who is due. */
+const LOOK = 1;
+/** In each database: where its jobs are, and forgetting those that there are no longer. */
+const LOOK_UPS = 2;
+/** So many in a row find the storage away, and the run ends. */
+const GIVEN_UP_AFTER = 3;
+/** A run that found nothing to do writes that down only so often. */
+const IDLE_NOTE = 10 * MINUTE;
+
+/**
+ * Runs the jobs that are due in all databases side by side, within one budget of statements and of time that goes to
+ * where the work is. In each database a job goes on where its last run ended, from one owner to the next: each is served
+ * a bounded part, then again in turn while there is budget. One that fails is passed over; so is one with which the run
+ * itself dies, because its place is written down before. No job and no database can take what another needs for its
+ * next step: each is promised that much, in turns where there is not enough for all.
+ */
+export async function runJobs<Context>(
+  jobs: readonly Job<Context>[],
+  databases: readonly JobDatabase<Context>[],
+  trigger: Trigger,
+): Promise<void> {
+  const began = trigger.now();
+  const names = new Set(jobs.map(({ name }) => name));
+  const known = new Map(databases.map((database) => [database, readKnown(database.ctx, names)]));
+  const chosen = trigger.begins === "minute" ? jobs : jobs.filter(({ every }) => every === trigger.begins);
+  const limit = STATEMENTS - LOOK_UPS * databases.length;
+  const budget = openBudget(limit);
+  const lanes = chosen.flatMap((job) => databases.map((database) => laneOf(job, database)));
+  const running = inTurns(lanes, limit, began).map(async (lane) => {
+    const share = budget.open(lane.part);
+    try {
+      const runs = await known.get(lane.database);
+      if (!runs) return;
+      const run = runs.get(lane.job.name);
+      if (trigger.begins !== "minute" || !run || run.next_at <= iso(trigger.now())) {
+        await runLane(lane, run, { ...trigger, share, until: began + BUDGET_MS });
+      }
+    } finally {
+      share.leave();
+    }
+  });
+  await Promise.all(running);
+}
+
+/** A job in a database. */
+interface Lane<Context> {
+  job: Job<Context>;
+  database: JobDatabase<Context>;
+  work: Work | null;
+  /** What it needs for its next step. */
+  part: number;
+  /** What it has sent and nobody has counted yet. */
+  sent: number;
+}
+
+function laneOf<Context>(job: Job<Context>, database: JobDatabase<Context>): Lane<Context> {
+  const lane: Lane<Context> = { job, database, work: null, part: LOOK + SAVES, sent: 0 };
+  const count = (calls: number) => (lane.sent += calls);
+  lane.work = job.work(database.bind(job.name, countStatements(database.ctx.db, count), count));
+  if (lane.work) lane.part += lane.work.cost * (lane.work.atOnce ?? 1);
+  return lane;
+}
+
+/** From minute to minute others come first: as many as the limit has a part for. */
+function inTurns<T extends { part: number }>(lanes: readonly T[], limit: number, now: number): T[] {
+  const whole = lanes.reduce((sum, { part }) => sum + part, 0);
+  if (whole <= limit) return [...lanes];
+  const served = Math.max(1, Math.floor((limit / whole) * lanes.length));
+  const first = (Math.floor(now / MINUTE) * served) % lanes.length;
+  return [...lanes.slice(first), ...lanes.slice(0, first)];
+}
+
+/** Null where the database does not answer. */
+async function readKnown(ctx: BaseCtx, names: ReadonlySet<string>): Promise<Map<string, JobRun> | null> {
+  try {
+    const runs = await readRuns(ctx.db);
+    const gone = [...runs.keys()].filter((name) => !names.has(name));
+    if (gone.length > 0) await forgetRuns(ctx.db, gone);
+    return runs;
+  } catch (error) {
+    logLine("error", { what: "job failed", shard: ctx.shard, reason: reasonOf(error) });
+    return null;
+  }
+}
+
+interface Means extends Trigger {
+  share: Share;
+  until: number;
+}
+
+async function runLane<Context>(lane: Lane<Context>, before: JobRun | undefined, means: Means): Promise<void> {
+  const { job, database, work } = lane;
+  const { db, shard } = database.ctx;
+  const run = startOf(job.name, before, means);
+  let end: RunEnd = "finished";
+  let isBusy = false;
+  if (work) {
+    const steps = openSteps(lane, work, run, means);
+    try {
+      end = await walk(work, run, steps);
+    } catch (error) {
+      end = "cut";
+      logLine("error", { what: "job failed", job: job.name, shard, reason: reasonOf(error) });
+    }
+    isBusy = steps.isBusy;
+  }
+  const now = means.now();
+  run.next_at = nextRun(job.every, end, run.began_at, now);
+  if (end === "finished") run.finished_at = iso(now);
+  const isNews = isBusy || end !== "finished" || job.every !== "minute" || !before?.finished_at;
+  if (isNews || Date.parse(before.next_at) <= now - IDLE_NOTE) await note(db, run, shard);
+}
+
+/** Where a run begins: a round that is not over goes on, else a new one begins. */
+function startOf(job: string, before: JobRun | undefined, { begins, now }: Means): JobRun {
+  const at = iso(now());
+  const fresh = { job, position: "", more: 0, failed: 0, began_at: at, finished_at: null, next_at: at };
+  if (!before || before.finished_at !== null) return fresh;
+  if (before.position === "") return { ...fresh, began_at: before.began_at };
+  // A round that is to begin before the last one is over: one more lap, for some of its owners are behind the place.
+  return { ...before, more: before.more + (begins === "minute" ? 0 : 1) };
+}
+
+async function note(db: Database, run: JobRun, shard: number): Promise<void> {
+  try {
+    await saveRun(db, run);
+  } catch (error) {
+    // The next run begins where this one began, which loses nothing.
+    logLine("error", { what: "a job's place is not kept", job: run.job, shard, reason: reasonOf(error) });
+  }
+}
+
+/** What a walk does, as far as the budget goes. */
+interface Steps {
+  /** Null where the budget is spent. */
+  due(after: string): Promise<Owner[] | null>;
+  /** Gives those who have more left; null where the budget is spent and nobody was served. */
+  serve(owners: readonly Owner[]): Promise<Owner[] | null>;
+  /** Whether the run had anybody to serve. */
+  readonly isBusy: boolean;
+}
+
+/** One lap after the other from wherever `run` is, and keeps it up to date. */
+async function walk({ atOnce = 1, everybody }: Work, run: JobRun, steps: Steps): Promise<RunEnd> {
+  for (;;) {
+    const again: Owner[] = [];
+    const cut = (): RunEnd => {
+      run.more += again.length;
+      return "cut";
+    };
+    for (;;) {
+      const owners = await steps.due(run.position);
+      if (!owners) return cut();
+      if (owners.length === 0) break;
+      for (const group of groupsOf(owners, atOnce)) {
+        const more = await steps.serve(group);
+        if (!more) return cut();
+        again.push(...more);
+        run.position = group.at(-1)!.key;
+      }
+    }
+    run.position = "";
+    const isOver = run.more === 0 && again.length === 0;
+    while (again.length > 0) {
+      const more = await steps.serve(again.slice(0, atOnce));
+      if (!more) return cut();
+      again.splice(0, atOnce);
+      again.push(...more);
+    }
+    if (isOver) return run.failed > 0 && !everybody ? "failing" : "finished";
+    // Another lap: for those that an earlier run left unfinished, and for what has turned due behind this one.
+    run.more = 0;
+    run.failed = 0;
+  }
+}
+
+function groupsOf<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+function openSteps<Context>(lane: Lane<Context>, work: Work, run: JobRun, means: Means): Steps {
+  const { job, database } = lane;
+  const { db, shard } = database.ctx;
+  const { share, now, until } = means;
+  let isBusy = false;
+  let unavailable = 0;
+
+  async function spend<T>(amount: number, ask: () => Promise<T>): Promise<T | null> {
+    if (unavailable >= GIVEN_UP_AFTER || now() >= until || !(await share.take(amount))) return null;
+    lane.sent = 0;
+    try {
+      // It may have had to wait for its share.
+      return now() >= until ? null : await ask();
+    } finally {
+      share.correct(lane.sent - amount);
+    }
+  }
+
+  /** Those who failed in this run: they are not tried again in it. */
+  const failed = new Set<string>();
+
+  async function serveOne(owner: Owner): Promise<Owner[]> {
+    try {
+      const hasMore = await work.serve(owner);
+      unavailable = 0;
+      return hasMore ? [owner] : [];
+    } catch (error) {
+      run.failed += 1;
+      failed.add(owner.key);
+      unavailable = isUnavailable(error) ? unavailable + 1 : 0;
+      logLine("error", { what: "job failed", job: job.name, shard, owner: owner.key, reason: reasonOf(error) });
+      return [];
+    }
+  }
+
+  return {
+    due: (after) =>
+      spend(LOOK, async () => {
+        const owners = await work.due(after);
+        // Otherwise the lap would never end.
+        if (owners.some(({ key }) => key <= after)) throw new Error("a job found somebody behind its place");
+        return owners;
+      }),
+    async serve(group) {
+      const owners = group.filter(({ key }) => !failed.has(key));
+      run.failed += group.length - owners.length;
+      if (owners.length === 0) return [];
+      if (!isBusy && !(await share.take(SAVES))) return null;
+      return spend(work.cost * owners.length, async () => {
+        if (!isBusy) {
+          isBusy = true;
+          // Should the run die of these, the next one goes on behind them and comes back later.
+          await note(db, { ...run, position: owners.at(-1)!.key, more: run.more + 1 }, shard);
+        }
+        return (await Promise.all(owners.map(serveOne))).flat();
+      });
+    },
+    get isBusy() {
+      return isBusy;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { sql, type SQL } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { literal } from "../../db/client.ts";
+import { jsonOf } from "../../db/json-object.ts";
+import {
+  cursorId,
+  pageOfTexts,
+  window,
+  type JsonText,
+  type Page,
+  type PageOfTexts,
+  type PageRequest,
+} from "../../db/page.ts";
+import type { listCounts } from "../../db/schema.ts";
+import type { Reader } from "./context.ts";
+
+export type { Page, PageOfTexts } from "../../db/page.ts";
+
+/** A list of the API over one table, newest first, each row as `view` shows it. */
+export interface PagedList<View> {
+  name: typeof listCounts.$inferSelect.list;
+  table: SQLiteTable & { id: SQLiteColumn };
+  row: SQL<JsonText<View>>;
+}
+
+/** A list whose objects hold columns of the table, as they are: the database itself makes the JSON. */
+export function pagedList<Table extends SQLiteTable & { id: SQLiteColumn }, View extends object>(
+  name: PagedList<View>["name"],
+  table: Table,
+  view: (row: Table["$inferSelect"]) => View,
+): PagedList<View> {
+  return { name, table, row: jsonOf(table, view) };
+}
+
+export interface Selection {
+  conditions: SQL | undefined;
+  /** The state that the list is narrowed to. */
+  state: string | undefined;
+  /** Whether the conditions narrow it beyond its program and state: then its rows are counted. */
+  narrowed: boolean;
+}
+
+/** A page of a list with its exact total, in one statement together with the program's key. */
+export async function readPage<View extends { id: string }>(
+  ctx: Reader,
+  list: PagedList<View>,
+  request: PageRequest,
+  { conditions, state, narrowed }: Selection,
+): Promise<PageOfTexts<View>> {
+  const { table, row } = list;
+  const after = cursorId(request);
+  const { limit, offset } = window(request);
+  const wanted = after === null ? conditions : sql`${conditions} and ${table.id} < ${after}`;
+  const { total, texts } = await ctx.readPage<View>({
+    total: narrowed ? sql`select count(*) from ${table} where ${conditions}` : countedTotal(ctx, list.name, state),
+    rows: sql`select ${row} as object from ${table} where ${wanted}
+      order by ${table.id} desc limit ${literal(limit)} offset ${offset}`,
+  });
+  return pageOfTexts(request, texts, total);
+}
+
+/** The objects themselves. */
+export function parsePage<T>({ texts, ...page }: PageOfTexts<T>): Page<T> {
+  return { ...page, data: JSON.parse(`[${texts.join(",")}]`) as T[] };
+}
+
+/** The page as JSON, its objects unread. */
+export function textOfPage<T>({ texts, ...page }: PageOfTexts<T>): JsonText<Page<T>> {
+  return `{"data":[${texts.join(",")}],${JSON.stringify(page).slice(1)}`;
+}
+
+export function isTimed({ from, to }: { from?: number | undefined; to?: number | undefined }): boolean {
+  return from !== undefined || to !== undefined;
+}
+
+/**
+ * How many rows a list has, of one state or of all, from the kept counts: as many rows are read as there are states,
+ * whatever the length of the list.
+ */
+function countedTotal(ctx: Reader, list: PagedList<unknown>["name"], state: string | undefined): SQL {
+  return sql`select coalesce(sum(count), 0) from list_counts
+    where program_id = ${ctx.programId} and list = ${list} ${state === undefined ? sql`` : sql`and state = ${state}`}`;
+}

@@ -1,0 +1,30 @@
+import type { Actor, Changes } from "../../domain/actor.ts";
+import type { Partner, Program } from "./rows.ts";
+
+/** The columns that say how and where a partner is paid. */
+const PAYOUT_DETAILS = ["payout_method", "payout_email", "provider_a_account_id"] as const;
+
+/** A change of one partner's payout details, for those who are notified of it (OUT-9). */
+export interface PayoutDetailsChange {
+  partner: Pick<Partner, "id" | "email" | "first_name" | "last_name">;
+  /** The partner's own address and the one paid at, before and after the change, each once. */
+  addresses: string[];
+  /** Masked as in the audit event. */
+  changes: Changes;
+}
+
+/** The changes of one commit, and who made them. */
+export interface PayoutDetailsNotice {
+  program: Program;
+  actor: Actor;
+  changed: PayoutDetailsChange[];
+}
+
+/** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */
+export function payoutDetailsChange(before: Partner, after: Partner, changes: Changes): PayoutDetailsChange | null {
+  const changed = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
+  if (changed.length === 0) return null;
+  const named = [before.email, after.email, before.payout_email, after.payout_email].filter((email) => email !== null);
+  const addresses = new Map(named.toReversed().map((email) => [email.toLowerCase(), email]));
+  return { partner: after, addresses: [...addresses.values()].toReversed(), changes: Object.fromEntries(changed) };
+}

@@ -1,0 +1,259 @@
+/**
+ * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once.
+ */
+
+import { VISITOR } from "../../domain/actor.ts";
+import type { DataName, EVENTS, OutboundEventType } from "../../domain/event.ts";
+import type { Sum } from "../../domain/money.ts";
+import { isLiveOnly } from "../../domain/program.ts";
+import { bySecretSet } from "../../providers/registry.ts";
+import { connectionOf } from "./connections.ts";
+import type { AuditEvent, Commission, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
+
+export function viewPartner(partner: Partner) {
+  return {
+    id: partner.id,
+    program_id: partner.program_id,
+    email: partner.email,
+    first_name: partner.first_name,
+    last_name: partner.last_name,
+    slug: partner.slug,
+    status: partner.status,
+    commission_pct: partner.commission_pct,
+    payout_method: partner.payout_method,
+    payout_email: partner.payout_email,
+    provider_a_account_id: partner.provider_a_account_id,
+    metadata: partner.metadata,
+    created_at: partner.created_at,
+    updated_at: partner.updated_at,
+  };
+}
+
+export type PartnerView = ReturnType<typeof viewPartner>;
+
+/** Commissions of one currency as the API's `stats` counts them: every one that is not rejected (PART-7). */
+export interface CurrencyStats {
+  currency: string;
+  total_commissions: number;
+  total_earned_cents: Sum;
+  pending_cents: Sum;
+  approved_cents: Sum;
+  paid_cents: Sum;
+}
+
+/** `stats` in the program's currency; other currencies are listed separately (PART-7). */
+export function viewStats(stats: readonly CurrencyStats[], currency: string, clicks: number) {
+  const own = stats.find((row) => row.currency === currency);
+  return {
+    total_commissions: own?.total_commissions ?? 0,
+    total_earned_cents: own?.total_earned_cents ?? 0,
+    pending_cents: own?.pending_cents ?? 0,
+    approved_cents: own?.approved_cents ?? 0,
+    paid_cents: own?.paid_cents ?? 0,
+    clicks,
+    other_currencies: stats.filter((row) => row.currency !== currency),
+  };
+}
+
+export function viewFlow(flow: Flow) {
+  return {
+    id: flow.id,
+    program_id: flow.program_id,
+    name: flow.name,
+    event: flow.event,
+    action_type: flow.action_type,
+    action_value: flow.action_value,
+    conditions: flow.conditions,
+    priority: flow.priority,
+    active: flow.active,
+    created_at: flow.created_at,
+    updated_at: flow.updated_at,
+  };
+}
+
+/** Every setting; secrets only as `*_set` (PROG-4). */
+export function viewProgram(program: Program) {
+  return {
+    id: program.id,
+    name: program.name,
+    owner_email: program.owner_email,
+    domain: program.domain,
+    currency: program.currency,
+    default_commission_pct: program.default_commission_pct,
+    payout_term: program.payout_term,
+    min_payout_cents: program.min_payout_cents,
+    cookie_days: program.cookie_days,
+    attribution: program.attribution,
+    auto_approve_days: program.auto_approve_days,
+    live_only: isLiveOnly(program),
+    ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),
+    api_key_last4: program.api_key_last4,
+    api_key_last_used_at: program.api_key_last_used_at,
+    created_at: program.created_at,
+    updated_at: program.updated_at,
+  };
+}
+
+export function viewEvent(event: AuditEvent) {
+  return {
+    id: event.id,
+    program_id: event.program_id,
+    type: event.type,
+    payload: event.payload,
+    actor: event.type === "click" ? VISITOR : event.actor,
+    changes: event.changes,
+    created_at: event.created_at,
+  };
+}
+
+/** The signing secret is not among the fields: only the create and rotate replies show it. */
+export function viewEndpoint(endpoint: Endpoint) {
+  return {
+    id: endpoint.id,
+    program_id: endpoint.program_id,
+    url: endpoint.url,
+    events: endpoint.events,
+    description: endpoint.description,
+    active: endpoint.active,
+    disabled_at: endpoint.disabled_at,
+    created_at: endpoint.created_at,
+    updated_at: endpoint.updated_at,
+  };
+}
+
+/** The full record (COM-9). */
+export function viewCommission(commission: Commission) {
+  return {
+    id: commission.id,
+    program_id: commission.program_id,
+    partner_id: commission.partner_id,
+    payment_id: commission.payment_id,
+    flow_id: commission.flow_id,
+    payout_id: commission.payout_id,
+    kind: commission.kind,
+    source_commission_id: commission.source_commission_id,
+    status: commission.status,
+    flagged: commission.flagged,
+    review_reason: commission.review_reason,
+    rejected_reason: commission.rejected_reason,
+    amount_cents: commission.amount_cents,
+    txn_amount_cents: commission.txn_amount_cents,
+    currency: commission.currency,
+    provider: commission.provider,
+    provider_transaction_id: commission.provider_transaction_id,
+    subscription_id: commission.subscription_id,
+    customer_email: commission.customer_email,
+    rate: commission.rate,
+    note: commission.note,
+    created_at: commission.created_at,
+    approved_at: commission.approved_at,
+    paid_at: commission.paid_at,
+    updated_at: commission.updated_at,
+  };
+}
+
+export type CommissionView = ReturnType<typeof viewCommission>;
+
+/** A commission in outbound webhooks (HOOK-2). */
+export function viewCommissionData(commission: Commission) {
+  return {
+    id: commission.id,
+    partner_id: commission.partner_id,
+    amount: commission.amount_cents,
+    revenue: commission.txn_amount_cents,
+    status: commission.status,
+    currency: commission.currency,
+  };
+}
+
+export function viewPayout(payout: Payout) {
+  return {
+    id: payout.id,
+    program_id: payout.program_id,
+    partner_id: payout.partner_id,
+    amount_cents: payout.amount_cents,
+    currency: payout.currency,
+    status: payout.status,
+    method: payout.method,
+    recipient: payout.recipient,
+    period_start: payout.period_start,
+    period_end: payout.period_end,
+    due_at: payout.due_at,
+    commission_count: payout.commission_count,
+    reference: payout.reference,
+    failure_code: payout.failure_code,
+    failure_message: payout.failure_message,
+    created_at: payout.created_at,
+    paid_at: payout.paid_at,
+    updated_at: payout.updated_at,
+  };
+}
+
+export type PayoutView = ReturnType<typeof viewPayout>;
+
+/** `data` of each outbound event: the object of the API that the catalogue names. */
+export type OutboundData = { [E in OutboundEventType]: SentObjects[(typeof EVENTS)[E]["data"]] };
+
+interface SentObjects extends Record<DataName, object> {
+  CommissionData: ReturnType<typeof viewCommissionData>;
+  Partner: PartnerView;
+  Payout: PayoutView;
+  PingData: PingData;
+}
+
+export interface PingData {
+  /** Of the event. */
+  id: string;
+  endpoint_id: string;
+  description: string | null;
+}
+
+/** A payment in lists; only a single one has `trace`. */
+export function viewPayment(payment: Payment) {
+  return {
+    id: payment.id,
+    program_id: payment.program_id,
+    provider: payment.provider,
+    provider_transaction_id: payment.provider_transaction_id,
+    outcome: payment.outcome,
+    partner_id: payment.partner_id,
+    ref: payment.ref,
+    currency: payment.currency,
+    txn_amount_cents: payment.txn_amount_cents,
+    adjusted_cents: payment.adjusted_cents,
+    customer_email: payment.customer_email,
+    customer_id: payment.customer_id,
+    subscription_id: payment.subscription_id,
+    created_at: payment.created_at,
+    updated_at: payment.updated_at,
+  };
+}
+
+export type PaymentView = ReturnType<typeof viewPayment>;
+
+/**
+ * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
+ * rate and the arithmetic, or the reason why there is no commission (PAY-14).
+ */
+export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[]) {
+  const { decision } = payment;
+  return {
+    ...viewPayment(payment),
+    trace: {
+      outcome: payment.outcome,
+      ref: payment.ref,
+      ref_source: decision?.ref_source ?? null,
+      candidates: decision?.candidates ?? [],
+      partner_id: payment.partner_id,
+      partner_slug: decision?.partner_slug ?? null,
+      flows: decision?.flows ?? [],
+      flow_id: decision?.flow_id ?? null,
+      rate: decision?.rate ?? null,
+      txn_amount_cents: payment.txn_amount_cents,
+      adjusted_cents: payment.adjusted_cents,
+      amount_cents: decision?.amount_cents ?? null,
+      arithmetic: decision?.arithmetic ?? null,
+    },
+    commissions: rows.map(viewCommission),
+  };
+}

@@ -1,0 +1,60 @@
+import { sql, type SQL } from "drizzle-orm";
+import { decisionsBetween } from "../../domain/decision.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import type { Write } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Commission } from "../kernel/rows.ts";
+
+/** Digits that number the decisions of one statement. */
+const SEQUENCE_DIGITS = 6;
+
+/** The decisions behind changes of commissions by hand, for the transaction of the changes. */
+export function recordDecisions(ctx: ProgramCtx, changes: readonly { before: Commission; after: Commission }[]): Write {
+  const rows = changes.flatMap(({ before, after }) =>
+    decisionsBetween(before, after).map((decided) => ({
+      ...decided,
+      id: newId("decision", ctx.now),
+      subject: before.payment_id ?? before.id,
+      partner_id: before.partner_id,
+      commission_id: before.id,
+      commission_kind: before.kind,
+    })),
+  );
+  return {
+    statement: ctx.db.run(sql`insert into decisions (program_id, subject, id, partner_id, commission_id,
+        commission_kind, kind, detail, actor, created_at)
+      select ${ctx.program.id}, d.value ->> 'subject', d.value ->> 'id', d.value ->> 'partner_id',
+        d.value ->> 'commission_id', d.value ->> 'commission_kind', d.value ->> 'kind', d.value ->> 'detail',
+        ${JSON.stringify(ctx.actor)}, ${iso(ctx.now)} from json_each(${JSON.stringify(rows)}) d`),
+  };
+}
+
+/** The same for commissions \`c\` that \`which\` selects and that are approved together. */
+export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
+  const stem = newId("decision", ctx.now).slice(0, -SEQUENCE_DIGITS);
+  return {
+    statement: ctx.db.run(sql`insert into decisions (program_id, subject, id, partner_id, commission_id,
+        commission_kind, kind, actor, created_at)
+      select c.program_id, coalesce(c.payment_id, c.id),
+        ${stem} || printf(${`%0${SEQUENCE_DIGITS}d`}, row_number() over (order by c.id)), c.partner_id, c.id, c.kind,
+        'approve', ${JSON.stringify(ctx.actor)}, ${iso(ctx.now)} from commissions c where ${which}`),
+  };
+}
+
+/**
+ * Marks the payments of commissions \`c\` that \`which\` selects as unsettled where differences hang on them (clawbacks): a
+ * decision, or a payout that is canceled, changes what the differences must be. Part of the transaction of the change;
+ * who makes it settles them next, and until then no payout takes them (\`payout-generate.ts\`).
+ */
+export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
+  return {
+    statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
+      where id in (select c.payment_id from commissions c where ${which}) and ${hasDifferences(sql`payments.id`)}`),
+  };
+}
+
+/** Whether a payment has differences beside its commission. */
+export function hasDifferences(payment_id: SQL): SQL {
+  return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
+}

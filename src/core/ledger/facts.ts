@@ -1,0 +1,337 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { text, textOf, type Columns } from "../../db/rows.ts";
+import type { FactScope } from "../../db/schema.ts";
+import { emailKey } from "../../domain/email.ts";
+import { bareFact } from "../../domain/erasure.ts";
+import type { AttributionFact, Fact } from "../../domain/fact.ts";
+import { slugKey } from "../../domain/partner.ts";
+import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { newId } from "../../lib/id.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
+import type { ProviderEvent } from "../../providers/provider.ts";
+import { conflictIn, type Write } from "../kernel/commit.ts";
+import type { ProgramCtx, Statement } from "../kernel/context.ts";
+import { isErased, markErased, subjectsIn } from "./erased.ts";
+
+/** By what a payment is settled: its row and its identity at the vendor. */
+export interface PaymentKey {
+  id: string;
+  provider: ProviderName;
+  provider_transaction_id: string;
+}
+
+export const PAYMENT_KEY: Columns<PaymentKey> = {
+  id: text,
+  provider: textOf<ProviderName>(),
+  provider_transaction_id: text,
+};
+
+export interface Recorded {
+  /** Payments whose ledger may no longer match their facts. */
+  unsettled: PaymentKey[];
+  /** What the event came to when it was closed before; null while it is open. */
+  closed: { outcome: string | null } | null;
+  /** False where none of its facts is found by anything: all its references lead to nobody. */
+  found: boolean;
+  /** The rows of `Beside.ask`. */
+  asked: unknown[];
+}
+
+/** What is done in the transaction that stores an event. */
+export interface Beside {
+  /** Before it; where a guard among them refuses, nothing is stored. */
+  before: Statement[];
+  /** After it. */
+  ask: Statement | null;
+}
+
+/**
+ * Stores a vendor event and its facts, once, and marks every payment that they concern as unsettled, in one
+ * transaction. A repetition changes nothing and reports what is still unsettled, so that it can finish what a crash
+ * left undone. `body` is kept as the vendor sent it, unless the event is ignored or names an erased customer.
+ * Null where a guard of `beside` refused; nothing was stored.
+ */
+export async function recordFacts(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  event: ProviderEvent,
+  body: string | null,
+  beside: Beside,
+): Promise<Recorded | null> {
+  const { db } = ctx;
+  const program_id = ctx.program.id;
+  const stamp = iso(ctx.now);
+  const token = newId("event", ctx.now);
+  const ofEvent = sql`program_id = ${program_id} and provider = ${provider} and event_id = ${event.event_id}`;
+  const isOurs = sql`exists (select 1 from provider_events where ${ofEvent} and recorded_by = ${token})`;
+  const subjects = await subjectsIn(program_id, event.facts);
+  const ofErased = isErased(program_id, provider, subjects, event.occurred_at);
+  // What is not used is not kept, and neither is what would bring back somebody that the owner had erased.
+  const kept = event.ignored === null ? body : null;
+  const statements: Statement[] = [
+    ...beside.before,
+    db.run(sql`insert into provider_events
+        (program_id, provider, event_id, event_type, occurred_at, received_at, recorded_by, ignored, body)
+      values (${program_id}, ${provider}, ${event.event_id}, ${event.event_type}, ${event.occurred_at}, ${stamp},
+        ${token}, ${event.ignored},
+        case when ${ofErased} then null else ${kept} end)
+      on conflict do nothing`),
+    db.run(touchProvider(ctx, provider)),
+  ];
+  if (event.facts.length > 0) {
+    const concerned = concernedBy(program_id, provider, event.facts);
+    const ids = subjects.filter(({ scope }) => scope !== "email");
+    statements.push(
+      ...insertFacts(ctx, provider, event, isOurs, ofErased),
+      markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
+      ...insertPayments(ctx, provider, event.facts, isOurs),
+      db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${stamp}
+        where id in (${concerned}) and ${isOurs}`),
+    );
+  }
+  statements.push(
+    db.all(sql`select outcome, audit_event_id, ${isFound(program_id, provider, event.event_id)} as found
+      from provider_events where ${ofEvent}`),
+    db.all(unsettledAmong(program_id, provider, event.facts)),
+    ...(beside.ask ? [beside.ask] : []),
+  );
+  let results: unknown[];
+  try {
+    results = await runBatch(db, statements);
+  } catch (error) {
+    if (conflictIn(error)?.kind === "lost_race") return null;
+    throw error;
+  }
+  const asked = beside.ask ? (results.pop() as unknown[]) : [];
+  const [row] = results.at(-2) as { outcome: string | null; audit_event_id: string | null; found: 0 | 1 }[];
+  return {
+    asked,
+    found: row?.found === 1,
+    unsettled: results.at(-1) as PaymentKey[],
+    closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
+  };
+}
+
+/** SQL that is true where a fact of this event is found by something. */
+export function isFound(program_id: string, provider: ProviderName, event_id: string): SQL {
+  return sql`exists (select 1 from fact_subjects where program_id = ${program_id} and provider = ${provider}
+    and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`})`;
+}
+
+/** The payments that facts concern and whose settling is due; nothing for an event without facts. */
+export function unsettledAmong(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
+  return sql`select id, provider, provider_transaction_id from payments
+    where id in (${facts.length > 0 ? concernedBy(program_id, provider, facts) : sql`select null`})
+      and settled_revision < facts_revision order by id`;
+}
+
+/**
+ * Every vendor id that names the payment of one of `seeds` (SQL for a one-column select): two facts that share an id
+ * name one payment, so the ids are walked until no new one turns up.
+ *
+ * `cross join` here and below keeps the order in which the tables are read. The database knows nothing of their sizes:
+ * left to itself it takes a program for about ten rows, and reads all of them.
+ */
+export function reachable(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+  return sql`with recursive reach (subject) as (
+      ${seeds}
+      union
+      select b.subject from reach
+        cross join fact_subjects a on a.program_id = ${program_id} and a.provider = ${provider} and a.scope = 'payment'
+          and a.subject = reach.subject
+        cross join fact_subjects b on b.program_id = a.program_id and b.provider = a.provider and b.fact_id = a.fact_id
+          and +b.scope = 'payment'
+    ) select subject from reach`;
+}
+
+/** The ids of the payments that vendor ids name (`subjects`: SQL for a select of the column `subject`). */
+export function paymentsNamed(program_id: string, provider: ProviderName, subjects: SQL): SQL {
+  return sql`select p.id from (${subjects}) named cross join payments p
+    on p.program_id = ${program_id} and p.provider = ${literal(provider)} and p.provider_transaction_id = named.subject`;
+}
+
+/** The ids of the payments whose ledger a set of facts can change. */
+function concernedBy(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
+  const selects: SQL[] = [];
+  const aliases = JSON.stringify(facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
+  if (aliases !== "[]") {
+    const seeds = sql`select value from json_each(${aliases})`;
+    selects.push(paymentsNamed(program_id, provider, reachable(program_id, provider, seeds)));
+  }
+  for (const fact of facts) {
+    if (fact.kind === "cancellation") {
+      // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
+      selects.push(sql`select id from payments where program_id = ${program_id}
+        and subscription_id = ${fact.subscription_id} and +provider = ${provider}
+        and (+outcome is null or +outcome = 'commission')`);
+    }
+    if (fact.kind === "customer" && fact.email !== null) {
+      selects.push(namedBy(program_id, provider, fact.customer_id, fact.email, fact.occurred_at));
+    }
+    if (fact.kind === "attribution") {
+      // A remembered reference serves only payments that carry no partner's, made no earlier than the slack before it.
+      const servedBy = sql`+provider = ${provider}
+        and created_at >= ${iso(Date.parse(fact.occurred_at) - ATTRIBUTION_SLACK_MS)}
+        and (+outcome is null or +partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
+        and ${leads(program_id, sql`${slugKey(fact.ref)}`)}`;
+      selects.push(
+        sql`select id from payments where program_id = ${program_id} and subscription_id = ${fact.subscription_id}
+          and ${servedBy}`,
+        sql`select id from payments where program_id = ${program_id} and customer_id = ${fact.customer_id}
+          and ${servedBy}`,
+      );
+    }
+  }
+  return selects.length === 0 ? sql`select null` : sql.join(selects, sql` union all `);
+}
+
+/**
+ * The payments whose customer's address a fact changes: those of another address or none, made since it was said. One
+ * made before is served by what was said before, if anything was (`domain/payment.ts`, `addressAt`).
+ */
+function namedBy(program_id: string, provider: ProviderName, customer_id: string, email: string, at: string): SQL {
+  return sql`select id from payments where program_id = ${program_id} and customer_id = ${customer_id}
+    and +provider = ${provider} and customer_email is not ${email}
+    and (created_at >= ${iso(Date.parse(at) - ATTRIBUTION_SLACK_MS)} or not exists (
+      select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
+        and f.fact_id = s.fact_id and f.occurred_at < ${at}
+      where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
+        and s.subject = ${customer_id}))`;
+}
+
+/** A fact with the id and provider it is stored under. */
+export interface StoredFact {
+  provider: ProviderName;
+  fact_id: string;
+  fact: Fact;
+  /** Of a reference: the `slugKey`s of those before it in its event. */
+  stronger?: readonly string[];
+}
+
+function insertFacts(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  event: ProviderEvent,
+  isOurs: SQL,
+  ofErased: SQL,
+): Statement[] {
+  const stronger: string[] = [];
+  return insertStoredFacts(
+    ctx,
+    event.facts.map((fact, position) => {
+      const stored = { provider, fact_id: `${event.event_id}#${position}`, fact, stronger: [...stronger] };
+      if (fact.kind === "attribution") stronger.push(slugKey(fact.ref));
+      return stored;
+    }),
+    isOurs,
+    ofErased,
+  );
+}
+
+/**
+ * Stores facts and what they are found by, in this order; one whose id is taken changes nothing. A reference is
+ * remembered, that is found by its subscription or customer, only where it leads to a partner by now, and of those that
+ * one event gives only the first: a shop's own number is nobody's, also when a partner of that name comes later. Where
+ * `ofErased` they are stored without the address of their customer.
+ */
+export function insertStoredFacts(
+  ctx: ProgramCtx,
+  stored: readonly StoredFact[],
+  when: SQL = sql`true`,
+  ofErased: SQL = sql`false`,
+): [Statement, Statement] {
+  const program_id = ctx.program.id;
+  const rows = stored.map(({ provider, fact_id, fact }) => ({
+    provider,
+    fact_id,
+    kind: fact.kind,
+    occurred_at: fact.occurred_at,
+    ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
+    data: JSON.stringify(fact),
+    bare: JSON.stringify(bareFact(fact)),
+  }));
+  const subjects = stored.flatMap(({ provider, fact_id, fact, stronger = [] }) => {
+    const named = fact.kind === "attribution" ? { named: slugKey(fact.ref), stronger } : {};
+    return subjectsOf(fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
+  });
+  return [
+    ctx.db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
+      select ${program_id}, value ->> 'provider', value ->> 'fact_id', value ->> 'kind', value ->> 'occurred_at',
+        value ->> 'ref_key', case when ${ofErased} then value ->> 'bare' else value ->> 'data' end from json_each(${JSON.stringify(rows)}) where ${when}
+      on conflict do nothing`),
+    ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
+      select ${program_id}, f.value ->> 'provider', f.value ->> 'scope', f.value ->> 'subject', f.value ->> 'fact_id'
+        from json_each(${JSON.stringify(subjects)}) f
+        where ${when} and not (f.value ->> 'scope' = 'email' and ${ofErased})
+          and (f.value ->> 'named' is null or (${leads(program_id, sql`f.value ->> 'named'`)} and not exists (
+          select 1 from json_each(f.value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
+      on conflict do nothing`),
+  ];
+}
+
+/**
+ * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
+ * as unsettled: for one that led to nobody when it came.
+ */
+export function rememberReference(ctx: ProgramCtx, payment: PaymentKey, fact: AttributionFact): Write[] {
+  const { provider } = payment;
+  const fact_id = `reprocess:${payment.id}:${slugKey(fact.ref)}`;
+  return [
+    ...insertStoredFacts(ctx, [{ provider, fact_id, fact }]).map((statement) => ({ statement })),
+    {
+      statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
+        where id in (${concernedBy(ctx.program.id, provider, [fact])})`),
+    },
+  ];
+}
+
+/** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */
+export function leads(program_id: string, key: SQL): SQL {
+  return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
+}
+
+/** By which vendor ids a fact is found again. */
+function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+  if (fact.kind === "customer") {
+    const found = { scope: "address" as const, subject: fact.customer_id };
+    return fact.email === null ? [found] : [found, { scope: "email", subject: emailKey(fact.email) }];
+  }
+  if (fact.kind === "cancellation") return [{ scope: "subscription", subject: fact.subscription_id }];
+  if (fact.kind === "attribution") {
+    return [
+      ...(fact.subscription_id === null ? [] : [{ scope: "subscription" as const, subject: fact.subscription_id }]),
+      ...(fact.customer_id === null ? [] : [{ scope: "customer" as const, subject: fact.customer_id }]),
+      ...(fact.customer_email === undefined ? [] : [{ scope: "email" as const, subject: fact.customer_email }]),
+    ];
+  }
+  return fact.aliases.map((subject) => ({ scope: "payment", subject }));
+}
+
+/** The row that the payment's settling is guarded by; only the unique index decides whether it exists already. */
+function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL): Statement[] {
+  return facts.flatMap((fact) => {
+    if (fact.kind !== "payment") return [];
+    const id = newId("payment", Date.parse(fact.occurred_at));
+    return [
+      ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
+          txn_amount_cents, gross_cents, customer_id, subscription_id, created_at, updated_at,
+          rules_seen)
+        select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
+          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)},
+          (select ifnull(max(seq), 0) from past_rules)
+        where ${isOurs}
+        on conflict (program_id, provider, provider_transaction_id) do update set
+          customer_id = coalesce(customer_id, excluded.customer_id),
+          subscription_id = coalesce(subscription_id, excluded.subscription_id)`),
+    ];
+  });
+}
+
+/** Notes that the provider reached us, to the minute: what the integrations status shows. */
+function touchProvider(ctx: ProgramCtx, provider: ProviderName): SQL {
+  const column = sql.identifier(`${provider}_last_event_at`);
+  return sql`update programs set ${column} = ${iso(ctx.now)}
+    where id = ${ctx.program.id} and (${column} is null or ${column} < ${iso(ctx.now - MINUTE)})`;
+}

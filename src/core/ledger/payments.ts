@@ -1,0 +1,112 @@
+import { and, eq, gte, lt, sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import type { PageOfTexts, PageRequest } from "../../db/page.ts";
+import { shaped } from "../../db/rows.ts";
+import { commissions, payments } from "../../db/schema.ts";
+import type { AttributionFact } from "../../domain/fact.ts";
+import { slugKey } from "../../domain/partner.ts";
+import type { Outcome } from "../../domain/payment.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import type { Commission, Payment } from "../kernel/rows.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { viewPayment, type PaymentView } from "../kernel/views.ts";
+import { PAYMENT_KEY, rememberReference, unsettledAmong } from "./facts.ts";
+import { MAX_INLINE, settle } from "./settle.ts";
+
+export interface PaymentFilter extends PageRequest {
+  outcome?: Outcome | undefined;
+  provider?: ProviderName | undefined;
+  partner_id?: string | undefined;
+  /** Milliseconds; `to` is the first instant no longer included. */
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+export interface PaymentWithRows {
+  payment: Payment;
+  commissions: Commission[];
+}
+
+const LIST = pagedList("payments", payments, viewPayment);
+
+/** The program's payments with their outcomes, newest first. */
+export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
+  const conditions = and(
+    filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
+    filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
+    filter.provider ? sql`${payments.provider} = ${literal(filter.provider)}` : undefined,
+    filter.partner_id ? eq(payments.partner_id, filter.partner_id) : undefined,
+    filter.from === undefined ? undefined : gte(payments.created_at, iso(filter.from)),
+    filter.to === undefined ? undefined : lt(payments.created_at, iso(filter.to)),
+  );
+  const narrowed = Boolean(filter.provider || filter.partner_id || isTimed(filter));
+  return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed });
+}
+
+/** One payment with its trace and its commission rows. */
+export async function getPayment(ctx: Reader, id: string): Promise<PaymentWithRows> {
+  const [[payment], rows] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payments)
+      .where(and(eq(payments.id, id), sql`${payments.program_id} = ${ctx.programId}`)),
+    ctx.db
+      .select()
+      .from(commissions)
+      .where(and(eq(commissions.payment_id, id), alsoOfProgram(ctx, commissions.program_id)))
+      .orderBy(commissions.id),
+  );
+  if (!payment) throw notFound("payment");
+  return { payment, commissions: rows };
+}
+
+/**
+ * Settles a payment again under the same rules, after a slug or a partner was corrected; what is settled already stays
+ * as it is, and there is never a second commission (PAY-15). What was refused as `partner_deactivated` is decided
+ * again, for asking for it is the owner's decision (PART-4). A reference that leads to its partner only now is
+ * remembered from here on.
+ */
+export async function reprocessPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
+  const { payment } = await getPayment(caller, id);
+  const [ctx] = await prove(caller);
+  await settle(ctx, payment, { isRequested: true });
+  const decided = await getPayment(ctx, id);
+  const fact = ownReference(decided.payment);
+  if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
+  await commit(ctx, { writes: rememberReference(ctx, decided.payment, fact), occurrences: [] });
+  const { provider } = payment;
+  const served = await shaped(
+    ctx.db,
+    PAYMENT_KEY,
+    sql`${unsettledAmong(ctx.program.id, provider, [fact])}
+    limit ${literal(MAX_INLINE)}`,
+  );
+  for (const key of served) await settle(ctx, key);
+  return getPayment(ctx, id);
+}
+
+/** What is to be remembered of a payment that names its partner itself; null where there is nobody to remember it for. */
+function ownReference({ ref, partner_id, decision, ...payment }: Payment): AttributionFact | null {
+  const { subscription_id, customer_id, created_at } = payment;
+  if (ref === null || partner_id === null || decision?.ref_source !== "payment") return null;
+  if (subscription_id === null && customer_id === null) return null;
+  return { kind: "attribution", occurred_at: created_at, ref, subscription_id, customer_id };
+}
+
+async function isRemembered(ctx: ProgramCtx, { provider }: Payment, fact: AttributionFact): Promise<boolean> {
+  const [rows] = await ctx.read(
+    ctx.db.all(sql`select 1 from (select 'subscription' as scope, ${fact.subscription_id} as subject
+        union all select 'customer', ${fact.customer_id}) about
+      cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = ${provider}
+        and s.scope = about.scope and s.subject = about.subject
+      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+        and f.ref_key = ${slugKey(fact.ref)}
+      limit 1`),
+  );
+  return rows.length > 0;
+}

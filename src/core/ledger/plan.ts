@@ -1,0 +1,287 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { commissions, payments } from "../../db/schema.ts";
+import { planRows, reviewed } from "../../domain/commission.ts";
+import { judgedBy } from "../../domain/decision.ts";
+import { NOTHING } from "../../domain/money.ts";
+import type { Decision, Outcome } from "../../domain/payment.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import type { Occurrence, Write } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Commission, Payment } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { viewCommissionData } from "../kernel/views.ts";
+import { commissionPayload } from "./commission-rows.ts";
+import type { LedgerState } from "./state.ts";
+
+/** A commission as a change leaves it, which names its audit event. */
+export interface ChangedCommission extends Commission {
+  event_id: string;
+}
+
+/** `commission.created` with its outbound event (HOOK-15). */
+export function commissionCreated(commission: ChangedCommission): Occurrence {
+  return { type: "commission.created", id: commission.event_id, ...toldOf("commission.created", commission) };
+}
+
+/** `commission.updated` with its outbound event. */
+export function commissionChanged(before: Commission, after: ChangedCommission) {
+  const changes = changesOf("commission", before, after);
+  return { type: "commission.updated" as const, id: after.event_id, changes, ...toldOf("commission.updated", after) };
+}
+
+function toldOf<E extends "commission.created" | "commission.updated">(event: E, commission: Commission) {
+  return { payload: commissionPayload(commission), outbound: { event, data: viewCommissionData(commission) } };
+}
+
+/** The writes and occurrences that bring the stored ledger of a payment to what was decided; none when it is there. */
+export function planSettlement(
+  ctx: ProgramCtx,
+  state: LedgerState,
+  decision: Decision | null,
+): { outcome: Outcome | null; writes: Write[]; occurrences: Occurrence[] } {
+  const [payment, ...merged] = state.payments;
+  if (!decision) return { outcome: payment.outcome, writes: [], occurrences: [] };
+  const after = settledPayment(payment, decision);
+  const rows = planCommissions(ctx, state, decision, after);
+  const isSettled =
+    state.payments.every((row) => row.settled_revision === row.facts_revision) &&
+    rows.writes.length === 0 &&
+    merged.every((row) => row.outcome === "merged") &&
+    JSON.stringify(comparable(payment)) === JSON.stringify(comparable(after));
+  if (isSettled) return { outcome: decision.outcome, writes: [], occurrences: [] };
+  const guards = [
+    guardedUpdate(ctx, payment, after),
+    ...merged.map((row) =>
+      guardedUpdate(ctx, row, { ...after, id: row.id, outcome: "merged", partner_id: null, ref: null, decision: null }),
+    ),
+  ];
+  return { outcome: decision.outcome, writes: [...guards, ...rows.writes], occurrences: rows.occurrences };
+}
+
+/**
+ * The compare-and-set of settling: every settling moves `facts_revision` on, so that of two that read the same facts
+ * only one commits, and one that read fewer facts than are recorded by now never does.
+ */
+function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write {
+  const revision = before.facts_revision + 1;
+  return {
+    statement: ctx.db
+      .update(payments)
+      .set({
+        ...comparable(after),
+        facts_revision: revision,
+        settled_revision: revision,
+        updated_at: nextStamp(before.updated_at, ctx.now),
+      })
+      .where(and(eq(payments.id, before.id), eq(payments.facts_revision, before.facts_revision))),
+    expect: 1,
+  };
+}
+
+function settledPayment(payment: Payment, { state, outcome, adjusted_cents, record }: Decision): Payment {
+  return {
+    ...payment,
+    outcome,
+    partner_id: record.partner_id,
+    ref: record.ref,
+    currency: state.currency,
+    txn_amount_cents: state.base_cents,
+    gross_cents: state.gross_cents,
+    adjusted_cents,
+    customer_email: state.customer_email,
+    customer_id: state.customer_id,
+    subscription_id: state.subscription_id,
+    decision: record,
+    created_at: state.occurred_at,
+  };
+}
+
+/** What settling decides of a payment row. */
+function comparable(payment: Payment) {
+  const { outcome, partner_id, ref, currency, txn_amount_cents, gross_cents, adjusted_cents } = payment;
+  const { customer_email, customer_id, subscription_id, decision, created_at } = payment;
+  return {
+    outcome,
+    partner_id,
+    ref,
+    currency,
+    txn_amount_cents,
+    gross_cents,
+    adjusted_cents,
+    customer_email,
+    customer_id,
+    subscription_id,
+    decision,
+    created_at,
+  };
+}
+
+function planCommissions(
+  ctx: ProgramCtx,
+  state: LedgerState,
+  decision: Decision,
+  payment: Payment,
+): { writes: Write[]; occurrences: Occurrence[] } {
+  const { record } = decision;
+  const rate = record.rate;
+  const desired =
+    decision.outcome === "commission" && record.partner_id !== null && record.amount_cents !== null
+      ? { partner_id: record.partner_id, amount_cents: record.amount_cents }
+      : null;
+  const plan = planRows(state.commissions, desired);
+  const writes: Write[] = [];
+  const occurrences: Occurrence[] = [];
+  /** What every row of the payment shares and follows it in. */
+  const shared = {
+    payment_id: payment.id,
+    currency: payment.currency,
+    provider: payment.provider,
+    provider_transaction_id: payment.provider_transaction_id,
+    subscription_id: payment.subscription_id,
+    customer_email: payment.customer_email,
+  };
+  const change = (row: Commission, patch: Partial<Commission>) => {
+    const after: Commission = { ...row, ...patch };
+    if (JSON.stringify(row) === JSON.stringify(after)) return;
+    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now) };
+    const news = isNews(row, after) ? { ...stamp, event_id: newId("event", ctx.now) } : null;
+    writes.push({
+      statement: ctx.db
+        .update(commissions)
+        .set({ ...patch, ...(news ?? stamp) })
+        .where(
+          and(
+            eq(commissions.id, row.id),
+            sql`${commissions.status} = ${literal(row.status)}`,
+            eq(commissions.updated_at, row.updated_at),
+            row.payout_id === null ? isNull(commissions.payout_id) : eq(commissions.payout_id, row.payout_id),
+          ),
+        ),
+      expect: 1,
+    });
+    if (news) occurrences.push(commissionChanged(row, { ...after, ...news }));
+  };
+  // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
+  const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
+  // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
+  // row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
+  const withdraw = (row: Commission) => {
+    // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
+    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now), event_id: newId("event", ctx.now) };
+    writes.push(
+      {
+        statement: ctx.db
+          .update(commissions)
+          .set({ amount_cents: NOTHING, ...stamp })
+          .where(
+            and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
+          ),
+        expect: 1,
+      },
+      { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
+    );
+    const gone = { status: "rejected" as const, amount_cents: NOTHING, rejected_reason: decision.outcome };
+    const change = commissionChanged(row, { ...row, ...gone, event_id: stamp.event_id });
+    occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true as const, reason: decision.outcome } });
+  };
+  const add = (commission: ChangedCommission) => {
+    writes.push({ statement: ctx.db.insert(commissions).values(commission) });
+    occurrences.push(commissionCreated(commission));
+  };
+
+  // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
+  for (const row of state.commissions) if (plan.withdrawn.includes(row.id)) withdraw(row);
+  for (const row of state.commissions) {
+    const sale = plan.sales.find(({ id }) => id === row.id);
+    if (sale) {
+      change(row, {
+        ...shared,
+        amount_cents: sale.amount_cents,
+        txn_amount_cents: payment.txn_amount_cents,
+        flow_id: rate ? record.flow_id : row.flow_id,
+        rate: rate ?? row.rate,
+        created_at: payment.created_at,
+        ...reviewed(row, decision.review_reasons),
+      });
+    } else if (isInPayout(row) && row.partner_id === record.partner_id) flag(row);
+    const clawback = plan.clawbacks.find(({ id }) => id === row.id);
+    if (clawback) change(row, { amount_cents: clawback.amount_cents });
+  }
+  if (plan.insert_sale && desired && rate) {
+    const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
+    add({
+      ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
+      ...shared,
+      ...judged,
+      ...reviewed(judged, decision.review_reasons),
+      ...desired,
+      flow_id: record.flow_id,
+      kind: "sale",
+      txn_amount_cents: payment.txn_amount_cents,
+      rate,
+      created_at: payment.created_at,
+    });
+  }
+  for (const clawback of plan.insert_clawbacks) {
+    const source = state.commissions.find(({ id }) => id === clawback.source_commission_id);
+    if (!source) continue;
+    add({
+      ...blank(ctx, newId("commission", ctx.now)),
+      ...shared,
+      ...clawback,
+      currency: source.currency,
+      flow_id: source.flow_id,
+      kind: "clawback",
+      // Approved from the start, so that the partner's next payout carries it (COM-4).
+      status: "approved",
+      approved_at: iso(ctx.now),
+      txn_amount_cents: NOTHING,
+      rate: source.rate,
+    });
+  }
+  return { writes, occurrences };
+}
+
+/** A sale that waits in a payout. */
+function isInPayout({ kind, status, payout_id }: Commission): boolean {
+  return kind === "sale" && status !== "paid" && payout_id !== null;
+}
+
+/** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */
+function isNews(before: Commission, after: Commission): boolean {
+  const published = ({
+    partner_id,
+    amount_cents,
+    txn_amount_cents,
+    currency,
+    status,
+    flagged,
+    review_reason,
+  }: Commission) =>
+    JSON.stringify([partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason]);
+  return published(before) !== published(after);
+}
+
+function blank(ctx: ProgramCtx, id: string) {
+  return {
+    id,
+    program_id: ctx.program.id,
+    payout_id: null,
+    source_commission_id: null,
+    flagged: false,
+    review_reason: null,
+    review_reasons: "",
+    dismissed_reasons: "",
+    rejected_reason: null,
+    note: null,
+    journaled: true,
+    event_id: newId("event", ctx.now),
+    created_at: iso(ctx.now),
+    approved_at: null,
+    paid_at: null,
+    updated_at: iso(ctx.now),
+  };
+}

@@ -1,0 +1,202 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { orNull, shaped, text, textOf, type Row } from "../../db/rows.ts";
+import { firstIdAt, instantOf } from "../../lib/id.ts";
+import { logLine } from "../../lib/log.ts";
+import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
+import type { Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+
+/** Events that are counted at once, where fewer whole minutes do not hold more. */
+const EVENTS_AT_ONCE = 20_000;
+/** In a key after the program, where all of its events are counted; else the minute up to which they are. */
+const ALL = "~";
+/** How much of what was wrong is reported. */
+const MAX_REPORTED = 10;
+
+/** Whole minutes of one program's events: `from` included, `to` not. Milliseconds. */
+interface Stretch extends Owner {
+  program_id: string;
+  from: number;
+  to: number;
+}
+
+/** `head` and `beyond`: the first event, and the first one that is too many; null where there is none. */
+const FOUND = { program_id: text, first: text, head: orNull(text), beyond: orNull(text) };
+
+/** A kept count that was wrong and is right now. */
+const MENDED = { figure: textOf<"event_hours" | "event_counts" | "click_counts">(), at: text, of: text };
+
+/**
+ * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
+ * is in the archive, clicks by partner. A version from before a figure was kept may have written beside it. Each
+ * statement counts and sets at once, so no write at the same moment is lost or counted twice. Of a day that has clicks in
+ * the archive the clicks of its hours and partners are left as they are: they can no longer be counted by rows.
+ */
+export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
+  return {
+    cost: 4,
+    async due(after) {
+      const [program_id = "", minute = ALL] = after.split(" ");
+      const found = await shaped(ctx.db, FOUND, nextOf(program_id, minute === ALL ? null : Date.parse(`${minute}Z`)));
+      return found.map(stretchOf);
+    },
+    async serve(stretch) {
+      const mended = (await runBatch(ctx.db, mending(ctx, stretch))).flat();
+      if (mended.length > 0) {
+        const { program_id } = stretch;
+        logLine("error", {
+          what: "kept counts were wrong",
+          program_id,
+          count: mended.length,
+          mended: mended.slice(0, MAX_REPORTED),
+        });
+      }
+      return false;
+    },
+  };
+}
+
+/**
+ * The rest of `program_id` from an instant on, or the programs after it: as many as have together about as many events
+ * as are counted at once.
+ */
+function nextOf(program_id: string, from: number | null): SQL {
+  const events = (of: string) => sql.raw(`events e where e.program_id = ${of}.program_id and e.id >= ${of}.first`);
+  const few = (of: string) =>
+    sql`(select count(*) from (select 1 from ${events(of)} limit ${literal(EVENTS_AT_ONCE + 1)}))`;
+  const start =
+    from === null
+      ? sql`select min(id), '' from programs where id > ${program_id}`
+      : sql`select ${program_id}, ${firstIdAt("event", from)}`;
+  return sql`with recursive start(program_id, first) as (${start}),
+    walk(program_id, first, n, before) as (
+      select program_id, first, ${few("start")}, 0 from start where program_id is not null
+      union all
+      select next.program_id, '', (select count(*) from (select 1 from events e where e.program_id = next.program_id
+        limit ${literal(EVENTS_AT_ONCE + 1)})), walk.before + walk.n
+      from walk cross join (select id as program_id from programs) next
+      where walk.before + walk.n < ${literal(EVENTS_AT_ONCE)}
+        and next.program_id = (select min(id) from programs where id > walk.program_id))
+    select program_id, first, (select id from ${events("walk")} order by id limit 1) as head,
+      iif(n > ${literal(EVENTS_AT_ONCE)},
+        (select id from ${events("walk")} order by id limit 1 offset ${literal(EVENTS_AT_ONCE)}), null) as beyond
+    from walk order by program_id limit ${literal(PROGRAMS_AT_ONCE)}`;
+}
+
+const PROGRAMS_AT_ONCE = 50;
+
+function stretchOf({ program_id, first, head, beyond }: Row<typeof FOUND>): Stretch {
+  const from = first === "" ? 0 : instantOf(first);
+  if (head === null || beyond === null) return { key: `${program_id} ${ALL}`, program_id, from, to: END };
+  // Whole minutes, and at least the one of the first event.
+  const to = Math.max(minuteOf(instantOf(beyond)), minuteOf(instantOf(head)) + MINUTE);
+  return { key: `${program_id} ${iso(to).slice(0, 16)}`, program_id, from, to };
+}
+
+/** After every event. */
+const END = Date.parse("9999-12-31T00:00:00.000Z");
+
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE) * MINUTE;
+}
+
+function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
+  const { program_id, from, to } = stretch;
+  // Days of which the end is in this stretch.
+  const days = { program_id, from: Math.floor(from / DAY) * DAY, to: Math.floor(to / DAY) * DAY };
+  return [
+    shaped(db, MENDED, mendHours(stretch)),
+    shaped(db, MENDED, mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
+    ...(days.from < days.to ? [shaped(db, MENDED, mendClicks(days, from > days.from))] : []),
+  ];
+}
+
+type Range = Pick<Stretch, "program_id" | "from" | "to">;
+
+/** Not for clicks of days that are in the archive, in whole or in part. */
+function countable(type: SQL, day: SQL, program_id: string): SQL {
+  return sql`not (${type} = 'click' and exists (select 1 from event_counts c where c.program_id = ${program_id}
+    and c.type = 'click' and c.day = ${day} and c.archived > 0))`;
+}
+
+function eventsIn({ program_id, from, to }: Range): SQL {
+  return sql`program_id = ${program_id} and id >= ${firstIdAt("event", from)} and id < ${firstIdAt("event", to)}`;
+}
+
+/** Minutes in the range are counted, those beside it in the first and the last hour stay. */
+function mendHours(range: Range): SQL {
+  const { program_id, from, to } = range;
+  const [first, end] = [iso(from).slice(0, 16), iso(to).slice(0, 16)];
+  const kept = sql`event_hours h where h.program_id = ${program_id}
+    and h.hour >= ${first.slice(0, 13)} and h.hour <= ${end.slice(0, 13)}
+    and ${countable(sql`h.type`, sql`substr(h.hour, 1, 10)`, program_id)}`;
+  return sql`with counted as (
+      select substr(created_at, 1, 13) as hour, type, substr(created_at, 15, 2) as minute, count(*) as n from events
+      where ${eventsIn(range)} and created_at >= ${iso(from)} and created_at < ${iso(to)}
+        and ${countable(sql`type`, sql`substr(created_at, 1, 10)`, program_id)}
+      group by 1, 2, 3
+      union all
+      select hour, type, key, value from (select h.hour as hour, h.type as type, m.key as key, m.value as value
+        from (select * from ${kept}) h cross join json_each(h.minutes) m)
+      where hour || ':' || key < ${first} or hour || ':' || key >= ${end}
+      union all
+      select hour, type, null, 0 from ${kept})
+    insert into event_hours (program_id, hour, type, count, minutes)
+    select ${program_id}, hour, type, sum(n), json_group_object(minute, n) filter (where minute is not null)
+    from (select * from counted order by hour, type, minute) where true group by hour, type
+    on conflict (program_id, hour, type) do update set count = excluded.count, minutes = excluded.minutes
+    where count <> excluded.count or excluded.minutes <>
+      (select json_group_object(key, value) from (select key, value from json_each(event_hours.minutes) order by key))
+    returning 'event_hours' as figure, hour as at, type as "of"`;
+}
+
+/** Whole days, by their hours and by what is recorded of the archive. */
+function mendDays({ program_id, from, to }: Range): SQL {
+  const [first, end] = [utcDay(from), utcDay(to)];
+  return sql`with counted as (
+      select type, substr(hour, 1, 10) as day, count, 0 as archived from event_hours
+      where program_id = ${program_id} and hour >= ${first} and hour < ${end}
+      union all
+      select 'click', day, 0, count from click_archives where program_id = ${program_id}
+        and last_id >= ${firstIdAt("event", from)} and last_id < ${firstIdAt("event", to)}
+      union all
+      select type, day, 0, 0 from event_counts where program_id = ${program_id} and day >= ${first} and day < ${end})
+    insert into event_counts (program_id, type, day, count, archived)
+    select ${program_id}, type, day, sum(count), sum(archived) from counted where true group by type, day
+    on conflict (program_id, type, day) do update set count = excluded.count, archived = excluded.archived
+    where count <> excluded.count or archived <> excluded.archived
+    returning 'event_counts' as figure, day as at, type as "of"`;
+}
+
+/** Whole days. Of the first one a part was counted before: it is counted whole only where its clicks do not add up. */
+function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
+  const day = utcDay(from);
+  const second = from + DAY;
+  const kept = sql`select coalesce(sum(count), 0) from event_counts where program_id = ${program_id} and type = 'click'
+    and day = ${day}`;
+  const isOff = isCut
+    ? sql`(select coalesce(sum(k.count), 0) from ${keptClicks(program_id, sql`k.day = ${day}`)}) <> (${kept})`
+    : sql`1`;
+  return sql`with span(id, day) as (
+      select iif(${isOff}, ${firstIdAt("event", from)}, ${firstIdAt("event", second)}),
+        iif(${isOff}, ${day}, ${utcDay(second)})),
+    counted as (
+      select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, 1 as n from events
+      where program_id = ${program_id} and id >= (select id from span) and id < ${firstIdAt("event", to)}
+        and type = 'click'
+      union all
+      select k.partner_id, k.day, 0 from
+        ${keptClicks(program_id, sql`k.day >= (select day from span) and k.day < ${utcDay(to)}`)})
+    insert into click_counts (program_id, partner_id, day, count)
+    select ${program_id}, partner_id, day, sum(n) from counted
+    where ${countable(sql`'click'`, sql`day`, program_id)} group by partner_id, day
+    on conflict (program_id, partner_id, day) do update set count = excluded.count where count <> excluded.count
+    returning 'click_counts' as figure, day as at, partner_id as "of"`;
+}
+
+/** By partner, which is how the key goes. */
+function keptClicks(program_id: string, of: SQL): SQL {
+  return sql`partners p cross join click_counts k on k.program_id = p.program_id and k.partner_id = p.id and ${of}
+    and p.program_id = ${program_id}`;
+}

@@ -1,0 +1,149 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { orNull, shaped, text, textOf, whole, type Columns, type Row } from "../../db/rows.ts";
+import type { listCounts } from "../../db/schema.ts";
+import { logLine } from "../../lib/log.ts";
+import type { Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+
+type ListName = typeof listCounts.$inferSelect.list;
+
+/** The column by which each list is counted, with the index that has nothing else; `only` is that of a partial one. */
+const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
+  partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
+  payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
+  commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },
+  flagged: { table: "commissions", column: "status", index: "commissions_flagged", only: "flagged = 1" },
+  payouts: { table: "payouts", column: "status", index: "payouts_status", only: "true" },
+};
+
+const PROGRAMS_AT_ONCE = 50;
+/** A list of no more rows is counted by one statement; of a longer one each state is, in parts of at least so many. */
+const ROWS_AT_ONCE = 50_000;
+/** However long it is. */
+const MOST_PARTS = 16;
+
+/** A state of a long list; without one, the short lists of a program. */
+interface Counted extends Owner {
+  program_id: string;
+  list: ListName | null;
+  state: string;
+  /** Before it is counted. */
+  kept: number;
+}
+
+const COUNTED: Columns<Counted> = {
+  key: text,
+  program_id: text,
+  list: orNull(textOf<ListName>()),
+  state: text,
+  kept: whole,
+};
+
+interface LongState extends Counted {
+  list: ListName;
+}
+
+/** A kept count that was wrong and is right now. */
+const MENDED = { list: textOf<ListName>(), state: text };
+
+/**
+ * Counts the rows of every list again and corrects what is kept of them: rows may have been written without the
+ * triggers that keep it. One statement counts and sets, so no write at the same moment is lost or counted twice. A long
+ * list is first counted in parts, while it changes; only a state that comes out beside what was kept is then counted by
+ * one statement.
+ */
+export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
+  return {
+    cost: MOST_PARTS + 3,
+    due: async (after) => shaped(ctx.db, COUNTED, nextAfter(after)),
+    async serve(counted) {
+      const { program_id } = counted;
+      const mended = isLong(counted)
+        ? await mendState(ctx, counted, await countState(ctx, counted))
+        : await shaped(ctx.db, MENDED, mendShort(program_id));
+      if (mended.length > 0) {
+        logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
+      }
+      return false;
+    },
+  };
+}
+
+function isLong(counted: Counted): counted is LongState {
+  return counted.list !== null;
+}
+
+function nextAfter(after: string): SQL {
+  const [program_id = ""] = after.split(" ");
+  return sql`with some as (
+      select id from programs where id >= ${program_id} order by id limit ${literal(PROGRAMS_AT_ONCE)})
+    select * from (
+      select id as key, id as program_id, null as list, '' as state, 0 as kept from some
+      union all
+      select id || ' ' || list || ' ' || state, id, list, state, count from some
+        cross join list_counts l on l.program_id = some.id and l.list in (${longLists(sql`some.id`)}))
+    where key > ${after} order by key`;
+}
+
+const stateOf = (column: string) => sql.raw(`ifnull(${column}, '')`);
+
+/** The lists of which more is kept than one statement counts. */
+function longLists(program_id: SQL): SQL {
+  return sql`select list from list_counts where program_id = ${program_id} group by list
+    having sum(count) > ${literal(ROWS_AT_ONCE)}`;
+}
+
+function mendShort(program_id: string): SQL {
+  const counted = Object.entries(LISTS).map(
+    ([list, { table, column, index, only }]) => sql`select ${list} as list, ${stateOf(column)} as state, count(*) as n
+      from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
+        and ${list} not in (${longLists(sql`${program_id}`)}) group by 2`,
+  );
+  return sql`insert into list_counts (program_id, list, state, count)
+    select ${program_id}, list, state, sum(n) from (select * from (${sql.join(counted, sql` union all `)})
+      union all select list, state, 0 from list_counts where program_id = ${program_id}
+        and list not in (${longLists(sql`${program_id}`)}))
+    where true group by list, state
+    on conflict (program_id, list, state) do update set count = excluded.count where count <> excluded.count
+    returning list, state`;
+}
+
+/** In parts, each of them a statement, while rows come and go. */
+async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, kept }: LongState): Promise<number> {
+  const { table, column, index, only } = LISTS[list];
+  const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
+  let counted = 0;
+  for (let after = "", part = 0; part <= MOST_PARTS; part++) {
+    const [row] = await shaped(
+      db,
+      { n: whole, last: orNull(text) },
+      sql`select count(*) as n, max(id) as last from (
+      select id from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
+        and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`,
+    );
+    counted += row!.n;
+    if (row!.n < limit) break;
+    after = row!.last!;
+  }
+  return counted;
+}
+
+/** Where what was counted is beside what was kept before and after. */
+async function mendState(
+  { db }: Pick<Ctx, "db">,
+  { program_id, list, state, kept }: LongState,
+  counted: number,
+): Promise<Row<typeof MENDED>[]> {
+  const { table, column, index, only } = LISTS[list];
+  const rows = sql`(select count(*) from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id}
+    and ${sql.raw(only)} and ${sql.raw(column)} is ${state === "" ? null : state})`;
+  return shaped(
+    db,
+    MENDED,
+    sql`update list_counts set count = ${rows}
+    where program_id = ${program_id} and list = ${list} and state = ${state}
+      and ${counted} not between min(count, ${kept}) and max(count, ${kept}) and count <> ${rows}
+    returning list, state`,
+  );
+}

@@ -1,0 +1,123 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { sealed, shaped, text, whole, type Row } from "../../db/rows.ts";
+import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../db/sealed.ts";
+import type { Sealed } from "../../lib/seal.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { everyShard } from "../kernel/shards.ts";
+
+/** Values of one call, and of one transaction: replies may be 100 KB each. */
+export const RESEALED_AT_ONCE = 400;
+const CHUNK = 25;
+/** Of values that cannot be opened so many are named. */
+const NAMED = 100;
+
+/** A value that no configured key opens. */
+export interface UnreadableSecret {
+  program_id: string;
+  field: SealedField;
+  /** The row: a program's or an endpoint's id, or an idempotency key. */
+  id: string;
+}
+
+export interface Resealing {
+  /** Sealed again by this call. */
+  resealed: number;
+  /** Not under the present key and in the present form yet; those that cannot be opened among them. */
+  left: number;
+  unreadable: UnreadableSecret[];
+}
+
+/** `resealSecrets` over every database of the deployment, `limit` values in all. */
+export async function resealAll(ctx: BaseCtx, limit = RESEALED_AT_ONCE): Promise<Resealing> {
+  const all: Resealing = { resealed: 0, left: 0, unreadable: [] };
+  for (const on of everyShard(ctx)) {
+    const one = await resealSecrets(on, limit - all.resealed);
+    all.resealed += one.resealed;
+    all.left += one.left;
+    all.unreadable.push(...one.unreadable);
+  }
+  return { ...all, unreadable: all.unreadable.slice(0, NAMED) };
+}
+
+/**
+ * Seals what an earlier key sealed, or this one in an earlier form, under the present one, at most `limit` values of
+ * this database. Each value is
+ * replaced only where it is still the one that was opened, so that a secret that is changed at the same moment wins, and
+ * nothing is lost by a call that ends in the middle, is repeated, or runs twice at once. What cannot be opened is left
+ * as it is and reported. When `left` is 0 no earlier key is needed any more.
+ */
+export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: number): Promise<Resealing> {
+  const mark = await ctx.sealer.mark();
+  const unreadable: UnreadableSecret[] = [];
+  let resealed = 0;
+  for (const field of FIELDS) {
+    let after: SealedRow | undefined;
+    do {
+      if (resealed >= limit) break;
+      const wanted = notYetResealed(field, mark, after, Math.min(CHUNK, limit - resealed));
+      const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [shaped(ctx.db, SEALED_ROW, wanted)]);
+      after = rows.at(-1);
+      const replacements: SQL[] = [];
+      for (const row of rows) {
+        const place = placeOf(field, row);
+        const plain = await ctx.sealer.openOrNull(row.sealed, place);
+        if (plain === null) unreadable.push({ program_id: row.program_id, field, id: row.key });
+        else replacements.push(replace(field, row, await ctx.sealer.seal(plain, place)));
+      }
+      const replaced = await runBatch(
+        ctx.db,
+        replacements.map((statement) => ctx.db.all(statement)),
+      );
+      resealed += replaced.flat().length;
+    } while (after);
+  }
+  return { resealed, left: await countLeft(ctx, mark), unreadable: unreadable.slice(0, NAMED) };
+}
+
+const FIELDS = Object.keys(SEALED) as SealedField[];
+
+const SEALED_ROW = { program_id: text, key: text, sealed };
+
+type SealedRow = Row<typeof SEALED_ROW>;
+
+function placeOf(field: SealedField, { program_id, key }: SealedRow): SealedPlace {
+  const [table, column] = field.split(".");
+  return { table, column, row: rowOf(SEALED[field], program_id, key) } as SealedPlace;
+}
+
+/** The names of a field's table and columns, as SQL. */
+function namesOf(field: SealedField): Record<"table" | "column" | "program" | "own", SQL> {
+  const [table, column] = field.split(".") as [string, string];
+  const { program, own } = SEALED[field];
+  const quoted = (name: string) => sql`${sql.identifier(name)}`;
+  return { table: quoted(table), column: quoted(column), program: quoted(program), own: quoted(own) };
+}
+
+/** The next values of a column that are not sealed as the present key seals now, in the order of their rows. */
+function notYetResealed(field: SealedField, mark: string, after: SealedRow | undefined, limit: number): SQL {
+  const { table, column, program, own } = namesOf(field);
+  const rest = after ? sql`and (${program}, ${own}) > (${after.program_id}, ${after.key})` : sql``;
+  return sql`select ${program} as program_id, ${own} as "key", ${column} as sealed from ${table}
+    where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark} ${rest}
+    order by ${program}, ${own} limit ${literal(limit)}`;
+}
+
+function replace(field: SealedField, row: SealedRow, sealed: Sealed): SQL {
+  const { table, column, program, own } = namesOf(field);
+  return sql`update ${table} set ${column} = ${sealed}
+    where ${program} = ${row.program_id} and ${own} = ${row.key} and ${column} = ${row.sealed}
+    returning 1 as done`;
+}
+
+async function countLeft(ctx: Pick<BaseCtx, "db">, mark: string): Promise<number> {
+  const counts = FIELDS.map((field) => {
+    const { table, column } = namesOf(field);
+    return sql`(select count(*) from ${table}
+      where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark})`;
+  });
+  const [[row]] = await runBatch(ctx.db, [
+    shaped(ctx.db, { count: whole }, sql`select ${sql.join(counts, sql` + `)} as "count"`),
+  ]);
+  return row?.count ?? 0;
+}

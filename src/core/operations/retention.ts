@@ -1,0 +1,163 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch, type Database } from "../../db/client.ts";
+import { orNull, shaped, text } from "../../db/rows.ts";
+import { isUnavailable } from "../../lib/errors.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { logLine, reasonOf } from "../../lib/log.ts";
+import { DAY, iso } from "../../lib/time.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { repliesPast } from "../kernel/idempotency.ts";
+import { OWNER, type Owner, type Work } from "../kernel/job.ts";
+import { signInsPast } from "../sessions/sign-in.ts";
+
+/** Deliveries, their bodies and attempts, and the bodies that the payment providers sent, are kept this long. */
+export const KEPT_FOR = 90 * DAY;
+
+/** Rows of one transaction, unless one of them makes it fail. */
+const ROWS_AT_ONCE = 2_000;
+/** So many rows of a program that cannot be forgotten, and the run passes over all of that program's. */
+const ROWS_TRIED = 3;
+
+/** Rows that are past their time: those of `from`, by the columns of a key, and the column of their program. */
+interface Kind {
+  key: string;
+  columns: string;
+  program: string;
+  from: SQL;
+  /** What is done to them, from what is done first: `past` selects their keys. The last says how many there were. */
+  forget: (past: SQL) => SQL[];
+}
+
+/** A kind of rows, as far as a run is with it. */
+interface Past extends Owner {
+  /** How many rows the next transaction takes: fewer after one that failed, until the row is found. */
+  rows: number;
+  /** What is passed over: keys as JSON by program, of which `null` has none, and what the first one failed with. */
+  failed: Map<string | null, string[]>;
+  failure: { error: unknown } | null;
+}
+
+/**
+ * Forgets what is past its time, by table: old deliveries, provider bodies, replies of idempotent requests, sign-in
+ * links and sessions. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ */
+export function forgetOld(ctx: Pick<BaseCtx, "db" | "now">): Work<Past> {
+  const { db } = ctx;
+  const kinds = new Map(kindsPast(ctx.now).map((kind) => [kind.key, kind]));
+  return {
+    cost: 3,
+    async due(after) {
+      const left = [...kinds.values()].filter(({ key }) => key > after);
+      if (left.length === 0) return [];
+      const isPast = left.map(({ key, from }) => sql`(value = ${key} and exists (select 1 from ${from}))`);
+      const names = JSON.stringify(left.map(({ key }) => key));
+      const found = await shaped(
+        db,
+        OWNER,
+        sql`select value as key from json_each(${names})
+        where ${sql.join(isPast, sql` or `)} order by value`,
+      );
+      return found.map(({ key }) => ({ key, rows: ROWS_AT_ONCE, failed: new Map(), failure: null }));
+    },
+    async serve(past) {
+      const kind = kinds.get(past.key)!;
+      const { rows } = past;
+      try {
+        const forgotten = await forgetSome(db, kind, past);
+        past.rows = Math.min(2 * rows, ROWS_AT_ONCE);
+        if (forgotten === rows) return true;
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        past.rows = Math.ceil(rows / 2);
+        if (rows === 1) await passOver(db, kind, past, error);
+        return true;
+      }
+      if (past.failure) throw past.failure.error;
+      return false;
+    },
+  };
+}
+
+/** Without what the run passes over. */
+function leftOf({ columns, program, from }: Kind, { failed }: Past): SQL {
+  if (failed.size === 0) return from;
+  const isWhole = ([, keys]: [string | null, string[]]) => keys.length >= ROWS_TRIED;
+  const programs = JSON.stringify([...failed].filter(isWhole).map(([program_id]) => program_id ?? ""));
+  const keys = JSON.stringify([...failed.values()].flat());
+  return sql`${from} and ifnull(${sql.raw(program)}, '') not in (select value from json_each(${programs}))
+    and json_array(${sql.raw(columns)}) not in (select value from json_each(${keys}))`;
+}
+
+async function forgetSome(db: Database, kind: Kind, past: Past): Promise<number> {
+  const keys = sql`(select ${sql.raw(kind.columns)} from ${leftOf(kind, past)} limit ${literal(past.rows)})`;
+  const results = await runBatch(
+    db,
+    kind.forget(keys).map((statement) => db.run(statement)),
+  );
+  return results.at(-1)!.meta.changes;
+}
+
+/** Notes the row with which a transaction of one row fails. */
+async function passOver(db: Database, kind: Kind, past: Past, error: unknown): Promise<void> {
+  const { key: table, columns, program } = kind;
+  const [row] = await shaped(
+    db,
+    { key: text, program_id: orNull(text) },
+    sql`
+    select json_array(${sql.raw(columns)}) as key, ${sql.raw(program)} as program_id from ${leftOf(kind, past)} limit 1`,
+  );
+  if (!row) return;
+  past.failed.set(row.program_id, [...(past.failed.get(row.program_id) ?? []), row.key]);
+  past.failure = { error };
+  logLine("error", { what: "a row is not forgotten", table, program_id: row.program_id, reason: reasonOf(error) });
+}
+
+function kindsPast(now: number): Kind[] {
+  const kept = now - KEPT_FOR;
+  const event_id = firstIdAt("event", kept);
+  const whole = (table: string, columns: string, where: SQL): Kind => ({
+    key: table,
+    columns,
+    program: "program_id",
+    from: sql`${sql.raw(table)} where ${where}`,
+    forget: (past) => [sql`delete from ${sql.raw(table)} where (${sql.raw(columns)}) in ${past}`],
+  });
+  const bodies = (key: string, where: SQL): Kind => ({
+    key,
+    columns: "program_id, provider, event_id",
+    program: "program_id",
+    from: sql`provider_events where body is not null and ${where}`,
+    forget: (past) => [sql`update provider_events set body = null where (program_id, provider, event_id) in ${past}`],
+  });
+  return [
+    {
+      key: "deliveries",
+      columns: "id",
+      program: "program_id",
+      from: sql`deliveries where id < ${firstIdAt("delivery", kept)} and status <> 'delivering'`,
+      forget: (past) => [
+        sql`delete from delivery_attempts where delivery_id in ${past}`,
+        sql`delete from deliveries where id in ${past}`,
+      ],
+    },
+    {
+      key: "missed_deliveries",
+      columns: "m.endpoint_id, m.event_id",
+      program: "e.program_id",
+      from: sql`webhook_endpoints e cross join missed_deliveries m on m.endpoint_id = e.id and m.event_id < ${event_id}
+        where true`,
+      forget: (past) => [sql`delete from missed_deliveries where (endpoint_id, event_id) in ${past}`],
+    },
+    whole(
+      "messages",
+      "event_id",
+      sql`event_id < ${event_id} and not exists (select 1 from deliveries d where d.event_id = messages.event_id)`,
+    ),
+    bodies("provider_events", sql`received_at < ${iso(kept)}`),
+    // Of versions before: this one keeps none.
+    bodies("provider_events, ignored", sql`ignored is not null`),
+    whole("idempotency_keys", "program_id, key", repliesPast(now)),
+    whole("sign_in_links", "token_hash", signInsPast(now)),
+    whole("sessions", "token_hash", signInsPast(now)),
+  ];
+}

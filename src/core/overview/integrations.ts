@@ -1,0 +1,36 @@
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { byProvider, type ListedProvider } from "../../providers/registry.ts";
+import { refusalsOf, type Refusals } from "../inbound/refusals.ts";
+import { connectionOf } from "../kernel/connections.ts";
+import { prove, type Caller } from "../kernel/context.ts";
+import type { Program } from "../kernel/rows.ts";
+import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
+
+export interface ProviderStatus extends Refusals {
+  /** A secret is set and a verified event has arrived (PROG-10). */
+  configured: boolean;
+  webhook_secret_set: boolean;
+  last_event_at: string | null;
+}
+
+/** The state of the program's connections to the payment providers, and of its books. */
+export async function integrationStatus(caller: Caller): Promise<Record<ListedProvider, ProviderStatus> & BooksStatus> {
+  const [{ program }, [books]] = await prove(caller, booksStatus(caller));
+  return {
+    ...byProvider((name) => statusOf(program, name)),
+    reconciled_at: books?.reconciled_at ?? null,
+    differences: books?.differences ?? 0,
+    deliveries_left: books?.deliveries_left ?? 0,
+  };
+}
+
+function statusOf(program: Program, provider: ProviderName): ProviderStatus {
+  const { webhook_secret, last_event_at } = connectionOf(program, provider);
+  const webhook_secret_set = webhook_secret !== null;
+  return {
+    configured: webhook_secret_set && last_event_at !== null,
+    webhook_secret_set,
+    last_event_at,
+    ...refusalsOf(program, provider),
+  };
+}

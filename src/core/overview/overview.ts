@@ -1,0 +1,250 @@
+import { sql, type SQL } from "drizzle-orm";
+import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { compareCurrencies } from "../../domain/amount.ts";
+import { NOTHING, type Sum } from "../../domain/money.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { DAY, utcDay } from "../../lib/time.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
+import type { CurrencyStats } from "../kernel/views.ts";
+import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
+import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
+
+/** A number for each UTC day of a span, the days without any among them, oldest first. */
+export type Daily<Value> = { day: string; value: Value }[];
+
+/** Smallest units of one currency for each day: no plot can add up two. */
+export interface DailyAmounts {
+  currency: string;
+  days: Daily<Sum>;
+}
+
+/** What is on the way to the partners' pockets, in one currency, from the kept balances. */
+export interface Standing {
+  /** `pending` commissions, those approved that no payout holds, and payouts neither paid nor canceled. */
+  account: "pending" | "payable" | "in_payout";
+  currency: string;
+  amount_cents: Sum;
+}
+
+/** How many wait for somebody, from the kept counts. */
+export interface Waiting {
+  pending: number;
+  /** Of the pending commissions. */
+  flagged: number;
+  /** Neither paid nor canceled. */
+  payouts: number;
+}
+
+const WAITING: Columns<Waiting> = { pending: whole, flagged: whole, payouts: whole };
+
+/** One of those who earned most in a currency. */
+export interface TopPartner {
+  currency: string;
+  partner_id: string;
+  email: string;
+  slug: string;
+  first_name: string | null;
+  last_name: string | null;
+  commissions: number;
+  amount_cents: Sum;
+  clicks: number;
+}
+
+const TOP_PARTNER: Columns<Unread<TopPartner>> = {
+  currency: text,
+  partner_id: text,
+  email: text,
+  slug: text,
+  first_name: orNull(text),
+  last_name: orNull(text),
+  commissions: whole,
+  amount_cents: text,
+  clicks: whole,
+};
+
+/** What the first-run checklist ticks off: seen to happen, not merely said. */
+export interface SetupSeen {
+  partners: boolean;
+  endpoints: boolean;
+  /** The tracking script (or a redirect link) has reported a click, recorded or not. */
+  clicks: boolean;
+}
+
+export interface Overview {
+  /** First day of the span (UTC). */
+  from: string;
+  clicks: Daily<number>;
+  payments: Daily<number>;
+  /** By currency, the program's first; rejected ones left out. */
+  commissions: DailyAmounts[];
+  standing: Standing[];
+  waiting: Waiting;
+  /** By currency, in each the one who earned most first. */
+  top: TopPartner[];
+  seen: SetupSeen;
+  books: BooksStatus;
+}
+
+const TOP_PARTNERS = 5;
+
+/** The owner's overview of the last `days` UTC days, today included, in one round trip. */
+export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overview> {
+  const { db } = ctx;
+  const first = startOfSpan(ctx.now, days);
+  const from = utcDay(first);
+  const own = sql`program_id = ${ctx.programId}`;
+  const earned = sql`c.program_id = ${ctx.programId} and c.id >= ${firstIdAt("commission", first)}
+    and c.status <> 'rejected'`;
+  const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
+    shaped(
+      db,
+      DAY_COUNT,
+      sql`select day, count as value from event_counts
+      where ${own} and type = 'click' and day >= ${from}`,
+    ),
+    shaped(
+      db,
+      DAY_COUNT,
+      sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
+      where ${own} and id >= ${firstIdAt("payment", first)}
+        and coalesce(outcome, '') not in ('merged', 'test_mode') group by 1`,
+    ),
+    shaped(
+      db,
+      MONEY_ROW,
+      sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
+        ${exactSum(sql`c.amount_cents`)} as value
+      from commissions c where ${earned} group by 1, 2`,
+    ),
+    programSums(ctx),
+    shaped(db, WAITING, waitingCounts(own)),
+    shaped(
+      db,
+      TOP_PARTNER,
+      sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
+        p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
+        t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
+          where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from}) as clicks
+      from (select c.currency as currency, c.partner_id as partner_id, count(*) as commissions,
+          ${exactSum(sql`c.amount_cents`)} as amount_cents,
+          row_number() over (partition by c.currency order by ${comparableSum(sql`c.amount_cents`)} desc, c.partner_id)
+          as place
+        from commissions c where ${earned} group by 1, 2) t
+      cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`,
+    ),
+    shaped(
+      db,
+      { partners: whole, endpoints: whole, clicks: whole },
+      sql`select
+      exists (select 1 from partners where ${own}) as partners,
+      exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
+      exists (select 1 from event_counts where ${own} and type = 'click')
+        or exists (select 1 from click_drops where ${own}) as clicks`,
+    ),
+    booksStatus(ctx),
+  );
+  return {
+    from,
+    clicks: daily(clicks, first, days, 0),
+    payments: daily(paid, first, days, 0),
+    commissions: dailyAmounts(ctx, earnings, first, days),
+    standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
+    waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0 },
+    top: top
+      .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
+      .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
+    seen: { partners: seen?.partners === 1, endpoints: seen?.endpoints === 1, clicks: seen?.clicks === 1 },
+    books: books ?? { reconciled_at: null, differences: 0, deliveries_left: 0 },
+  };
+}
+
+export interface PartnerOverview {
+  from: string;
+  clicks: Daily<number>;
+  /** By currency, the program's first; rejected ones left out. */
+  commissions: DailyAmounts[];
+  sums: CurrencyStats[];
+}
+
+/** The same for one partner: the portal's overview, and the partner's page of the dashboard. */
+export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
+  const { db } = ctx;
+  const first = startOfSpan(ctx.now, days);
+  const from = utcDay(first);
+  const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
+  const [clicks, earnings, sums] = await ctx.read(
+    shaped(db, DAY_COUNT, sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
+    shaped(
+      db,
+      MONEY_ROW,
+      sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
+      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`,
+    ),
+    partnerSums(ctx, partner_id),
+  );
+  return {
+    from,
+    clicks: daily(clicks, first, days, 0),
+    commissions: dailyAmounts(ctx, earnings, first, days),
+    sums: statsOf(sums),
+  };
+}
+
+interface Row<Value = number> {
+  day: string;
+  value: Value;
+}
+
+const DAY_COUNT = { day: text, value: whole };
+
+interface MoneyRow {
+  day: string;
+  currency: string;
+  value: string;
+}
+
+const MONEY_ROW: Columns<MoneyRow> = { day: text, currency: text, value: text };
+
+/** A row as the database gives it: sums are texts. */
+type Unread<T> = { [K in keyof T]: bigint extends T[K] ? string : T[K] };
+
+function readRow({ day, value }: MoneyRow): Row<Sum> {
+  return { day, value: readSum(value) };
+}
+
+function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
+  return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
+}
+
+function waitingCounts(own: SQL): SQL {
+  // A program that is new has no row yet.
+  const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
+    and state in ${states}, count, 0)), 0)`;
+  return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
+      ${count("payouts", "pending", "processing", "failed")} as payouts
+    from list_counts where ${own}`;
+}
+
+/** The first instant of the UTC day `days - 1` days ago. */
+function startOfSpan(now: number, days: number): number {
+  return Math.floor(now / DAY) * DAY - (days - 1) * DAY;
+}
+
+/** `none` is the value of a day without a row. */
+function daily<Value>(rows: readonly Row<Value>[], first: number, days: number, none: Value): Daily<Value> {
+  const byDay = new Map(rows.map(({ day, value }) => [day, value]));
+  return Array.from({ length: days }, (_, i) => {
+    const day = utcDay(first + i * DAY);
+    return { day, value: byDay.get(day) ?? none };
+  });
+}
+
+/** Of the program's own currency where there is none, so that a plot is shown. */
+function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], first: number, days: number): DailyAmounts[] {
+  const byCurrency = Map.groupBy(rows, ({ currency }) => currency);
+  if (byCurrency.size === 0) byCurrency.set(program.currency, []);
+  return [...byCurrency]
+    .map(([currency, own]) => ({ currency, days: daily(own.map(readRow), first, days, NOTHING) }))
+    .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
+}

@@ -1,0 +1,105 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { partners } from "../../db/schema.ts";
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { openApiKey } from "../kernel/provider-secrets.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Partner } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { partnerChanged } from "./partners.ts";
+
+export interface OnboardingInput {
+  /** Where the vendor sends the partner afterwards, and where when the link has run out. */
+  return_url: string;
+  refresh_url: string;
+  /** ISO 3166-1 alpha-2, upper case. */
+  country?: string | undefined;
+}
+
+export interface Onboarding extends OnboardingLink {
+  partner: Partner;
+  /** True where this call created the account. */
+  is_new: boolean;
+}
+
+/**
+ * Starts or goes on with a partner's onboarding at provider A: the connected account is created once and its id stored
+ * as `provider_a_account_id` (OUT-15); every call gives a new single-use link to the vendor's hosted pages. The
+ * portal calls the same verb for the partner itself.
+ * @throws `provider_not_configured` without an API key; `validation_failed` with the vendor's words when it refuses;
+ * `provider_unavailable` when it cannot be reached.
+ */
+export async function startOnboarding(
+  caller: Caller,
+  partner_id: string,
+  input: OnboardingInput,
+  accounts: ConnectedAccounts,
+): Promise<Onboarding> {
+  const { partner, api_key, is_new } = await untilWon(async () => {
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
+    if (!before) throw notFound("partner");
+    const key = await openApiKey(ctx, TRANSFER_METHOD);
+    if (key === null) {
+      throw new AppError(
+        "provider_not_configured",
+        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+      );
+    }
+    if (before.provider_a_account_id !== null) return { partner: before, api_key: key, is_new: false };
+    const created = value(
+      await accounts.createAccount(key, {
+        program_id: before.program_id,
+        partner_id,
+        email: before.email,
+        display_name: [before.first_name, before.last_name].filter(Boolean).join(" ") || before.email,
+        country: input.country ?? null,
+      }),
+    );
+    const after: Partner = {
+      ...before,
+      provider_a_account_id: created.account_id,
+      updated_at: nextStamp(before.updated_at, ctx.now),
+    };
+    // Of two that started at once one stores its account; the other reads again and finds it.
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db
+            .update(partners)
+            .set({ provider_a_account_id: after.provider_a_account_id, updated_at: after.updated_at })
+            .where(
+              and(
+                owned(ctx, partner_id),
+                eq(partners.updated_at, before.updated_at),
+                isNull(partners.provider_a_account_id),
+              ),
+            ),
+          expect: 1,
+        },
+      ],
+      occurrences: [partnerChanged(before, after)],
+    });
+    return { partner: after, api_key: key, is_new: true };
+  });
+  const { return_url, refresh_url } = input;
+  const account_id = partner.provider_a_account_id ?? "";
+  const link = value(await accounts.createLink(api_key, { account_id, return_url, refresh_url }));
+  return { partner, is_new, ...link };
+}
+
+const RETRY_AFTER_SECONDS = 30;
+
+function value<T>(answer: AccountAnswer<T>): T {
+  if (answer.outcome === "done") return answer.value;
+  if (answer.outcome === "refused") throw invalidField(TRANSFER_METHOD, `${answer.message} (${answer.code})`);
+  throw new AppError("provider_unavailable", "Provider A cannot be reached at the moment.", {
+    retryAfter: RETRY_AFTER_SECONDS,
+  });
+}
+
+function owned(ctx: Reader, id: string) {
+  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
+}

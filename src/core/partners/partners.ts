@@ -1,0 +1,235 @@
+import { and, eq, sql, type SQL } from "drizzle-orm";
+import type { PageOfTexts, PageRequest } from "../../db/page.ts";
+import { clickCounts, partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
+import type { Percent } from "../../domain/money.ts";
+import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../../domain/partner.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { pagedList, readPage } from "../kernel/list-page.ts";
+import { payoutDetailsChange } from "../kernel/payout-details.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Partner } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
+import { partnerSums, statsOf } from "../ledger/journal.ts";
+import { settleWaiting } from "../ledger/settle.ts";
+
+export interface PartnerInput {
+  email: string;
+  slug: string;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  commission_pct?: Percent | null | undefined;
+  payout_method?: PayoutMethod | null | undefined;
+  payout_email?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undefined } & {
+  status?: PartnerStatus | undefined;
+};
+
+export interface PartnerWithStats {
+  partner: Partner;
+  stats: CurrencyStats[];
+  clicks: number;
+  /** The program's. */
+  currency: string;
+}
+
+/** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
+export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
+  const [ctx] = await prove(caller);
+  const partner = newPartner(ctx, input);
+  await commitPartner(ctx, {
+    writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
+    occurrences: [partnerCreated(partner)],
+    result: partner,
+  });
+  return partner;
+}
+
+/** The row of a partner who is registered now. */
+export function newPartner(ctx: ProgramCtx, input: PartnerInput): Partner {
+  const stamp = iso(ctx.now);
+  const partner: Partner = {
+    id: newId("partner", ctx.now),
+    program_id: ctx.program.id,
+    email: input.email,
+    first_name: input.first_name ?? null,
+    last_name: input.last_name ?? null,
+    slug: input.slug,
+    status: "invited",
+    commission_pct: input.commission_pct ?? null,
+    payout_method: input.payout_method ?? null,
+    payout_email: input.payout_email ?? null,
+    provider_a_account_id: null,
+    metadata: input.metadata ?? null,
+    search_text: "",
+    created_at: stamp,
+    updated_at: stamp,
+  };
+  partner.search_text = searchText(partner);
+  return partner;
+}
+
+export interface PartnerFilter extends PageRequest {
+  status?: PartnerStatus | undefined;
+  /** Matches e-mail, slug, first name, last name and "first last", anywhere, ignoring case. */
+  search?: string | undefined;
+}
+
+const LIST = pagedList("partners", partners, viewPartner);
+
+/** The program's partners, newest first. */
+export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
+  const conditions = and(
+    sql`${partners.program_id} = ${ctx.programId}`,
+    filter.status ? eq(partners.status, filter.status) : undefined,
+    filter.search ? matches(filter.search) : undefined,
+  );
+  const narrowed = Boolean(filter.search);
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
+}
+
+/** One partner with what all commissions come to, by currency, and the clicks recorded. */
+export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
+  const [{ program }, [partner], sums, [clicked]] = await prove(
+    caller,
+    caller.db.select().from(partners).where(owned(caller, id)),
+    partnerSums(caller, id),
+    caller.db
+      .select({ clicks: sql<number>`coalesce(sum(${clickCounts.count}), 0)` })
+      .from(clickCounts)
+      .where(and(sql`${clickCounts.program_id} = ${caller.programId}`, eq(clickCounts.partner_id, id))),
+  );
+  if (!partner) throw notFound("partner");
+  return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };
+}
+
+/**
+ * Changes a partner. Turning it `active` settles the payments that waited for it; turning it `deactivated` ends its
+ * sessions. A slug it had before stays its own.
+ */
+export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch): Promise<Partner> {
+  return changePartner(caller, id, patch, "partner.updated");
+}
+
+/** Soft delete: the partner turns `deactivated`, its history stays (PART-3). */
+export async function deletePartner(caller: Caller, id: string): Promise<Partner> {
+  return changePartner(caller, id, { status: "deactivated" }, "partner.deleted");
+}
+
+async function changePartner(
+  caller: Caller,
+  id: string,
+  patch: PartnerPatch,
+  type: "partner.updated" | "partner.deleted",
+): Promise<Partner> {
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  const { ctx, partner, activated } = await untilWon(async () => {
+    const [ctx, [before], holders] = await prove(
+      caller,
+      caller.db.select().from(partners).where(owned(caller, id)),
+      caller.db
+        .select({ partner_id: partnerSlugs.partner_id })
+        .from(partnerSlugs)
+        .where(
+          and(
+            sql`${partnerSlugs.program_id} = ${caller.programId}`,
+            eq(partnerSlugs.slug_key, slugKey(patch.slug ?? "")),
+          ),
+        ),
+    );
+    if (!before) throw notFound("partner");
+    if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
+    const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
+    after.search_text = searchText(after);
+    const writes: Write[] = [
+      {
+        statement: ctx.db
+          .update(partners)
+          .set({ ...given, search_text: after.search_text, updated_at: after.updated_at })
+          .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
+        expect: 1,
+      },
+    ];
+    if (patch.slug !== undefined && !holders.some(({ partner_id }) => partner_id === id)) {
+      writes.push({ statement: claimSlug(ctx, after) });
+    }
+    const turnsActive = after.status === "active" && before.status !== "active";
+    if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
+    if (after.status === "deactivated") {
+      writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
+    }
+    await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type)], result: after });
+    return { ctx, partner: after, activated: turnsActive };
+  });
+  if (activated) await settleWaiting(ctx, id);
+  return partner;
+}
+
+/** A payment that names an invited partner becomes a commission the moment the partner turns active (PART-4). */
+export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
+  return ctx.db
+    .update(payments)
+    .set({ facts_revision: sql`${payments.facts_revision} + 1` })
+    .where(and(eq(payments.partner_id, partner_id), eq(payments.outcome, "partner_not_active")));
+}
+
+function claimSlug(ctx: ProgramCtx, partner: Partner) {
+  return ctx.db
+    .insert(partnerSlugs)
+    .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
+}
+
+export function partnerCreated(partner: Partner): Occurrence {
+  return { type: "partner.created", ...toldOf("partner.created", partner) };
+}
+
+/** Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). */
+export function partnerChanged(
+  before: Partner,
+  after: Partner,
+  type: "partner.updated" | "partner.deleted" = "partner.updated",
+): Occurrence {
+  const changes = changesOf("partner", before, after);
+  return {
+    type,
+    changes,
+    payoutDetails: payoutDetailsChange(before, after, changes),
+    ...toldOf("partner.updated", after),
+  };
+}
+
+function toldOf<E extends "partner.created" | "partner.updated">(event: E, partner: Partner) {
+  return {
+    payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },
+    outbound: { event, data: viewPartner(partner) },
+  };
+}
+
+async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]): Promise<void> {
+  try {
+    await commit(ctx, plan);
+  } catch (error) {
+    if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
+    const path = error.constraint.includes("partner_slugs") ? "slug" : "email";
+    throw new AppError("already_exists", `A partner of this program already has this ${path}.`, {
+      details: [{ path, message: "This value is taken." }],
+    });
+  }
+}
+
+function owned(ctx: Reader, id: string): SQL | undefined {
+  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
+}
+
+/** LIKE fails on patterns over 50 bytes in D1, and its wildcards would need escaping: `instr` has neither trouble. */
+function matches(search: string): SQL {
+  return sql`instr(${partners.search_text}, ${search.toLowerCase()}) > 0`;
+}

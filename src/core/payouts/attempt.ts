@@ -1,0 +1,64 @@
+import { sha256Hex } from "../../lib/crypto.ts";
+import type { Transfers, Trouble } from "../../providers/connect.ts";
+import type { Payout } from "../kernel/rows.ts";
+
+/** What is stored before the vendor is called the first time in an attempt. */
+export interface FrozenAttempt {
+  /** The exact request; it never changes. */
+  request: string;
+  /** Says whether a key is the one that last worked on the attempt, without being it. */
+  key_mark: string;
+  /** The vendor's account in which the transfer may have been made; absent or null while that is not known. */
+  account?: string | null;
+}
+
+export function attemptOf(payout: Payout): FrozenAttempt {
+  return JSON.parse(payout.attempt_params ?? "null") as FrozenAttempt;
+}
+
+export async function keyMark(api_key: string): Promise<string> {
+  return (await sha256Hex(`payout attempt ${api_key}`)).slice(0, 16);
+}
+
+/**
+ * Whose key this is, against the one that the attempt was begun with. Another account's knows nothing of the transfer:
+ * its look-up would prove nothing, and whatever it sends would be a second one. Nothing is sent with a key of which that
+ * is not excluded (OUT-7: another API key of provider A whose account differs never touches a transfer begun
+ * with the one before; the payout waits and says so).
+ */
+export type Standing =
+  | { is: "same_key" | "same_account" }
+  | ({ is: "other_account" | "unsure"; retry_after_ms: number | null } & Trouble);
+
+export async function standingOf(frozen: FrozenAttempt, api_key: string, transfers: Transfers): Promise<Standing> {
+  if (frozen.key_mark === (await keyMark(api_key))) return { is: "same_key" };
+  if (!frozen.account) return { is: "unsure", ...KEY_REPLACED, retry_after_ms: null };
+  const identified = await transfers.identify(api_key);
+  if (identified.outcome === "unknown") return { ...identified, is: "unsure" };
+  if (identified.account === frozen.account) return { is: "same_account" };
+  return {
+    is: "other_account",
+    code: "other_account",
+    message: `The transfer was begun with an API key of ${frozen.account}, the key stored now is of ${identified.account}. It waits for a key of the first account.`,
+    retry_after_ms: null,
+  };
+}
+
+const KEY_REPLACED: Trouble = {
+  code: "api_key_replaced",
+  message:
+    "The transfer was begun with another API key, of which it is not known whether it is of the same account. It waits until that key is stored again.",
+};
+
+/** The attempt as it is stored when it stays open: with the account, once it is known, and the key that may go on. */
+export async function keptOpen(
+  frozen: FrozenAttempt,
+  standing: Standing,
+  api_key: string,
+  transfers: Transfers,
+): Promise<FrozenAttempt> {
+  if (standing.is === "same_account") return { ...frozen, key_mark: await keyMark(api_key) };
+  if (standing.is !== "same_key" || frozen.account) return frozen;
+  const identified = await transfers.identify(api_key);
+  return identified.outcome === "known" ? { ...frozen, account: identified.account } : frozen;
+}

@@ -1,0 +1,133 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
+import { payouts } from "../../db/schema.ts";
+import { csvRecord, type CsvCell } from "../../domain/csv.ts";
+import { decimalAmount } from "../../domain/currency.ts";
+import type { PayoutStatus } from "../../domain/payout.ts";
+import type { Recipient } from "../../domain/recipient.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { openRecipient } from "./recipient.ts";
+
+export const EXPORT_FORMATS = ["generic", "wallet"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+export interface Export {
+  format: ExportFormat;
+  status?: PayoutStatus | undefined;
+}
+
+const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text, partner_name: text };
+
+type StoredRow = Row<typeof STORED_ROW>;
+
+/** `to`: the recipient as it was frozen. The partner's details of today are in no file. */
+interface ExportRow extends StoredRow {
+  to: Recipient | null;
+}
+
+type Column = [name: string, cell: (row: ExportRow) => CsvCell];
+
+/** Amounts as a decimal of the currency's own exponent, and in smallest units beside it. */
+const COLUMNS: Record<ExportFormat, Column[]> = {
+  generic: [
+    ["payout_id", (row) => row.id],
+    ["partner_id", (row) => row.partner_id],
+    ["partner_email", (row) => row.partner_email],
+    ["partner_name", (row) => row.to?.name ?? row.partner_name],
+    ["partner_slug", (row) => row.partner_slug],
+    ["status", (row) => row.status],
+    ["method", (row) => row.method],
+    ["payout_email", (row) => row.to?.payout_email ?? null],
+    ["provider_a_account_id", (row) => row.to?.provider_a_account_id ?? null],
+    ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
+    ["amount_cents", (row) => row.amount_cents],
+    ["currency", (row) => row.currency],
+    ["commission_count", (row) => row.commission_count],
+    ["period_start", (row) => row.period_start],
+    ["period_end", (row) => row.period_end],
+    ["due_at", (row) => row.due_at],
+    ["created_at", (row) => row.created_at],
+    ["paid_at", (row) => row.paid_at],
+    ["reference", (row) => row.reference],
+    ["failure_code", (row) => row.failure_code],
+  ],
+  // What payout services take for a mass payment: recipient, amount, reference.
+  wallet: [
+    ["recipient_email", (row) => row.to?.payout_email ?? null],
+    ["amount", (row) => decimalAmount(row.amount_cents, row.currency)],
+    ["currency", (row) => row.currency],
+    ["reference", (row) => row.id],
+    ["recipient_name", (row) => row.to?.name ?? null],
+    ["amount_cents", (row) => row.amount_cents],
+  ],
+};
+
+const ROWS_PER_READ = 1_000;
+
+/**
+ * The program's payouts as CSV (RFC 4180), oldest first, in pieces of at most 1,000 rows: only one is held at a time.
+ * The file for a payout service holds what that service is still to pay and nothing else: `pending` payouts of its
+ * method that have details for it (OUT-8). The event of the export is written, and the first piece read, before
+ * this returns, so that a refusal is an answer and not a broken download.
+ * @throws `validation_failed` for a status that no payout of the file can have.
+ */
+export async function exportPayouts(caller: Caller, { status, format }: Export): Promise<AsyncIterable<string>> {
+  if (format !== "generic" && status !== undefined && status !== "pending") {
+    throw invalidField("status", `A ${format} file holds pending payouts only.`);
+  }
+  const conditions = [sql`y.program_id = ${caller.programId}`];
+  if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);
+  if (format === "wallet") {
+    conditions.push(sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`);
+  }
+  const [ctx, [counted], first] = await prove(
+    caller,
+    countRows(caller, conditions),
+    selectRows(caller, conditions, ""),
+  );
+  await commit(ctx, {
+    writes: [],
+    occurrences: [{ type: "payout.exported", payload: { format, status: status ?? null, count: counted?.count ?? 0 } }],
+  });
+  return pieces(ctx, conditions, COLUMNS[format], first);
+}
+
+async function* pieces(
+  ctx: ProgramCtx,
+  conditions: SQL[],
+  columns: Column[],
+  first: StoredRow[],
+): AsyncGenerator<string, void, undefined> {
+  yield csvRecord(columns.map(([name]) => name));
+  let rows = first;
+  for (;;) {
+    const opened = await Promise.all(rows.map(async (row) => ({ ...row, to: await openRecipient(ctx, row) })));
+    if (rows.length > 0) yield opened.map((row) => csvRecord(columns.map(([, cell]) => cell(row)))).join("");
+    const last = rows.at(-1);
+    if (!last || rows.length < ROWS_PER_READ) return;
+    [rows] = await ctx.read(selectRows(ctx, conditions, last.id));
+  }
+}
+
+function countRows(ctx: Reader, conditions: SQL[]) {
+  return shaped(
+    ctx.db,
+    { count: whole },
+    sql`select count(*) as "count" from payouts y where ${sql.join(conditions, sql` and `)}`,
+  );
+}
+
+function selectRows(ctx: Reader, conditions: SQL[], after: string) {
+  const where = sql.join([...conditions, sql`y.id > ${after}`], sql` and `);
+  return shaped(
+    ctx.db,
+    STORED_ROW,
+    sql`select y.*, p.email as partner_email, p.slug as partner_slug,
+      trim(coalesce(p.first_name, '') || ' ' || coalesce(p.last_name, '')) as partner_name
+    from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id
+    limit ${literal(ROWS_PER_READ)}`,
+  );
+}

@@ -1,0 +1,394 @@
+import { sql, type SQL } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
+import { flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { payouts } from "../../db/schema.ts";
+import { NOTHING, type Sum } from "../../domain/money.ts";
+import type { PayoutMethod } from "../../domain/partner.ts";
+import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
+import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import type { Sealed } from "../../lib/seal.ts";
+import { iso } from "../../lib/time.ts";
+import { commit, eventIds } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { comparableSum, exactSum, readSum, sumColumns, together } from "../kernel/sums.ts";
+import { laterStamp } from "../ledger/commission-rows.ts";
+import { sealRecipient } from "./recipient.ts";
+import { generatedOccurrences } from "./rows.ts";
+
+export interface GenerationInput {
+  /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
+  period_start: number | null;
+  /** Milliseconds; commissions dated before it count, and later ones that are negative. */
+  period_end: number;
+  dry_run: boolean;
+  /** Leaves out partners, by currency, with a payout that was canceled after `period_end`. */
+  spare_canceled?: boolean;
+}
+
+/** A partner's payable commissions in one currency. */
+export interface PayableSum {
+  partner_id: string;
+  currency: string;
+  amount_cents: Sum;
+  commission_count: number;
+}
+
+export interface PlannedPayout extends PayableSum {
+  method: PayoutMethod | null;
+}
+
+export interface SkippedSum extends PayableSum {
+  reason: SkipReason;
+}
+
+const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: text };
+const PLANNED_PAYOUT: Columns<Unread<PlannedPayout>> = { ...PAYABLE_SUM, method: orNull(textOf<PayoutMethod>()) };
+const SKIPPED_SUM: Columns<Unread<SkippedSum>> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
+
+export interface GenerationTotals {
+  currency: string;
+  payouts: number;
+  amount_cents: Sum;
+  skipped: number;
+  skipped_cents: Sum;
+}
+
+export interface Generation {
+  /** How many transactions the run took. */
+  chunks: number;
+  dry_run: boolean;
+  period_start: string | null;
+  period_end: string;
+  due_at: string;
+  /** The payouts made, or with `dry_run` what they would be; the first `MAX_LISTED`. */
+  payouts: Payout[] | PlannedPayout[];
+  /** What is carried forward, and why; the first `MAX_LISTED`. */
+  skipped: SkippedSum[];
+  /** Exact, whatever is listed. */
+  totals: GenerationTotals[];
+}
+
+/** A reply names at most this many of each; the rest is in the list of payouts. */
+const MAX_LISTED = 500;
+
+/**
+ * Makes payouts: per active or deactivated partner and currency: the sum of approved commissions dated before
+ * `period_end` that no payout holds, and of all that are negative, whatever their date. Below `min_payout_cents`, or not positive: skipped and carried
+ * forward. A rerun creates nothing new (OUT-1, OUT-2). Also two runs at once make nothing twice: every payout is
+ * inserted together with the claim of exactly the commissions it sums, in one transaction of one condition.
+ *
+ * Partners are taken in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most 735
+ * statements however many partners there are, and few more where partners change meanwhile. A run that dies between two
+ * chunks is finished by the next one.
+ */
+export async function generatePayouts(caller: Caller, input: GenerationInput): Promise<Generation> {
+  const problem = periodProblem(input, caller.now);
+  if (problem) throw invalidField(problem.path, problem.message);
+  const stems: string[] = [];
+  if (!input.dry_run) {
+    const chunks = await chunksOf(caller, input);
+    const [ctx] = await prove(caller);
+    for (const chunk of chunks) {
+      const stem = await generateChunk(ctx, input, chunk);
+      if (stem !== null) stems.push(stem);
+    }
+  }
+  return report(caller, input, stems);
+}
+
+/** A range of partner ids, `after` not included. */
+export interface Chunk {
+  after: string;
+  upto: string;
+}
+
+/**
+ * The rows of a program whose turn it is: approved, in no payout, dated before the end or owed back (whatever its
+ * date), and of a payment whose rows are what its facts and decisions say; one that is being settled waits for the next
+ * run.
+ */
+function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
+  const c = sql.raw(alias);
+  const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
+    and x.status = 'canceled' and x.updated_at >= ${iso(period_end)}`;
+  // The literals are those of the partial index commissions_payable.
+  return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
+    and (${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
+    and not exists (select 1 from payments u where u.id = ${c}.payment_id and u.settled_revision < u.facts_revision)`;
+}
+
+/** True, as 1, for a row about which a dispute is open: it enters no payout (PAY-10). */
+function disputed(alias: string): SQL {
+  const c = sql.raw(alias);
+  return sql`(${c}.flagged = 1 and ${c}.review_reason is 'disputed')`;
+}
+
+/** The rows of a program that a run from this state could pay. */
+export function payableOf(program_id: SQL, alias: string, input: GenerationInput): SQL {
+  return sql`${dueOf(program_id, alias, input)} and not ${disputed(alias)}`;
+}
+
+function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
+  return payableOf(ctx.programId, alias, input);
+}
+
+/** Why the payable commissions `c` of one partner `p` and currency make no payout, null where they do. */
+function skipReason(ctx: Reader): SQL {
+  const sum = comparableSum(sql`c.amount_cents`);
+  return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
+    when ${sum} > ${literal(Number.MAX_SAFE_INTEGER)} then 'too_large'
+    when ${sum} < (select min_payout_cents from programs where id = ${ctx.programId})
+    then 'below_minimum' end`;
+}
+
+/** The sums by partner and currency, each with its `skipReason`; disputed ones are sums of their own, and skipped. */
+function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
+  const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
+  return sql`select c.partner_id as partner_id, c.currency as currency, ${sumColumns(sql`c.amount_cents`)},
+      count(*) as commission_count, p.payout_method as method,
+      case when ${disputed("c")} then 'disputed' else ${skipReason(ctx)} end as reason
+    from commissions c cross join partners p on p.id = c.partner_id
+    where ${dueOf(ctx.programId, "c", input)} ${within}
+    group by c.partner_id, c.currency, ${disputed("c")}`;
+}
+
+/** A partner weighs as much as this many commissions. */
+const PARTNER_WEIGHT = 10;
+/** A chunk holds about this weight: a thousand partners, or ten thousand commissions of one. */
+const CHUNK_WEIGHT = 10_000;
+const MAX_CHUNKS = 80;
+
+/**
+ * The ranges of partners that a run takes one after the other. They grow with the program, so that their number does
+ * not. (D1 binds numbers as REAL: without the cast each partner would be a chunk of its own.)
+ */
+export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chunk[]> {
+  const [bounds] = await ctx.read(
+    shaped(
+      ctx.db,
+      { upto: text },
+      sql`
+      with weighed as (
+        select c.partner_id as partner_id, count(*) + ${PARTNER_WEIGHT} as weight from commissions c
+        where ${payable(ctx, "c", input)} group by c.partner_id),
+      placed as (
+        select partner_id, cast((sum(weight) over (order by partner_id) - weight)
+          / max(${CHUNK_WEIGHT}, sum(weight) over () / ${MAX_CHUNKS}) as integer) as chunk from weighed)
+      select max(partner_id) as upto from placed group by chunk order by chunk`,
+    ),
+  );
+  return bounds.map(({ upto }, i) => ({ after: bounds[i - 1]?.upto ?? "", upto }));
+}
+
+/** Characters at the end of a payout id by which a chunk's payouts differ: they have the ones before in common. */
+const OWN_CHARACTERS = 8;
+
+function isOf(stem: SQL, id: SQL): SQL {
+  return sql`${id} between ${stem} || ${"0".repeat(OWN_CHARACTERS)} and ${stem} || ${"z".repeat(OWN_CHARACTERS)}`;
+}
+
+/** A partner and currency that a chunk pays, and the partner as it is frozen. */
+interface Payee extends RecipientSource {
+  partner_id: string;
+  currency: string;
+  method: PayoutMethod | null;
+  /** The version of the partner that was read. */
+  seen: string;
+}
+
+const PAYEE: Columns<Payee> = {
+  partner_id: text,
+  currency: text,
+  method: orNull(textOf<PayoutMethod>()),
+  first_name: orNull(text),
+  last_name: orNull(text),
+  payout_email: orNull(text),
+  provider_a_account_id: orNull(text),
+  seen: text,
+};
+
+function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
+  return shaped(
+    ctx.db,
+    PAYEE,
+    sql`select s.partner_id as partner_id, s.currency as currency, s.method as method,
+      p.first_name as first_name, p.last_name as last_name, p.payout_email as payout_email,
+      p.provider_a_account_id as provider_a_account_id, p.updated_at as seen
+    from (${payableSums(ctx, input, chunk)}) s cross join partners p on p.id = s.partner_id
+    where s.reason is null`,
+  );
+}
+
+/** So many rows are one parameter, of which none may be longer than 2 MB. */
+const ROWS_PER_PARAMETER = 1_500;
+
+/**
+ * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. Sums are
+ * made by the database at that moment; the recipients are sealed before, so a partner changed meanwhile makes it begin
+ * again, and no payout goes to other details than the partner has when it is made. Gives the ids' stem, null where no
+ * payout was to be made.
+ */
+export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk): Promise<string | null> {
+  return untilWon(async () => {
+    const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
+    if (payees.length === 0) return null;
+    const stem = newId("payout", ctx.now).slice(0, -OWN_CHARACTERS);
+    const rows = await Promise.all(payees.map((payee) => frozenRow(ctx, stem, payee)));
+    const made = isOf(sql`${stem}`, sql`p.id`);
+    const event_id = eventIds(ctx.now)(sql`p.id`);
+    const holder = (columns: SQL) => sql`select ${columns} from payouts p where p.partner_id = commissions.partner_id
+      and p.currency = commissions.currency and ${made}`;
+    const stamp = iso(ctx.now);
+    await commit(ctx, {
+      writes: [
+        { statement: insertPayouts(ctx, input, rows), expect: rows.length },
+        {
+          statement: ctx.db.run(sql`update commissions set (payout_id, event_id) = (${holder(sql`p.id, ${event_id}`)}),
+              updated_at = ${laterStamp(sql`updated_at`, stamp)}
+            where ${payable(ctx, "commissions", input)}
+              and partner_id > ${chunk.after} and partner_id <= ${chunk.upto} and exists (${holder(sql`1`)})`),
+        },
+      ],
+      occurrences: [],
+      selected: [generatedOccurrences(made, event_id)],
+    });
+    return stem;
+  });
+}
+
+type FrozenRow = [id: string, partner: string, currency: string, seen: string, sealed: Sealed, shown: string | null];
+
+async function frozenRow(ctx: ProgramCtx, stem: string, payee: Payee): Promise<FrozenRow> {
+  const id = stem + newId("payout", ctx.now).slice(-OWN_CHARACTERS);
+  const recipient = recipientOf(payee);
+  const sealed = await sealRecipient(ctx, id, recipient);
+  return [id, payee.partner_id, payee.currency, payee.seen, sealed, shownRecipient(payee.method, recipient)];
+}
+
+function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly FrozenRow[]) {
+  const stamp = iso(ctx.now);
+  const { period_start, period_end } = input;
+  const parameters = Array.from({ length: Math.ceil(rows.length / ROWS_PER_PARAMETER) }, (_, i) =>
+    JSON.stringify(rows.slice(i * ROWS_PER_PARAMETER, (i + 1) * ROWS_PER_PARAMETER)),
+  );
+  const values = sql.join(
+    parameters.map((json) => sql`select value from json_each(${json})`),
+    sql` union all `,
+  );
+  return ctx.db.run(sql`insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method,
+      recipient_sealed, recipient, period_start, period_end, due_at, commission_count, attempt, created_at, updated_at)
+    select j.value ->> 0, ${ctx.program.id}, p.id, ${comparableSum(sql`c.amount_cents`)}, c.currency, 'pending',
+      p.payout_method,
+      j.value ->> 4, j.value ->> 5, ${period_start === null ? null : iso(period_start)}, ${iso(period_end)},
+      ${iso(dueAt(period_end, ctx.program.payout_term))}, count(*), 0, ${stamp}, ${stamp}
+    from (${values}) j cross join partners p on p.id = j.value ->> 1 and p.updated_at = j.value ->> 3
+    cross join commissions c on ${payable(ctx, "c", input)} and c.partner_id = p.id
+      and c.currency = j.value ->> 2
+    group by j.value ->> 0 having ${skipReason(ctx)} is null`);
+}
+
+/** What a run made (or would make) and what it left, in one read. */
+async function report(caller: Caller, input: GenerationInput, stems: string[]): Promise<Generation> {
+  const { db } = caller;
+  const sums = payableSums(caller, input);
+  const columns = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
+    ${together(sql`s.millions`, sql`s.rest`)} as amount_cents`;
+  const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
+    on ${isOf(sql`j.value`, sql`p.id`)}`;
+  const skipped = shaped(
+    db,
+    SKIPPED_SUM,
+    sql`select ${columns}, s.reason as reason from (${sums}) s
+    where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
+  );
+  const totalled = shaped(
+    db,
+    TOTAL_ROW,
+    sql`select s.currency as currency, s.reason is null as made, count(*) as count,
+      ${together(sql`sum(s.millions)`, sql`sum(s.rest)`)} as amount_cents
+    from (${sums}) s group by 1, 2`,
+  );
+  const dated = ({ program }: ProgramCtx) => ({
+    chunks: stems.length,
+    dry_run: input.dry_run,
+    period_start: input.period_start === null ? null : iso(input.period_start),
+    period_end: iso(input.period_end),
+    due_at: iso(dueAt(input.period_end, program.payout_term)),
+  });
+  if (input.dry_run) {
+    const [ctx, planned, left, counted] = await prove(
+      caller,
+      shaped(
+        db,
+        PLANNED_PAYOUT,
+        sql`select ${columns}, s.method as method from (${sums}) s
+        where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
+      ),
+      skipped,
+      totalled,
+    );
+    return { ...dated(ctx), payouts: planned.map(read), skipped: left.map(read), totals: totals(counted) };
+  }
+  const [ctx, made, left, madeTotals, leftTotals] = await prove(
+    caller,
+    db
+      .select()
+      .from(payouts)
+      .where(sql`${payouts.id} in (select p.id ${madeIn})`)
+      .orderBy(payouts.partner_id, payouts.currency)
+      .limit(atMost(MAX_LISTED)),
+    skipped,
+    shaped(
+      db,
+      TOTAL_ROW,
+      sql`select p.currency as currency, 1 as made, count(*) as count,
+        ${exactSum(sql`p.amount_cents`)} as amount_cents
+      ${madeIn} group by p.currency`,
+    ),
+    totalled,
+  );
+  return {
+    ...dated(ctx),
+    payouts: made,
+    skipped: left.map(read),
+    totals: totals([...madeTotals, ...leftTotals.filter((row) => row.made === 0)]),
+  };
+}
+
+interface TotalRow {
+  currency: string;
+  made: 0 | 1;
+  count: number;
+  amount_cents: string;
+}
+
+const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole, amount_cents: text };
+
+/** A row as the database gives it: its sum is a text. */
+type Unread<T extends PayableSum> = Omit<T, "amount_cents"> & { amount_cents: string };
+
+function read<T extends { amount_cents: string }>(row: T): Omit<T, "amount_cents"> & { amount_cents: Sum } {
+  return { ...row, amount_cents: readSum(row.amount_cents) };
+}
+
+function totals(rows: TotalRow[]): GenerationTotals[] {
+  const byCurrency = new Map<string, GenerationTotals>();
+  for (const { currency, made, count, amount_cents: sum } of rows) {
+    const amount_cents = readSum(sum);
+    const total = byCurrency.get(currency) ?? {
+      currency,
+      payouts: 0,
+      amount_cents: NOTHING,
+      skipped: 0,
+      skipped_cents: NOTHING,
+    };
+    if (made === 1) Object.assign(total, { payouts: count, amount_cents });
+    else Object.assign(total, { skipped: count, skipped_cents: amount_cents });
+    byCurrency.set(currency, total);
+  }
+  return [...byCurrency.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
+}

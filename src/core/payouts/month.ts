@@ -1,0 +1,59 @@
+import { sql } from "drizzle-orm";
+import { atMost } from "../../db/client.ts";
+import { payoutRuns, programs } from "../../db/schema.ts";
+import { previousMonth } from "../../domain/payout.ts";
+import { DAY, iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { forProgram, type Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import type { Program } from "../kernel/rows.ts";
+import { chunksOf, generateChunk, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
+
+const PROGRAMS_AT_ONCE = 50;
+
+interface Due extends Owner {
+  program: Program;
+  /** What is left to do; null before the first. */
+  chunks: Chunk[] | null;
+}
+
+/**
+ * Generates the past calendar month on the first of each month (OUT-3), for every program that had
+ * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
+ * up with. What was approved later waits for the next first, and so does what is in a payout that the owner has
+ * canceled since the month ended: nothing is generated twice.
+ */
+export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
+  const { period_start, period_end } = previousMonth(ctx.now);
+  const input: GenerationInput = { period_start, period_end, dry_run: false, spare_canceled: true };
+  const dayOver = iso(period_end + DAY);
+  return {
+    cost: 13,
+    async due(after) {
+      const rows = await ctx.db
+        .select()
+        .from(programs)
+        .where(sql`${programs.id} > ${after} and ${programs.created_at} < ${dayOver}
+          and not exists (select 1 from payout_runs r
+            where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
+          and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
+            and c.created_at < ${iso(period_end)} and coalesce(c.approved_at, c.created_at) < ${dayOver})`)
+        .orderBy(programs.id)
+        .limit(atMost(PROGRAMS_AT_ONCE));
+      return rows.map((program) => ({ key: program.id, program, chunks: null }));
+    },
+    async serve(due) {
+      const own = forProgram(ctx, due.program);
+      due.chunks ??= await chunksOf(own, input);
+      const chunk = due.chunks.shift();
+      if (chunk) await generateChunk(own, input, chunk);
+      if (due.chunks.length > 0) return true;
+      const run = { program_id: due.key, period_end: iso(period_end), finished_at: iso(ctx.now) };
+      await commit(own, {
+        writes: [{ statement: ctx.db.insert(payoutRuns).values(run).onConflictDoNothing() }],
+        occurrences: [],
+      });
+      return false;
+    },
+  };
+}

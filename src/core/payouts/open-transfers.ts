@@ -1,0 +1,58 @@
+import { sql } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { shaped, text } from "../../db/rows.ts";
+import { payouts, programs } from "../../db/schema.ts";
+import { iso } from "../../lib/time.ts";
+import type { Transfers } from "../../providers/connect.ts";
+import { forProgram, type Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import { takeUpTransfer } from "./pay.ts";
+
+/** Of one program and of all together: what one look takes. */
+const PAYOUTS_AT_ONCE = 50;
+const PROGRAMS_AT_ONCE = 20;
+/** Calls to the vendor at the same time. */
+const CALLS_AT_ONCE = 4;
+
+/** A program's open transfers whose time has come, the longest due last. */
+interface OpenTransfers extends Owner {
+  payout_ids: string[];
+}
+
+/**
+ * What is left in `processing` (OUT-14): every open transfer whose time has come is asked about
+ * or sent again under its own key, until the vendor has an answer. Two runs at once never work on the same payout.
+ */
+export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTransfers> {
+  return {
+    cost: 19,
+    atOnce: CALLS_AT_ONCE,
+    async due(after) {
+      const rows = await shaped(
+        ctx.db,
+        { key: text, payout_ids: text },
+        sql`
+        select program_id as key, json_group_array(id order by place desc) as payout_ids from (
+          select program_id, id, row_number() over (partition by program_id order by reconcile_at) as place
+          from payouts indexed by payouts_processing
+          where status = 'processing' and reconcile_at <= ${iso(ctx.now)} and program_id > ${after})
+        where place <= ${literal(PAYOUTS_AT_ONCE)} group by program_id order by program_id
+        limit ${literal(PROGRAMS_AT_ONCE)}`,
+      );
+      return rows.map(({ key, payout_ids }) => ({ key, payout_ids: JSON.parse(payout_ids) as string[] }));
+    },
+    async serve({ key, payout_ids }) {
+      const id = payout_ids.pop();
+      const [[payout], [program]] = await runBatch(ctx.db, [
+        ctx.db.select().from(payouts).where(sql`${payouts.id} = ${id} and ${payouts.status} = 'processing'
+          and ${payouts.reconcile_at} <= ${iso(ctx.now)}`),
+        ctx.db
+          .select()
+          .from(programs)
+          .where(sql`${programs.id} = ${key}`),
+      ]);
+      if (payout && program) await takeUpTransfer(forProgram(ctx, program), payout, transfers);
+      return payout_ids.length > 0;
+    },
+  };
+}

@@ -1,0 +1,244 @@
+import { and, eq, sql } from "drizzle-orm";
+import { payouts } from "../../db/schema.ts";
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
+import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
+import type { Transfers, Trouble } from "../../providers/connect.ts";
+import { commit, CommitConflict } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
+import { openApiKey } from "../kernel/provider-secrets.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./attempt.ts";
+import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
+import { openRecipient } from "./recipient.ts";
+import { payCommissions, payoutMoved } from "./rows.ts";
+
+/**
+ * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the
+ * call (OUT-6), so whatever dies from then on, the payout stays `processing` with a time at which the cron takes
+ * it up. Returns it as `paid`, `failed` with the vendor's code, or still `processing`.
+ * @throws `invalid_transition` where its status, its method or its recipient does not allow it;
+ * `provider_not_configured` without an API key of provider A.
+ */
+export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
+  const started = await untilWon(async () => {
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+    if (!before) throw notFound("payout");
+    requireMove(before, "pay");
+    const account_id = await frozenAccount(ctx, before);
+    const api_key = await openApiKey(ctx, TRANSFER_METHOD);
+    if (api_key === null) {
+      throw new AppError(
+        "provider_not_configured",
+        `The program has no API key of provider A (${TRANSFER_METHOD}_api_key).`,
+      );
+    }
+    const request = transfers.freeze({
+      payout_id: before.id,
+      program_id: before.program_id,
+      partner_id: before.partner_id,
+      amount_cents: before.amount_cents,
+      currency: before.currency,
+      account_id,
+    });
+    const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key) };
+    const { write, after } = changePayout(ctx, before, {
+      status: "processing",
+      attempt: before.attempt + 1,
+      attempt_params: JSON.stringify(frozen),
+      attempt_started_at: iso(ctx.now),
+      reconcile_at: iso(ctx.now + TRANSFER_LEASE_MS),
+      failure_code: null,
+      failure_message: null,
+    });
+    await commit(ctx, { writes: [write], occurrences: [payoutMoved("payout.updated", before, after)] });
+    return { ctx, payout: after, api_key };
+  });
+  return pursue(started.ctx, started.payout, started.api_key, transfers, true);
+}
+
+/** The connected account that the payout was generated for, whatever the partner has by now. */
+async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
+  if (payout.method !== TRANSFER_METHOD) {
+    throw new AppError(
+      "invalid_transition",
+      `Only payouts whose method is ${TRANSFER_METHOD} are paid through provider A.`,
+    );
+  }
+  if (payout.recipient_sealed === null) {
+    throw new AppError("invalid_transition", "The recipient of this payout is being recorded; try again in a minute.");
+  }
+  const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
+  if (account_id === null) {
+    throw new AppError(
+      "invalid_transition",
+      "The partner had no connected account at provider A when this payout was generated. Cancel it and generate it again.",
+    );
+  }
+  return account_id;
+}
+
+/**
+ * Takes up a transfer that was left open. Whoever sets `reconcile_at` onwards has it for the time of a lease; a second
+ * one finds the row changed and leaves it alone (null).
+ */
+export async function takeUpTransfer(ctx: ProgramCtx, payout: Payout, transfers: Transfers): Promise<Payout | null> {
+  const lease = iso(ctx.now + TRANSFER_LEASE_MS);
+  try {
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.update(payouts).set({ reconcile_at: lease }).where(held(ctx, payout)), expect: 1 }],
+      occurrences: [],
+    });
+  } catch (error) {
+    if (error instanceof CommitConflict) return null;
+    throw error;
+  }
+  const api_key = await openApiKey(ctx, TRANSFER_METHOD);
+  const leased = { ...payout, reconcile_at: lease };
+  if (api_key === null) return conclude(ctx, leased, { ...NO_KEY, outcome: "open", retry_after_ms: null });
+  return pursue(ctx, leased, api_key, transfers, false);
+}
+
+type Verdict =
+  | { outcome: "made"; transfer_id: string }
+  | ({ outcome: "refused" } & Trouble)
+  | ({ outcome: "open"; retry_after_ms: number | null } & Trouble);
+
+const NO_KEY: Trouble = { code: "provider_not_configured", message: "The program has no API key of provider A." };
+
+interface Asking {
+  frozen: FrozenAttempt;
+  standing: Standing;
+  api_key: string;
+  /** Right after the attempt was stored. */
+  isFirst: boolean;
+}
+
+async function pursue(
+  ctx: ProgramCtx,
+  payout: Payout,
+  api_key: string,
+  transfers: Transfers,
+  isFirst: boolean,
+): Promise<Payout> {
+  const frozen = attemptOf(payout);
+  const standing = await standingOf(frozen, api_key, transfers);
+  const verdict = await askVendor(ctx, payout, { frozen, standing, api_key, isFirst }, transfers);
+  const kept = verdict.outcome === "open" ? await keptOpen(frozen, standing, api_key, transfers) : frozen;
+  const after: Payout = { ...payout, attempt_params: JSON.stringify(kept) };
+  return conclude({ ...ctx, now: Math.max(transfers.now(), ctx.now + 1) }, after, verdict);
+}
+
+/**
+ * The result of an attempt. Network error, 409 or 5xx: same key again, and the payout stays `processing`; a
+ * definitive refusal: `failed` (OUT-6). Everywhere but on the very first sending of a payout a transfer may
+ * already exist, so the vendor is asked for it first. Then a refusal counts only together with the answer that there is
+ * none: keys and rate limits are judged before the vendor looks up what it did under the same idempotency key. That a
+ * transfer is found is a fact whoever finds it; that none is found says something only of the key's own account.
+ */
+async function askVendor(
+  ctx: ProgramCtx,
+  payout: Payout,
+  { frozen, standing, api_key, isFirst }: Asking,
+  transfers: Transfers,
+): Promise<Verdict> {
+  if (standing.is === "other_account") return { ...standing, outcome: "open" };
+  const isFresh = isFirst && payout.attempt === 1;
+  const found = isFresh ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
+  if (found.outcome === "made") return found;
+  if (standing.is === "unsure") return { ...standing, outcome: "open" };
+  // After 24 hours the transfer is looked up first (OUT-14): the key alone no longer keeps from a second transfer. Nor may
+  // it where the vendor's memory of it goes with the API key.
+  const isUnsure = found.outcome === "unknown";
+  const isOld = !isFirst && mayBeForgotten(Date.parse(payout.attempt_started_at ?? payout.updated_at), ctx.now);
+  if (isUnsure && (isOld || isFirst || standing.is === "same_account")) return { ...found, outcome: "open" };
+  const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
+  if (answer.outcome === "made") return answer;
+  if (answer.outcome === "refused") {
+    return found.outcome === "none" ? answer : { ...answer, outcome: "open", retry_after_ms: null };
+  }
+  if (answer.worth_looking) {
+    const looked = await transfers.find(api_key, payout.id);
+    if (looked.outcome === "made") return looked;
+  }
+  return { outcome: "open", code: answer.code, message: answer.message, retry_after_ms: answer.retry_after_ms };
+}
+
+/** Writes the result of an attempt; where somebody else was faster, gives what that one wrote. */
+async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Promise<Payout> {
+  try {
+    if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict.transfer_id);
+    const { code, message } = verdict;
+    const failed = verdict.outcome === "refused";
+    const started = Date.parse(payout.attempt_started_at ?? payout.updated_at);
+    const changes = {
+      status: failed ? ("failed" as const) : ("processing" as const),
+      reconcile_at: failed ? null : iso(nextReconcile(started, ctx.now, verdict.retry_after_ms)),
+      failure_code: code,
+      failure_message: message,
+      attempt_params: payout.attempt_params,
+      updated_at: nextStamp(payout.updated_at, ctx.now),
+    };
+    const after: Payout = { ...payout, ...changes };
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.update(payouts).set(changes).where(held(ctx, payout)), expect: 1 }],
+      occurrences: failed ? [payoutMoved("payout.updated", payout, after)] : [],
+      result: after,
+    });
+    return after;
+  } catch (error) {
+    if (!(error instanceof CommitConflict)) throw error;
+    const [[now]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout.id)));
+    return now ?? payout;
+  }
+}
+
+/** A transfer that exists is a fact, also for one who has lost the lease meanwhile; it is written once. */
+async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string): Promise<Payout> {
+  const changes = {
+    status: "paid" as const,
+    paid_at: iso(ctx.now),
+    reference: transfer_id,
+    reconcile_at: null,
+    failure_code: null,
+    failure_message: null,
+    updated_at: nextStamp(payout.updated_at, ctx.now),
+  };
+  const after: Payout = { ...payout, ...changes };
+  const paid = payCommissions(ctx, payout);
+  await commit(ctx, {
+    writes: [
+      {
+        statement: ctx.db
+          .update(payouts)
+          .set(changes)
+          .where(
+            and(
+              ownedPayout(ctx, payout.id),
+              sql`${payouts.status} = 'processing'`,
+              eq(payouts.attempt, payout.attempt),
+            ),
+          ),
+        expect: 1,
+      },
+      paid.write,
+    ],
+    occurrences: [payoutMoved("payout.paid", payout, after)],
+    selected: [paid.selected],
+    result: after,
+  });
+  return after;
+}
+
+/** The row as its holder left it: still open, the same attempt, the same lease. */
+function held(ctx: ProgramCtx, payout: Payout) {
+  return and(
+    ownedPayout(ctx, payout.id),
+    sql`${payouts.status} = 'processing'`,
+    eq(payouts.attempt, payout.attempt),
+    eq(payouts.reconcile_at, payout.reconcile_at ?? ""),
+  );
+}

@@ -1,0 +1,182 @@
+import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
+import type { PageOfTexts, PageRequest } from "../../db/page.ts";
+import { shaped } from "../../db/rows.ts";
+import { commissions, payouts } from "../../db/schema.ts";
+import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Commission, Payout } from "../kernel/rows.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { viewPayout, type PayoutView } from "../kernel/views.ts";
+import { laterStamp } from "../ledger/commission-rows.ts";
+import { hasDifferences, unsettleDifferences } from "../ledger/decisions.ts";
+import { PAYMENT_KEY } from "../ledger/facts.ts";
+import { MAX_INLINE, settle } from "../ledger/settle.ts";
+import { payCommissions, payoutMoved } from "./rows.ts";
+
+export interface PayoutFilter extends PageRequest {
+  status?: PayoutStatus | undefined;
+  partner_id?: string | undefined;
+  /** Milliseconds; `to` is the first instant no longer included. */
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+export interface PayoutWithCommissions {
+  payout: Payout;
+  /** Newest first, at most `MAX_COMMISSIONS`; `commission_count` is exact, and the commissions list pages through all. */
+  commissions: Commission[];
+}
+
+const MAX_COMMISSIONS = 1_000;
+
+const LIST = pagedList("payouts", payouts, viewPayout);
+
+/** The program's payouts, newest first. */
+export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
+  const conditions = and(
+    filter.partner_id ? alsoOfProgram(ctx, payouts.program_id) : sql`${payouts.program_id} = ${ctx.programId}`,
+    filter.status ? sql`${payouts.status} = ${literal(filter.status)}` : undefined,
+    filter.partner_id ? eq(payouts.partner_id, filter.partner_id) : undefined,
+    filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
+    filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
+  );
+  const narrowed = Boolean(filter.partner_id || isTimed(filter));
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
+}
+
+/** One payout with the commissions it holds or has paid; a canceled one holds none. */
+export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithCommissions> {
+  const [[payout], rows] = await ctx.read(
+    ctx.db.select().from(payouts).where(ownedPayout(ctx, id)),
+    ctx.db
+      .select()
+      .from(commissions)
+      .where(and(eq(commissions.payout_id, id), alsoOfProgram(ctx, commissions.program_id)))
+      .orderBy(desc(commissions.id))
+      .limit(atMost(MAX_COMMISSIONS)),
+  );
+  if (!payout) throw notFound("payout");
+  return { payout, commissions: rows };
+}
+
+/**
+ * `pending → paid` by hand (OUT-4): the owner has paid some other way. `reference` is what the owner knows that
+ * payment by.
+ */
+export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
+  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
+    const paid = payCommissions(ctx, before);
+    return {
+      changes: { paid_at: iso(ctx.now), reference },
+      writes: [paid.write],
+      selected: [paid.selected],
+      type: "payout.paid",
+    };
+  });
+}
+
+/**
+ * `pending|failed → canceled` frees its commissions (OUT-4): the next generation takes them again. A commission
+ * that is free and its differences become one again: money that was never paid is never owed back.
+ */
+export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
+  const held = sql`c.payout_id = ${id} and ${alsoOfProgram(caller, sql`c.program_id`)}`;
+  const [ctx, differing] = await prove(
+    caller,
+    shaped(
+      caller.db,
+      PAYMENT_KEY,
+      sql`select distinct p.id as id, p.provider as provider,
+        p.provider_transaction_id as provider_transaction_id
+      from commissions c cross join payments p on p.id = c.payment_id
+      where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`,
+    ),
+  );
+  const canceled = await movePayout(ctx, id, "cancel", ({ event_id }) => ({
+    changes: {},
+    writes: [
+      unsettleDifferences(ctx, held),
+      {
+        statement: ctx.db.run(sql`update commissions set payout_id = null, event_id = ${event_id},
+          updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
+          where payout_id = ${id} and program_id = ${ctx.program.id} and status = 'approved'`),
+      },
+    ],
+    selected: [],
+    type: "payout.updated",
+  }));
+  for (const key of differing) await settle(ctx, key);
+  return canceled;
+}
+
+interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
+  changes: Partial<Payout>;
+  type: "payout.updated" | "payout.paid";
+}
+
+/** One move of a payout with all that goes with it. @throws `invalid_transition` where its status does not allow it. */
+async function movePayout(
+  caller: Caller,
+  id: string,
+  move: PayoutMove,
+  plan: (move: { ctx: ProgramCtx; before: Payout; event_id: string }) => MovePlan,
+): Promise<Payout> {
+  return untilWon(async () => {
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+    if (!before) throw notFound("payout");
+    requireMove(before, move);
+    const event_id = newId("event", ctx.now);
+    const { changes, writes, selected, type } = plan({ ctx, before, event_id });
+    const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
+    await commit(ctx, {
+      writes: [write, ...writes],
+      occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
+      selected,
+      result: after,
+    });
+    return after;
+  });
+}
+
+export function requireMove(payout: Payout, move: PayoutMove): void {
+  if (canMove(payout.status, move)) return;
+  throw new AppError(
+    "invalid_transition",
+    `A payout that is ${payout.status} cannot become ${PAYOUT_MOVES[move].to} that way.`,
+  );
+}
+
+/** The compare-and-set of every change of a payout, on its status and the instant of its last change. */
+export function changePayout(
+  ctx: ProgramCtx,
+  before: Payout,
+  changes: Partial<Payout>,
+): { write: Write; after: Payout } {
+  const patch = { ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+  const write = {
+    statement: ctx.db
+      .update(payouts)
+      .set(patch)
+      .where(
+        and(
+          ownedPayout(ctx, before.id),
+          sql`${payouts.status} = ${literal(before.status)}`,
+          eq(payouts.updated_at, before.updated_at),
+        ),
+      ),
+    expect: 1,
+  };
+  return { write, after: { ...before, ...patch } };
+}
+
+export function ownedPayout(ctx: Reader, id: string) {
+  return and(eq(payouts.id, id), sql`${payouts.program_id} = ${ctx.programId}`);
+}

@@ -1,0 +1,66 @@
+import { sql, type SQL } from "drizzle-orm";
+import { jsonOf } from "../../db/json-object.ts";
+import { payouts } from "../../db/schema.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { viewPayout } from "../kernel/views.ts";
+import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
+
+/** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
+export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
+  const { reference, failure_code } = payout;
+  const changes = changesOf("payout", before, payout);
+  const payload = { ...payoutPayload(payout), reference, failure_code };
+  if (type === "payout.updated") return { type, changes, payload };
+  return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
+}
+
+/** What every audit event of a payout says of it. */
+function payoutPayload(payout: Payout) {
+  return {
+    payout_id: payout.id,
+    partner_id: payout.partner_id,
+    amount_cents: payout.amount_cents,
+    currency: payout.currency,
+    status: payout.status,
+    method: payout.method,
+    commission_count: payout.commission_count,
+  };
+}
+
+/** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
+export function generatedOccurrences(which: SQL, id: SQL): SelectedOccurrences {
+  return {
+    type: "payout.generated",
+    id,
+    payload: PAYLOAD,
+    outbound: { event: "payout.generated", data: DATA },
+    from: sql`from payouts p where ${which}`,
+  };
+}
+
+const PAYLOAD = jsonOf(payouts, payoutPayload);
+const DATA = jsonOf(payouts, viewPayout);
+
+/**
+ * Paying turns its commissions `paid` in the same transaction (OUT-4): the write, which must find every
+ * commission of the payout, and their audit events. No webhook for each: the payout's own covers them.
+ */
+export function payCommissions(
+  ctx: ProgramCtx,
+  payout: Pick<Payout, "id" | "commission_count">,
+): { write: Write; selected: SelectedOccurrences } {
+  const stamp = iso(ctx.now);
+  return {
+    write: {
+      statement: ctx.db.run(sql`update commissions set status = 'paid', paid_at = ${stamp},
+        updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
+        where payout_id = ${payout.id} and program_id = ${ctx.program.id} and status = 'approved'`),
+      expect: payout.commission_count,
+    },
+    selected: movedCommissions(ctx, sql`c.payout_id = ${payout.id}`, ["approved", "paid"], false),
+  };
+}

@@ -1,0 +1,140 @@
+import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
+import { flows } from "../../db/schema.ts";
+import { actionProblem, MAX_FLOWS, type Condition, type FlowActionType } from "../../domain/flow.ts";
+import { invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Flow } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+
+export interface FlowInput {
+  name: string;
+  event?: Flow["event"] | undefined;
+  action_type: FlowActionType;
+  action_value: number;
+  conditions?: Condition[] | undefined;
+  priority?: number | undefined;
+  active?: boolean | undefined;
+}
+
+export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
+
+/** Adds a commission rule. @throws `validation_failed` for an action that makes no sense and past the limit of flows. */
+export async function createFlow(caller: Caller, input: FlowInput): Promise<Flow> {
+  return untilWon(async () => {
+    const [ctx, [held]] = await prove(caller, countFlows(caller));
+    if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
+    const stamp = iso(ctx.now);
+    const flow: Flow = {
+      id: newId("flow", ctx.now),
+      program_id: ctx.program.id,
+      name: input.name,
+      event: input.event ?? "transaction_completed",
+      action_type: input.action_type,
+      action_value: input.action_value,
+      conditions: input.conditions ?? [],
+      priority: input.priority ?? 0,
+      active: input.active ?? true,
+      created_at: stamp,
+      updated_at: stamp,
+    };
+    checkAction(flow);
+    await commit(ctx, {
+      writes: [
+        { statement: ctx.db.insert(flows).values(flow) },
+        // The limit holds also for those who create at once: the loser reads again, and then knows better.
+        refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
+      ],
+      occurrences: [{ type: "flow.created", payload: payloadOf(flow) }],
+      result: flow,
+    });
+    return flow;
+  });
+}
+
+/** All flows of the program in the order in which they are tried, the inactive ones among them. */
+export async function listFlows(ctx: Reader): Promise<Flow[]> {
+  const [rows] = await ctx.read(
+    ctx.db
+      .select()
+      .from(flows)
+      .where(sql`${flows.program_id} = ${ctx.programId}`)
+      .orderBy(desc(flows.priority), asc(flows.created_at), asc(flows.id)),
+  );
+  return rows;
+}
+
+export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
+  const [[flow]] = await ctx.read(ctx.db.select().from(flows).where(owned(ctx, id)));
+  if (!flow) throw notFound("flow");
+  return flow;
+}
+
+/** Changes a flow; `conditions` replaces the whole array. The flow as it comes out is judged, not the patch alone. */
+export async function updateFlow(caller: Caller, id: string, patch: FlowPatch): Promise<Flow> {
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<Flow>;
+  return untilWon(async () => {
+    const before = await getFlow(caller, id);
+    const [ctx] = await prove(caller);
+    if (Object.keys(given).length === 0) return before;
+    const flow: Flow = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
+    checkAction(flow);
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db
+            .update(flows)
+            .set({ ...given, updated_at: flow.updated_at })
+            .where(and(owned(ctx, id), eq(flows.updated_at, before.updated_at))),
+          expect: 1,
+        },
+      ],
+      occurrences: [{ type: "flow.updated", changes: changesOf("flow", before, flow), payload: payloadOf(flow) }],
+      result: flow,
+    });
+    return flow;
+  });
+}
+
+/** Removes a flow for good; commissions keep the rule that was recorded on them. */
+export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
+  return untilWon(async () => {
+    const flow = await getFlow(caller, id);
+    const [ctx] = await prove(caller);
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.delete(flows).where(owned(ctx, id)), expect: 1 }],
+      occurrences: [{ type: "flow.deleted", payload: payloadOf(flow) }],
+      result: flow,
+    });
+    return flow;
+  });
+}
+
+function countFlows(ctx: Reader) {
+  return ctx.db
+    .select({ flows: sql<number>`count(*)` })
+    .from(flows)
+    .where(sql`${flows.program_id} = ${ctx.programId}`);
+}
+
+function checkAction(flow: Flow): void {
+  const problem = actionProblem(flow);
+  if (problem !== null) throw invalidField("action_value", problem);
+}
+
+function tooManyFlows() {
+  return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
+}
+
+function payloadOf(flow: Flow) {
+  const { id: flow_id, name, action_type, action_value, conditions, priority, active } = flow;
+  return { flow_id, name, action_type, action_value, conditions, priority, active };
+}
+
+function owned(ctx: Reader, id: string): SQL | undefined {
+  return and(eq(flows.id, id), sql`${flows.program_id} = ${ctx.programId}`);
+}

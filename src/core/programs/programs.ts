@@ -1,0 +1,220 @@
+import { and, eq, sql, type SQL } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { shaped, whole } from "../../db/rows.ts";
+import { programs, sessions } from "../../db/schema.ts";
+import { NOTHING, percent, type Cents, type Percent } from "../../domain/money.ts";
+import type { Attribution } from "../../domain/program.ts";
+import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { HOUR, iso } from "../../lib/time.ts";
+import { SECRET_SETTINGS } from "../../providers/registry.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import { changedSecrets, type SecretPatch } from "../kernel/provider-secrets.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Program } from "../kernel/rows.ts";
+import { onShard } from "../kernel/shards.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+
+export interface ProgramInput {
+  name: string;
+  owner_email: string;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+  live_only: boolean;
+}
+
+/** Settings in clear; the secrets among them are sealed before they are kept, and null clears one. */
+export interface ProgramPatch extends SecretPatch {
+  name?: string | undefined;
+  domain?: string | null | undefined;
+  currency?: string | undefined;
+  default_commission_pct?: Percent | undefined;
+  payout_term?: string | undefined;
+  min_payout_cents?: Cents | undefined;
+  cookie_days?: number | undefined;
+  attribution?: Attribution | undefined;
+  auto_approve_days?: number | null | undefined;
+  live_only?: boolean | undefined;
+}
+
+/** A program with its API key in clear: only for the reply that shows it. */
+export interface ProgramWithKey {
+  program: Program;
+  api_key: string;
+}
+
+/**
+ * Creates a program with its first API key, in the database of the context; the settings not given take the
+ * defaults.
+ */
+export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
+  const { api_key, columns } = await newApiKey(ctx);
+  const stamp = iso(ctx.now);
+  const program: Program = {
+    id: programIdOn(ctx.shard, newId("program", ctx.now)),
+    name: input.name,
+    owner_email: input.owner_email,
+    domain: input.domain ?? null,
+    currency: input.currency ?? "USD",
+    default_commission_pct: percent(20),
+    payout_term: "NET-15",
+    min_payout_cents: NOTHING,
+    cookie_days: 60,
+    attribution: "last",
+    auto_approve_days: null,
+    live_only: input.live_only,
+    shard: ctx.shard,
+    ...columns,
+    provider_a_webhook_secret: null,
+    provider_a_webhook_secret_previous: null,
+    provider_a_webhook_secret_previous_until: null,
+    provider_b_webhook_secret: null,
+    provider_b_webhook_secret_previous: null,
+    provider_b_webhook_secret_previous_until: null,
+    provider_a_api_key: null,
+    provider_a_last_event_at: null,
+    provider_b_last_event_at: null,
+    provider_a_refusals: null,
+    provider_b_refusals: null,
+    created_at: stamp,
+    updated_at: stamp,
+  };
+  await commit(forProgram(ctx, program), {
+    writes: [{ statement: ctx.db.insert(programs).values(program) }],
+    occurrences: [],
+  });
+  return { program, api_key };
+}
+
+/** The program with this id, bound to its database; for its operator. */
+export async function openProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
+  const on = onShard(ctx, shardOfProgram(id));
+  if (!on) throw notFound("program");
+  const [[program]] = await runBatch(on.db, [on.db.select().from(programs).where(eq(programs.id, id))]);
+  if (!program) throw notFound("program");
+  return forProgram(on, program);
+}
+
+export async function getProgram(caller: Caller): Promise<Program> {
+  const [{ program }] = await prove(caller);
+  return program;
+}
+
+/**
+ * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
+ * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
+ */
+export async function updateProgram(caller: Caller, patch: ProgramPatch): Promise<Program> {
+  return untilWon(async () => {
+    const [ctx, [before], [commissioned]] = await prove(
+      caller,
+      caller.db
+        .select()
+        .from(programs)
+        .where(sql`${programs.id} = ${caller.programId}`),
+      shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
+    );
+    if (!before) throw notFound("program");
+    const changes: Partial<Program> = {
+      ...changedSettings(before, patch),
+      ...(await changedSecrets(ctx, before, patch)),
+    };
+    if (Object.keys(changes).length === 0) return before;
+    const program: Program = { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+    const writes: Write[] = [
+      {
+        statement: ctx.db
+          .update(programs)
+          .set({ ...changes, updated_at: program.updated_at })
+          .where(and(eq(programs.id, program.id), eq(programs.updated_at, before.updated_at))),
+        expect: 1,
+      },
+    ];
+    if (changes.currency !== undefined) {
+      if (commissioned?.any) throw invalidField("currency", "The currency is locked once a commission exists.");
+      writes.push(refuseWhere(ctx, hasCommissions(sql`${program.id}`)));
+    }
+    const changed = Object.keys(changes).filter((name) => name in patch);
+    await commit(ctx, {
+      writes,
+      occurrences: [
+        {
+          type: "program.updated",
+          changes: changesOf("program", before, program),
+          payload: { program_id: program.id, changed },
+        },
+      ],
+      result: program,
+    });
+    return program;
+  });
+}
+
+/** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (ACCESS-3). */
+export async function regenerateApiKey(ctx: ProgramCtx): Promise<ProgramWithKey> {
+  const { api_key, columns } = await newApiKey(ctx);
+  const { id } = ctx.program;
+  const made = { program: { ...ctx.program, ...columns }, api_key };
+  await commit(ctx, {
+    writes: [
+      { statement: ctx.db.update(programs).set(columns).where(eq(programs.id, id)), expect: 1 },
+      {
+        statement: ctx.db.delete(sessions).where(and(eq(sessions.program_id, id), eq(sessions.audience, "owner"))),
+      },
+    ],
+    occurrences: [
+      {
+        type: "api_key.regenerated",
+        changes: changesOf("program", ctx.program, made.program),
+        payload: { program_id: id, last4: columns.api_key_last4, actor: ctx.actor.type },
+      },
+    ],
+    result: made,
+  });
+  return made;
+}
+
+/** Notes the use of a key, at most once an hour (ACCESS-2); null when there is nothing to note. */
+export function touchApiKey(ctx: BaseCtx, program: Program): Promise<unknown> | null {
+  const last = program.api_key_last_used_at;
+  if (last !== null && Date.parse(last) > ctx.now - HOUR) return null;
+  return ctx.db
+    .update(programs)
+    .set({ api_key_last_used_at: iso(ctx.now) })
+    .where(and(eq(programs.id, program.id), eq(programs.api_key_hash, program.api_key_hash)))
+    .run();
+}
+
+const KEY_BYTES = 32;
+
+/**
+ * `sk_` + 43 url-safe characters, before them the shard where it is not 0. Only its hash is kept, and four characters to
+ * identify it by (ACCESS-2).
+ */
+async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
+  const api_key = keyOn(ctx.shard, randomToken(KEY_BYTES));
+  const columns = {
+    api_key_hash: await sha256Hex(api_key),
+    api_key_last4: api_key.slice(-4),
+    api_key_created_at: iso(ctx.now),
+    api_key_last_used_at: null,
+  };
+  return { api_key, columns };
+}
+
+/** The settings that are given and differ; secrets are not among them. */
+function changedSettings(before: Program, given: ProgramPatch): Partial<Program> {
+  const values = Object.entries(given).filter(([name, value]) => {
+    if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
+    return value !== before[name as keyof Program];
+  });
+  return Object.fromEntries(values);
+}
+
+function hasCommissions(programId: SQL): SQL {
+  return sql`exists (select 1 from commissions where program_id = ${programId})`;
+}

@@ -1,0 +1,261 @@
+/** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile/reconcile.ts`). */
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { NOTHING } from "../../domain/money.ts";
+import type { PayoutStatus } from "../../domain/payout.ts";
+import { figure, type Check, type Difference, type Figures } from "../../domain/reconciliation.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { SECOND } from "../../lib/time.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
+import { ACCOUNT } from "../ledger/journal.ts";
+
+/** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
+export const ENTRIES_AT_ONCE = 500;
+
+/** Both accounts of an entry `e`, the one that it leaves with the amount negated. */
+const SIDES = sql.raw("(select -1 as sign union all select 1) side");
+const SIDE = sql.raw("iif(side.sign = 1, e.to_account, e.from_account)");
+
+function listed(ids: readonly string[]): SQL {
+  return sql`(select value from json_each(${JSON.stringify(ids)}))`;
+}
+
+interface JournalRow {
+  subject: string;
+  partner_id: string;
+  currency: string;
+  account: string;
+  expected: string;
+  found: string;
+}
+
+const JOURNAL_ROW: Columns<JournalRow> = {
+  subject: text,
+  partner_id: text,
+  currency: text,
+  account: text,
+  expected: text,
+  found: text,
+};
+
+/**
+ * Of these commissions, those whose entries do not net to the row's amount in the account that the row says and to 0
+ * in every other; of one that is deleted, to 0 everywhere. Rows that the journal does not hold yet are left out.
+ */
+export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
+  return shaped(
+    ctx.db,
+    JOURNAL_ROW,
+    sql`with differing as (
+      select id as subject, partner_id, currency, ${ACCOUNT} as account, amount_cents as expected, 0 as found
+      from commissions where id in ${listed(ids)} and +program_id = ${ctx.program.id}
+      union all
+      select e.commission_id, e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents
+      from ${listed(ids)} chosen cross join entries e on e.commission_id = chosen.value cross join ${SIDES}
+      where e.program_id = ${ctx.program.id})
+    select subject, partner_id, currency, account, ${exactSum(sql`expected`)} as expected, ${exactSum(sql`found`)} as found
+    from differing where account <> 'expense'
+      and subject not in (select id from commissions where id in ${listed(ids)} and journaled = 0)
+    group by 1, 2, 3, 4 having ${comparableSum(sql`expected - found`)} <> 0`,
+  );
+}
+
+export function journalFindings(rows: readonly JournalRow[]): Difference[] {
+  const name = (row: JournalRow) => `${row.partner_id} ${row.currency} ${row.account}`;
+  return bySubject("journal", rows, (row) => ({
+    expected: { [name(row)]: figure(readSum(row.expected)) },
+    found: { [name(row)]: figure(readSum(row.found)) },
+  }));
+}
+
+interface BalanceRow {
+  /** Without a currency: a partner with too many entries for one statement, which was not compared. */
+  subject: string;
+  currency: string | null;
+  account: string;
+  kept: string;
+  posted: string;
+  kept_commissions: number;
+  commissions: number;
+}
+
+const BALANCE_ROW: Columns<BalanceRow> = {
+  subject: text,
+  currency: orNull(text),
+  account: text,
+  kept: text,
+  posted: text,
+  kept_commissions: whole,
+  commissions: whole,
+};
+
+/**
+ * Of these partners, the balances that differ from the sums of the entries, or from the number of journaled commissions
+ * in the account. Partners with more than `most` entries are named and not compared.
+ */
+export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
+  const program = ctx.program.id;
+  const few = sql`(select partner_id from sized where size <= ${literal(most)})`;
+  return shaped(
+    ctx.db,
+    BALANCE_ROW,
+    sql`with sized as materialized (
+      select chosen.value as partner_id, (select count(*) from (select 1 from entries e
+        where e.program_id = ${program} and e.partner_id = chosen.value limit ${literal(most + 1)})) as size
+      from ${listed(ids)} chosen),
+    differing as (
+      select partner_id, currency, account, cast(amount_cents as integer) as kept, 0 as posted,
+        commissions as kept_commissions, 0 as commissions
+      from balances where program_id = ${program} and partner_id in ${few}
+      union all
+      select e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents, 0, 0
+      from ${few} p cross join entries e on e.program_id = ${program} and e.partner_id = p.partner_id cross join ${SIDES}
+      union all
+      select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1
+      from commissions where partner_id in ${few} and +program_id = ${program} and journaled = 1)
+    select partner_id as subject, currency, account, ${exactSum(sql`kept`)} as kept, ${exactSum(sql`posted`)} as posted,
+      sum(kept_commissions) as kept_commissions, sum(commissions) as commissions
+    from differing where account <> 'expense' group by 1, 2, 3
+    having ${comparableSum(sql`kept - posted`)} <> 0 or sum(kept_commissions) <> sum(commissions)
+    union all
+    select partner_id, null, '', '0', '0', 0, 0 from sized where size > ${literal(most)}`,
+  );
+}
+
+/** The program's own balances that differ from the sums of its partners'. */
+export function programBalanceDifferences(ctx: ProgramCtx, isAsked: boolean) {
+  const own = sql.raw("partner_id = ''");
+  const amount = sql.raw("cast(amount_cents as integer)");
+  return shaped(
+    ctx.db,
+    BALANCE_ROW,
+    sql`select ${ctx.program.id} as subject, currency, account,
+      ${exactSum(sql`iif(${own}, ${amount}, 0)`)} as kept, ${exactSum(sql`iif(${own}, 0, ${amount})`)} as posted,
+      sum(iif(${own}, commissions, 0)) as kept_commissions, sum(iif(${own}, 0, commissions)) as commissions
+    from balances where ${literal(isAsked ? 1 : 0)} and program_id = ${ctx.program.id} group by 2, 3
+    having ${comparableSum(sql`iif(${own}, ${amount}, -${amount})`)} <> 0
+      or sum(iif(${own}, commissions, -commissions)) <> 0`,
+  );
+}
+
+export function balanceFindings(rows: readonly BalanceRow[]): Difference[] {
+  const compared = rows.filter(({ currency }) => currency !== null);
+  return bySubject("balance", compared, (row) => {
+    const name = `${row.currency} ${row.account}`;
+    return {
+      expected: { [name]: { amount_cents: figure(readSum(row.posted)), commissions: row.commissions } },
+      found: { [name]: { amount_cents: figure(readSum(row.kept)), commissions: row.kept_commissions } },
+    };
+  });
+}
+
+/** The partners that were not compared, in the order of their ids. */
+export function tooLarge(rows: readonly BalanceRow[]): string[] {
+  return rows
+    .filter(({ currency }) => currency === null)
+    .map(({ subject }) => subject)
+    .toSorted();
+}
+
+interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" | "amount_cents"> {
+  commissions: number;
+  summed_cents: string | null;
+  /** Of its commissions those that are not in the status that the payout's says. */
+  other_status: number;
+  entered_cents: string | null;
+  unjournaled: 0 | 1;
+}
+
+const PAYOUT_SUMS: Columns<PayoutSums> = {
+  id: text,
+  status: textOf<PayoutStatus>(),
+  commission_count: whole,
+  amount_cents: amount,
+  commissions: whole,
+  summed_cents: orNull(text),
+  other_status: whole,
+  entered_cents: orNull(text),
+  unjournaled: flag,
+};
+
+/**
+ * These payouts, and what their commissions and entries come to. Entries have no index by payout: those of a payout are
+ * found by its commissions; those of a canceled one, which has none, among the partner's entries of its time, unless
+ * these are too many for one statement: then the checks of each commission and of the partner's balance say the same.
+ */
+export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
+  const spans = rows.map(({ id, status, created_at, updated_at }) => ({
+    id,
+    from: status === "canceled" ? firstIdAt("entry", Date.parse(created_at)) : "",
+    before: status === "canceled" ? firstIdAt("entry", Date.parse(updated_at) + SECOND) : "",
+  }));
+  const entered = sql`iif(e.to_account in ('in_payout', 'paid'), e.amount_cents, 0)
+    - iif(e.from_account in ('in_payout', 'paid'), e.amount_cents, 0)`;
+  const own = sql`from commissions c where c.payout_id = p.id`;
+  const inSpan = sql`select ${entered} as amount_cents, e.payout_id as payout_id from entries e
+    where e.program_id = p.program_id and e.partner_id = p.partner_id
+      and e.id >= s.value ->> 'from' and e.id < s.value ->> 'before' limit ${literal(ENTRIES_AT_ONCE)}`;
+  return shaped(
+    ctx.db,
+    PAYOUT_SUMS,
+    sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,
+      p.commission_count as commission_count, (select count(*) ${own}) as commissions,
+      (select ${exactSum(sql`c.amount_cents`)} ${own}) as summed_cents,
+      (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
+      exists (select 1 ${own} and c.journaled = 0) as unjournaled,
+      iif(p.status = 'canceled',
+        (select iif(count(*) < ${literal(ENTRIES_AT_ONCE)},
+          ${exactSum(sql`iif(payout_id = p.id, amount_cents, 0)`)}, null) from (${inSpan})),
+        (select ${exactSum(entered)} from commissions c cross join entries e on e.commission_id = c.id
+          where c.payout_id = p.id and e.payout_id = c.payout_id)) as entered_cents
+    from json_each(${JSON.stringify(spans)}) s cross join payouts p on p.id = s.value ->> 'id'`,
+  );
+}
+
+/** A payout is what its commissions and its entries come to; a canceled one holds neither. */
+export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
+  return rows.flatMap((row) => {
+    if (row.unjournaled === 1) return [];
+    const isCanceled = row.status === "canceled";
+    const amount_cents = isCanceled ? NOTHING : row.amount_cents;
+    const expected = {
+      amount_cents,
+      commission_count: isCanceled ? 0 : row.commission_count,
+      other_status: 0,
+      entered_cents: amount_cents,
+    };
+    const found = {
+      amount_cents: figure(readSum(row.summed_cents)),
+      commission_count: row.commissions,
+      other_status: row.other_status,
+      entered_cents: figure(readSum(row.entered_cents)),
+    };
+    if (JSON.stringify(expected) === JSON.stringify(found)) return [];
+    return [{ check: "payout", subject: row.id, expected, found }];
+  });
+}
+
+/** One difference for each subject, with the figures of all its rows in the order of their names. */
+function bySubject<Row extends { subject: string }>(
+  check: Check,
+  rows: readonly Row[],
+  figuresOf: (row: Row) => { expected: Figures; found: Figures },
+): Difference[] {
+  return [...Map.groupBy(rows, ({ subject }) => subject)].map(([subject, own]) => {
+    const all = own.map(figuresOf);
+    return {
+      check,
+      subject,
+      expected: sorted(all.map(({ expected }) => expected)),
+      found: sorted(all.map(({ found }) => found)),
+    };
+  });
+}
+
+function sorted(figures: readonly Figures[]): Figures {
+  const entries = figures.flatMap((one) => Object.entries(one));
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,155 @@
+/** What a step of the reconciler looks at (`core/reconcile/reconcile.ts`). */
+import { sql } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
+import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { payouts } from "../../db/schema.ts";
+import { HOUR, iso } from "../../lib/time.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { isWhole, KINDS, partsOf, type Kind, type Place, type Turn } from "./place.ts";
+
+/** Audit events of one step; each touches at most a commission and a payment, or a payout. */
+const EVENTS_AT_ONCE = 6;
+/** A step that takes more payments in turn leaves the events to a later one. */
+const BESIDE_EVENTS = 3;
+/** Paid payouts of one round about which the vendor is asked in turn. */
+const TRANSFERS_AT_ONCE = 2;
+/** So long a delivery may wait beyond its time, for the sweep of every minute. */
+const DELIVERED_AFTER = HOUR;
+/** Waiting deliveries are counted up to here. */
+const DELIVERIES_COUNTED = 100;
+
+/** Events after which something is to be looked at. */
+const TOUCHING = [
+  "commission.created",
+  "commission.updated",
+  "payout.generated",
+  "payout.updated",
+  "payout.paid",
+] as const;
+
+interface Touched {
+  id: string;
+  commission_id: string | null;
+  payment_id: string | null;
+  partner_id: string | null;
+  payout_id: string | null;
+}
+
+const TOUCHED: Columns<Touched> = {
+  id: text,
+  commission_id: orNull(text),
+  payment_id: orNull(text),
+  partner_id: orNull(text),
+  payout_id: orNull(text),
+};
+
+/** Ids, those that events touched among them. */
+export interface Chosen extends Record<Kind, string[]> {
+  /** Those that were taken in turn. */
+  turn: Turn;
+  /** Where the next step goes on among the events. */
+  event_id: string;
+  /** Whether more events may wait. */
+  isFull: boolean;
+}
+
+/** Among which events a step chooses: from an id on, up to another that is left out. */
+export interface EventSpan {
+  from: string;
+  until: string;
+}
+
+/** What the next events touched, and the next rows in turn. A round through everything leaves the events for later. */
+export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Promise<Chosen> {
+  const { db } = ctx;
+  const parts = partsOf(place);
+  const takesEvents = !isWhole(place) && parts.payments <= BESIDE_EVENTS;
+  const most = literal(takesEvents ? EVENTS_AT_ONCE : 0);
+  // One search for each type: the index goes by type, then by id.
+  const touched = TOUCHING.map(
+    (type) => sql`select * from (select id, payload from events indexed by events_type
+      where program_id = ${ctx.program.id} and type = ${type} and type <> 'click' and id >= ${span.from} and id < ${span.until} order by id limit ${most})`,
+  );
+  const inTurn = (kind: Kind) =>
+    shaped(
+      db,
+      { id: text },
+      sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
+      and id > ${place[kind]} order by id limit ${literal(parts[kind])}`,
+    );
+  const [events, ...rows] = await ctx.read(
+    shaped(
+      db,
+      TOUCHED,
+      sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
+        payload ->> 'partner_id' as partner_id, payload ->> 'payout_id' as payout_id
+      from (${sql.join(touched, sql` union all `)}) order by id limit ${most}`,
+    ),
+    ...([inTurn("commissions"), inTurn("payments"), inTurn("partners"), inTurn("payouts")] as const),
+  );
+  const turn = Object.fromEntries(KINDS.map((kind, i) => [kind, rows[i]!.map(({ id }) => id)])) as Turn;
+  const named = (name: Exclude<keyof Touched, "id">) => events.flatMap((event) => event[name] ?? []);
+  const isFull = takesEvents ? events.length === EVENTS_AT_ONCE : !isWhole(place);
+  return {
+    commissions: [...named("commission_id"), ...turn.commissions],
+    payments: [...named("payment_id"), ...turn.payments],
+    partners: [...named("partner_id"), ...turn.partners],
+    payouts: [...named("payout_id"), ...turn.payouts],
+    turn,
+    // No id lies between an id and this.
+    event_id: !takesEvents ? span.from : isFull ? `${events.at(-1)!.id}0` : span.until,
+    isFull,
+  };
+}
+
+/** How many rows of each kind a program has, from the kept counts. */
+export function sizesOf(ctx: ProgramCtx) {
+  return shaped(
+    ctx.db,
+    { kind: textOf<Kind>(), size: whole },
+    sql`select list as kind, sum(count) as size from list_counts
+    where program_id = ${ctx.programId} and list in ${KINDS} group by list`,
+  );
+}
+
+export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
+  return ctx.db
+    .select()
+    .from(payouts)
+    .where(
+      sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)}))
+        and +${payouts.program_id} = ${ctx.program.id}`,
+    );
+}
+
+/** The paid payouts whose transfers have their turn, in the first step of a round. */
+export function payoutsInTurn(ctx: ProgramCtx, place: Place, isNew: boolean) {
+  return ctx.db
+    .select()
+    .from(payouts)
+    .where(
+      sql`${payouts.program_id} = ${ctx.program.id} and ${payouts.status} = 'paid' and ${payouts.id} > ${place.transfers}`,
+    )
+    .orderBy(payouts.id)
+    .limit(atMost(isNew ? TRANSFERS_AT_ONCE : 0));
+}
+
+/** The last of them, or the start again behind the last of all. */
+export function transfersAfter(place: Place, rows: readonly { id: string }[], isNew: boolean): string {
+  if (!isNew) return place.transfers;
+  return rows.length < TRANSFERS_AT_ONCE ? "" : rows.at(-1)!.id;
+}
+
+/** How many deliveries to active endpoints wait beyond their time and nobody has them. The sweep serves them. */
+export function deliveriesLeft(ctx: ProgramCtx) {
+  return shaped(
+    ctx.db,
+    { count: whole },
+    sql`select count(*) as "count" from (
+    select 1 from webhook_endpoints e cross join deliveries d indexed by deliveries_lane on d.endpoint_id = e.id
+      and d.status = 'pending' and d.status in ('pending', 'delivering')
+      and d.next_attempt_at < ${iso(ctx.now - DELIVERED_AFTER)}
+    where e.program_id = ${ctx.program.id} and e.deleted_at is null and e.active = 1
+    limit ${literal(DELIVERIES_COUNTED)})`,
+  );
+}

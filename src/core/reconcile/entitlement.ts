@@ -1,0 +1,37 @@
+import { addUp, type Cents } from "../../domain/money.ts";
+import { figure, type Difference, type Figures } from "../../domain/reconciliation.ts";
+import type { Unsettled } from "../ledger/settle.ts";
+
+interface Row {
+  partner_id: string;
+  currency: string;
+  kind: string;
+  status: string;
+  amount_cents: Cents;
+}
+
+/** What a payment's commissions are against what its facts and decisions come to, by partner, kind and status. */
+export function entitlementFinding(payment_id: string, { rows, occurrences }: Unsettled): Difference {
+  const planned = new Map<string, Row>(rows.map((row) => [row.id, row]));
+  for (const { payload } of occurrences) {
+    const { commission_id, withdrawn, ...row } = payload as unknown as Row & {
+      commission_id: string;
+      withdrawn?: boolean;
+    };
+    if (withdrawn) planned.delete(commission_id);
+    else planned.set(commission_id, row);
+  }
+  return {
+    check: "entitlement",
+    subject: payment_id,
+    expected: sumsOf([...planned.values()]),
+    found: sumsOf(rows),
+  };
+}
+
+/** New commissions have no ids yet, so that the figures are the same at every look. */
+function sumsOf(rows: readonly Row[]): Figures {
+  const named = Map.groupBy(rows, (row) => `${row.partner_id} ${row.currency} ${row.kind} ${row.status}`);
+  const sums = [...named].map(([name, own]) => [name, figure(addUp(own.map((row) => row.amount_cents)))] as const);
+  return Object.fromEntries(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,119 @@
+import { sql } from "drizzle-orm";
+import { atMost, countStatements, runBatch } from "../../db/client.ts";
+import { shaped, whole } from "../../db/rows.ts";
+import { programs } from "../../db/schema.ts";
+import type { Check, Checked, Figures } from "../../domain/reconciliation.ts";
+import { shardOfProgram } from "../../domain/shard.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import { onShard } from "../kernel/shards.ts";
+import { openProgram } from "../programs/programs.ts";
+import { NAMED, openDifferences } from "./findings.ts";
+import { reconcileStep, type ReconcileTools } from "./reconcile.ts";
+import { repairBalances } from "./repair.ts";
+
+export interface ReconcileInput {
+  /** Only this program; otherwise all of the deployment. */
+  program_id?: string | undefined;
+  /** Where the call before ended: a program's id. */
+  next?: string | undefined;
+  /** Recomputes what was found to differ of the program before it is looked at. */
+  repair?: "balances" | undefined;
+}
+
+/** A difference that is there, whenever it was found. */
+export interface ShownDifference {
+  program_id: string;
+  check: Check;
+  subject: string;
+  expected: Figures;
+  found: Figures;
+  found_at: string;
+}
+
+export interface Reconciling {
+  /** How many of each were looked at by this call. */
+  checked: Checked;
+  /** Of the programs that this call looked at; at most `NAMED`. */
+  differences: ShownDifference[];
+  /** Partners whose balances were recomputed. */
+  repaired: string[];
+  /** For the next call; null when everything was looked at. */
+  next: string | null;
+}
+
+/** After so many statements a call takes no further step; a step is about a hundred. */
+const STATEMENTS = 500;
+
+/**
+ * Looks at all of a program, or of every program, as far as one call goes. Nothing is repaired unless the operator asks.
+ * @throws `not_found` for a program that does not exist.
+ */
+export async function reconcileNow(ctx: Ctx, input: ReconcileInput, tools: ReconcileTools): Promise<Reconciling> {
+  const reply: Reconciling = {
+    checked: { commissions: 0, payments: 0, partners: 0, payouts: 0, transfers: 0 },
+    differences: [],
+    repaired: [],
+    next: null,
+  };
+  const budget = { left: STATEMENTS };
+  const given = input.program_id ?? input.next;
+  let program = given === undefined ? await programAfter(ctx, null) : await openProgram(ctx, given);
+  if (program && input.repair) reply.repaired = await repairBalances(program);
+  let goesOn = input.next !== undefined;
+  while (program) {
+    const counted = forProgram(
+      { ...program, db: countStatements(program.db, (sent) => (budget.left -= sent)) },
+      program.program,
+    );
+    let fromStart = !goesOn || !(await isUnderWay(counted));
+    let left = true;
+    while (left && budget.left > 0) {
+      const { checked, kept, whole } = await reconcileStep(counted, tools, fromStart);
+      for (const kind of Object.keys(checked) as (keyof Checked)[]) reply.checked[kind] += checked[kind];
+      left = whole;
+      fromStart &&= !kept;
+    }
+    await addDifferences(counted, reply);
+    if (left) return { ...reply, next: program.program.id };
+    const following: ProgramCtx | null = input.program_id === undefined ? await programAfter(ctx, program) : null;
+    if (following && budget.left <= 0) return { ...reply, next: following.program.id };
+    program = following;
+    goesOn = false;
+  }
+  return reply;
+}
+
+/** Whether a pass over the whole program has begun and is not over. */
+async function isUnderWay(ctx: ProgramCtx): Promise<boolean> {
+  const [[row]] = await ctx.read(
+    shaped(
+      ctx.db,
+      { left: whole },
+      sql`select json_array_length(position, '$.left') as "left" from reconciliations
+      where program_id = ${ctx.program.id}`,
+    ),
+  );
+  return row !== undefined && row.left > 0;
+}
+
+async function addDifferences(ctx: ProgramCtx, reply: Reconciling): Promise<void> {
+  const [rows] = await ctx.read(openDifferences(ctx, NAMED));
+  const shown = rows.map(({ kind, ...row }) => ({ ...row, check: kind }));
+  reply.differences = [...reply.differences, ...shown].slice(0, NAMED);
+}
+
+/** The next program of the deployment: by database, then by id. */
+async function programAfter(ctx: Ctx, before: ProgramCtx | null): Promise<ProgramCtx | null> {
+  const first = before ? shardOfProgram(before.program.id) : 0;
+  for (const shard of ctx.databases.shards.filter((one) => one >= first).toSorted((a, b) => a - b)) {
+    const on = onShard(ctx, shard);
+    if (!on) continue;
+    const after = before !== null && shard === first ? before.program.id : "";
+    const next = sql`${programs.id} > ${after}`;
+    const [[row]] = await runBatch(on.db, [
+      on.db.select().from(programs).where(next).orderBy(programs.id).limit(atMost(1)),
+    ]);
+    if (row) return forProgram(on, row);
+  }
+  return null;
+}

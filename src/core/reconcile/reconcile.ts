@@ -1,0 +1,313 @@
+import { sql, type InferSelectModel } from "drizzle-orm";
+import { atMost } from "../../db/client.ts";
+import { shaped } from "../../db/rows.ts";
+import { programs, reconciliations } from "../../db/schema.ts";
+import type { Check, Checked, Difference } from "../../domain/reconciliation.ts";
+import { isUnavailable } from "../../lib/errors.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { logLine } from "../../lib/log.ts";
+import type { Mail } from "../../lib/mail.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import type { Transfers } from "../../providers/connect.ts";
+import { commit, CommitConflict, type Write } from "../kernel/commit.ts";
+import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import type { Program } from "../kernel/rows.ts";
+import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
+import { reviewSettled } from "../ledger/settle.ts";
+import {
+  balanceDifferences,
+  balanceFindings,
+  ENTRIES_AT_ONCE,
+  journalDifferences,
+  journalFindings,
+  payoutFindings,
+  payoutSums,
+  programBalanceDifferences,
+  tooLarge,
+} from "./checks.ts";
+import { choose, deliveriesLeft, payoutsAmong, payoutsInTurn, sizesOf, transfersAfter, type Chosen } from "./choose.ts";
+import { entitlementFinding } from "./entitlement.ts";
+import { knownDifferences, planFindings, unreported, type Looked } from "./findings.ts";
+import { mailAboutDifferences } from "./mail.ts";
+import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./place.ts";
+import { checkTransfers, hasTransfer } from "./transfers.ts";
+import { walkOn, walkReads } from "./walk.ts";
+
+type Reconciliation = InferSelectModel<typeof reconciliations>;
+
+/** What the reconciler needs beside its context. */
+export interface ReconcileTools {
+  transfers: Transfers;
+  /** Is called for calls that are no statements. */
+  onCall: (calls: number) => void;
+  /** Sends to a program's owner, at most once a day. */
+  mail: (mail: Mail) => Promise<unknown>;
+}
+
+/** What one step came to. */
+export interface Step {
+  checked: Checked;
+  /** False where another step from the same place was faster; then nothing was written. */
+  kept: boolean;
+  /** Whether the round goes on. */
+  more: boolean;
+  /** Whether it is one that goes through all of the program, and some of it is left. */
+  whole: boolean;
+}
+
+const PROGRAMS_AT_ONCE = 20;
+/** Of each check so many known differences are looked at again in a round. */
+const KNOWN_AT_ONCE = 3;
+/** A round begins so long after the last one ended. */
+const ROUND_AFTER = 20 * HOUR;
+/** An event's id says when its request began; so long after that its transaction is over. */
+const COMMITTED_AFTER = 10 * MINUTE;
+/** Transfers of one step; each is up to two calls. */
+const TRANSFERS_AT_ONCE = 3;
+
+interface Due extends Owner {
+  program: Program;
+}
+
+/**
+ * The daily reconciler (LAW-11). A round looks at everything that the events of
+ * commissions and payouts have touched since the last one, at the differences that it knows, and at a part of the rest, so
+ * that the rest of a small program has its turn within 30 days, in bounded steps that each go on where the last one committed; the first
+ * round of a program goes through all of it.
+ * Nothing is repaired. Harmless when two run at once: of two steps from the same place one is dropped.
+ */
+export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
+  return {
+    // 12 payments of seven statements, three transfers of two calls, and 32 statements.
+    cost: 122,
+    async due(after) {
+      const own = sql`program_id = ${programs.id}`;
+      const rows = await ctx.db
+        .select()
+        .from(programs)
+        .where(
+          sql`${programs.id} > ${after}
+            and (exists (select 1 from payments where ${own}) or exists (select 1 from commissions where ${own}))
+            and not exists (select 1 from reconciliations where ${own} and finished_at > ${iso(ctx.now - ROUND_AFTER)})`,
+        )
+        .orderBy(programs.id)
+        .limit(atMost(PROGRAMS_AT_ONCE));
+      return rows.map((program) => ({ key: program.id, program }));
+    },
+    serve: async ({ program }) => (await reconcileStep(forProgram(ctx, program), tools)).more,
+  };
+}
+
+/**
+ * One bounded step of a program's round. `fromStart` begins a round that goes through all of the program.
+ * @throws what a payment failed with that could not be looked at; the step is done, and the next goes on behind it.
+ */
+export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, fromStart = false): Promise<Step> {
+  const [[kept], known, sizes] = await ctx.read(
+    ctx.db
+      .select()
+      .from(reconciliations)
+      .where(sql`${reconciliations.program_id} = ${ctx.programId}`),
+    knownDifferences(ctx, KNOWN_AT_ONCE),
+    sizesOf(ctx),
+  );
+  const before = kept ?? firstRow(ctx);
+  const isNew = fromStart || before.finished_at !== null;
+  const until = firstIdAt("event", ctx.now - COMMITTED_AFTER);
+  const last = fromStart ? placeAtStart() : (JSON.parse(before.position) as Place);
+  const place = isNew ? placeOfRound(last, (kind) => sizes.find((one) => one.kind === kind)?.size ?? 0) : last;
+  const span = { from: fromStart ? until : before.event_id, until };
+  const chosen = await choose(ctx, place, span);
+  const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, tools);
+  const fresh = await unreported(ctx, seen.found);
+  const whole = isWhole(seen.place);
+  const more = whole || chosen.isFull || hasDue(seen.place);
+  const now = iso(ctx.now);
+  const isMailed = fresh.length > 0 && (before.mailed_at === null || before.mailed_at < iso(ctx.now - DAY));
+  const after: Reconciliation = {
+    ...before,
+    revision: before.revision + 1,
+    began_at: isNew ? now : before.began_at,
+    finished_at: more ? null : now,
+    mailed_at: isMailed ? now : before.mailed_at,
+    event_id: chosen.event_id,
+    position: JSON.stringify(seen.place),
+    deliveries_left: seen.deliveries_left,
+  };
+  try {
+    const findings = planFindings(ctx, seen.looked, seen.found, fresh);
+    await commit(ctx, {
+      ...findings,
+      writes: [saveRow(ctx, before, after), ...findings.writes, noteAgreed(ctx, after)],
+    });
+  } catch (error) {
+    if (error instanceof CommitConflict) return { checked: seen.checked, kept: false, more: true, whole: true };
+    throw error;
+  }
+  const program_id = ctx.program.id;
+  for (const difference of fresh) logLine("error", { what: "reconciliation failed", program_id, ...difference });
+  if (isMailed) await tools.mail(mailAboutDifferences(ctx.program, fresh));
+  if (seen.failure) throw seen.failure.reason;
+  return { checked: seen.checked, kept: true, more, whole };
+}
+
+/** Of a program that no round has looked at. */
+function firstRow(ctx: ProgramCtx): Reconciliation {
+  return {
+    program_id: ctx.program.id,
+    revision: 0,
+    began_at: iso(ctx.now),
+    finished_at: iso(ctx.now),
+    reconciled_at: null,
+    mailed_at: null,
+    event_id: firstIdAt("event", ctx.now - COMMITTED_AFTER),
+    position: JSON.stringify(placeAtStart()),
+    deliveries_left: 0,
+  };
+}
+
+/** The compare-and-set of a step. */
+function saveRow(ctx: ProgramCtx, before: Reconciliation, after: Reconciliation): Write {
+  const { program_id, reconciled_at: _, ...set } = after;
+  return {
+    statement: ctx.db
+      .insert(reconciliations)
+      .values(after)
+      .onConflictDoUpdate({
+        target: reconciliations.program_id,
+        set,
+        setWhere: sql`${reconciliations.program_id} = ${program_id} and ${reconciliations.revision} = ${before.revision}`,
+      }),
+    expect: 1,
+  };
+}
+
+/** At the end of a round, after what it found is written. */
+function noteAgreed(ctx: ProgramCtx, { finished_at }: Reconciliation): Write {
+  return {
+    statement: ctx.db.run(sql`update reconciliations set reconciled_at = ${finished_at}
+      where program_id = ${ctx.program.id} and ${finished_at} is not null
+        and not exists (select 1 from differences d where d.program_id = ${ctx.program.id})`),
+  };
+}
+
+interface ToLook extends Chosen {
+  known: readonly { kind: Check; subject: string }[];
+  isNew: boolean;
+}
+
+interface Seen {
+  found: Difference[];
+  /** Of a payment that could not be looked at. */
+  failure: { reason: unknown } | null;
+  looked: Looked;
+  checked: Checked;
+  place: Place;
+  deliveries_left: number;
+}
+
+/** All checks of what was chosen. */
+async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, tools: ReconcileTools): Promise<Seen> {
+  const { db } = ctx;
+  const { isNew, turn } = chosen;
+  const known = (...checks: Check[]) =>
+    chosen.known.filter(({ kind }) => checks.includes(kind)).map((one) => one.subject);
+  const commissions = unique([...known("journal"), ...chosen.commissions]);
+  const payments = unique([...known("entitlement"), ...chosen.payments]);
+  const payouts = unique([...known("transfer", "payout"), ...chosen.payouts]);
+  const [journal, keys, rows, inTurn, [left], books] = [
+    ...(await ctx.read(
+      journalDifferences(ctx, commissions),
+      shaped(
+        db,
+        PAYMENT_KEY,
+        sql`select id, provider, provider_transaction_id from payments
+        where id in (select value from json_each(${JSON.stringify(payments)})) and +program_id = ${ctx.program.id}`,
+      ),
+      payoutsAmong(ctx, payouts),
+      payoutsInTurn(ctx, place, isNew),
+      deliveriesLeft(ctx),
+    )),
+    await lookAtBalances(ctx, place, chosen, known("balance")),
+  ] as const;
+  const [sums] = await ctx.read(payoutSums(ctx, rows));
+  const found = [...journalFindings(journal), ...books.found, ...payoutFindings(sums)];
+  const entitlement = await lookAtPayments(ctx, keys);
+  const asked = [...new Map([...rows, ...inTurn].filter(hasTransfer).map((row) => [row.id, row])).values()];
+  const made = await checkTransfers(ctx, asked.slice(0, TRANSFERS_AT_ONCE), tools.transfers, tools.onCall);
+  return {
+    found: [...found, ...entitlement.found, ...made.found],
+    failure: entitlement.failure,
+    looked: {
+      journal: commissions,
+      entitlement: entitlement.looked,
+      balance: books.looked,
+      payout: payouts,
+      transfer: made.checked,
+    },
+    checked: {
+      commissions: commissions.length,
+      payments: payments.length,
+      partners: books.looked.length,
+      payouts: payouts.length,
+      transfers: made.checked.length,
+    },
+    place: { ...placeAfter(place, turn, books), transfers: transfersAfter(place, inTurn, isNew) },
+    deliveries_left: left?.count ?? 0,
+  };
+}
+
+/** One that cannot be read does not keep the rest of the program from being looked at. */
+async function lookAtPayments(ctx: ProgramCtx, keys: readonly PaymentKey[]) {
+  const looked: string[] = [];
+  const found: Difference[] = [];
+  let failure: { reason: unknown } | null = null;
+  for (const key of keys) {
+    try {
+      const unsettled = await reviewSettled(ctx, key);
+      looked.push(key.id);
+      if (unsettled) found.push(entitlementFinding(key.id, unsettled));
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      failure ??= { reason: error };
+    }
+  }
+  return { looked, found, failure };
+}
+
+/**
+ * The partners' balances: of most in one statement, of one with many entries in slices (`core/reconcile/walk.ts`); where
+ * those seem to differ, and of `known`, whatever the size.
+ */
+async function lookAtBalances(ctx: ProgramCtx, place: Place, chosen: ToLook, known: readonly string[]) {
+  const { turn, isNew } = chosen;
+  const partners = unique([...known, ...chosen.partners]);
+  const walk = isWhole(place) || isNew || hasDue(place) ? place.walk : null;
+  const isAll = hasPassed(place, turn, "partners");
+  const [balances, program, entries, kept] = await ctx.read(
+    balanceDifferences(ctx, partners, ENTRIES_AT_ONCE),
+    programBalanceDifferences(ctx, isAll || partners.includes(ctx.program.id)),
+    ...walkReads(ctx, walk),
+  );
+  const large = tooLarge(balances);
+  const moved = walk && walkOn(walk, entries, kept);
+  const walked = moved?.isOver ? [moved.walk.partner_id] : [];
+  const suspects = unique([...(moved?.agrees ? [] : walked), ...large.filter((id) => known.includes(id))]);
+  const [suspected] = await ctx.read(balanceDifferences(ctx, suspects, Number.MAX_SAFE_INTEGER - 1));
+  return {
+    found: balanceFindings([...balances, ...program, ...suspected]),
+    looked: unique([
+      ...partners.filter((id) => !large.includes(id)),
+      ...(isAll ? [ctx.program.id] : []),
+      ...walked,
+      ...suspects,
+    ]),
+    large,
+    walk: moved ? (moved.isOver ? null : moved.walk) : place.walk,
+  };
+}
+
+function unique(ids: readonly string[]): string[] {
+  return [...new Set(ids)];
+}

@@ -1,0 +1,61 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, text } from "../../db/rows.ts";
+import { commit } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { comparableSum } from "../kernel/sums.ts";
+import { ACCOUNT } from "../ledger/journal.ts";
+
+/** Partners of one call. */
+const REPAIRED_AT_ONCE = 20;
+
+/**
+ * Recomputes the balances that the reconciler has found to differ, from the entries and the journaled commissions, and
+ * the program's own from its partners': all or nothing, with an audit event. The operator's explicit decision; nothing
+ * else repairs a figure of money. The differences stay until the reconciler has looked again.
+ * Gives the partners whose balances were recomputed.
+ */
+export async function repairBalances(ctx: ProgramCtx): Promise<string[]> {
+  const program = ctx.program.id;
+  const [known] = await ctx.read(
+    shaped(
+      ctx.db,
+      { subject: text },
+      sql`select subject from differences
+      where program_id = ${program} and kind = 'balance' order by subject limit ${literal(REPAIRED_AT_ONCE)}`,
+    ),
+  );
+  if (known.length === 0) return [];
+  const partners = known.map(({ subject }) => subject).filter((subject) => subject !== program);
+  await commit(ctx, {
+    writes: [
+      ...partners.map((partner_id) => ({ statement: ctx.db.run(recomputed(program, partner_id)) })),
+      { statement: ctx.db.run(recomputedProgram(program)) },
+    ],
+    occurrences: [{ type: "reconciliation.repaired", payload: { what: "balances", partner_ids: partners } }],
+  });
+  return partners;
+}
+
+const STORE = sql`on conflict (program_id, partner_id, currency, account)
+  do update set amount_cents = excluded.amount_cents, commissions = excluded.commissions`;
+
+/** One partner's balances; one that has no entries and no commissions any more becomes 0. */
+function recomputed(program_id: string, partner_id: string) {
+  const own = sql`program_id = ${program_id} and partner_id = ${partner_id}`;
+  return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions)
+    select ${program_id}, ${partner_id}, currency, account, ${comparableSum(sql`amount_cents`)}, sum(commissions) from (
+      select currency, to_account as account, amount_cents, 0 as commissions from entries where ${own}
+      union all select currency, from_account, -amount_cents, 0 from entries where ${own}
+      union all select currency, ${ACCOUNT}, 0, 1 from commissions
+        where partner_id = ${partner_id} and +program_id = ${program_id} and journaled = 1
+      union all select currency, account, 0, 0 from balances where ${own})
+    where account <> 'expense' group by currency, account ${STORE}`;
+}
+
+function recomputedProgram(program_id: string) {
+  return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions)
+    select ${program_id}, '', currency, account, ${comparableSum(sql`iif(partner_id = '', 0, amount_cents)`)},
+      sum(iif(partner_id = '', 0, commissions))
+    from balances where program_id = ${program_id} group by currency, account ${STORE}`;
+}

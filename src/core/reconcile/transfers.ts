@@ -1,0 +1,73 @@
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
+import type { Difference, Figures } from "../../domain/reconciliation.ts";
+import type { Transfers } from "../../providers/connect.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { openApiKey } from "../kernel/provider-secrets.ts";
+import type { Payout } from "../kernel/rows.ts";
+import { attemptOf, standingOf } from "../payouts/attempt.ts";
+import { openRecipient } from "../payouts/recipient.ts";
+
+/** Calls for one payout at most: whose key this is, and the look-up. */
+export const CALLS_A_TRANSFER = 2;
+
+/** A payout that provider A has paid, as far as we know. */
+export function hasTransfer(payout: Payout): boolean {
+  return payout.status === "paid" && payout.method === TRANSFER_METHOD && payout.attempt > 0;
+}
+
+/**
+ * Compares paid payouts with the transfers that the vendor has: one for each, of its amount, to its account. `checked`
+ * are those about which the vendor could be asked and answered: another account's key knows nothing of a transfer, and a
+ * vendor who is away proves nothing.
+ */
+export async function checkTransfers(
+  ctx: ProgramCtx,
+  payouts: readonly Payout[],
+  transfers: Transfers,
+  onCall: (calls: number) => void,
+): Promise<{ checked: string[]; found: Difference[] }> {
+  const checked: string[] = [];
+  const found: Difference[] = [];
+  // A key that cannot be opened any more is as good as none.
+  const api_key = payouts.length > 0 ? await openApiKey(ctx, TRANSFER_METHOD).catch(() => null) : null;
+  if (api_key === null) return { checked, found };
+  for (const payout of payouts) {
+    onCall(CALLS_A_TRANSFER);
+    const compared = await compare(ctx, payout, api_key, transfers);
+    if (!compared) continue;
+    checked.push(payout.id);
+    const { expected, actual } = compared;
+    if (JSON.stringify(expected) === JSON.stringify(actual)) continue;
+    found.push({ check: "transfer", subject: payout.id, expected, found: actual });
+  }
+  return { checked, found };
+}
+
+/** Null where nothing can be said. */
+async function compare(
+  ctx: ProgramCtx,
+  payout: Payout,
+  api_key: string,
+  transfers: Transfers,
+): Promise<{ expected: Figures; actual: Figures } | null> {
+  const standing = await standingOf(attemptOf(payout), api_key, transfers);
+  if (standing.is === "unsure" || standing.is === "other_account") return null;
+  const answer = await transfers.find(api_key, payout.id);
+  if (answer.outcome === "unknown") return null;
+  const { amount_cents, currency, reference } = payout;
+  const account_id = (await openRecipient(ctx, payout))?.provider_a_account_id ?? null;
+  const expected = { transfers: 1, transfer_id: reference, amount_cents, currency, account_id, reversed_cents: 0 };
+  if (answer.outcome === "none") return { expected, actual: { transfers: 0 } };
+  return {
+    // What neither side states is not compared.
+    expected: { ...expected, account_id: answer.account_id && account_id },
+    actual: {
+      transfers: answer.transfers,
+      transfer_id: answer.transfer_id,
+      amount_cents: answer.amount_cents,
+      currency: answer.currency,
+      account_id: account_id && answer.account_id,
+      reversed_cents: answer.reversed_cents,
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { amount, shaped, text, textOf, type Columns } from "../../db/rows.ts";
+import type { JournalAccount } from "../../domain/journal.ts";
+import type { Cents } from "../../domain/money.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { exactSum, readSum } from "../kernel/sums.ts";
+
+/** Entries of one step. */
+const SLICE = 1_000;
+
+/**
+ * How far the entries of a partner are added up who has too many for one statement: the sums of all entries up to
+ * `entry_id`, by `currency account`.
+ *
+ * Invariant: entries are never changed or deleted, so the sums of a prefix stay right; the last slice and the balances
+ * are read in one transaction, so entries that come while the walk goes on are either in that slice and in the balances
+ * or in neither. Only an entry that is posted into the past (`core/ledger/journal.ts`, commissions older than the journal) can
+ * get behind the place: then the sums seem to differ, and a difference is reported only after one statement has added up
+ * all entries of the partner.
+ */
+export interface Walk {
+  partner_id: string;
+  entry_id: string;
+  /** Smallest units, as texts. */
+  sums: Record<string, string>;
+}
+
+interface Entry {
+  id: string;
+  currency: string;
+  from_account: JournalAccount;
+  to_account: JournalAccount;
+  amount_cents: Cents;
+}
+
+const ENTRY: Columns<Entry> = {
+  id: text,
+  currency: text,
+  from_account: textOf<JournalAccount>(),
+  to_account: textOf<JournalAccount>(),
+  amount_cents: amount,
+};
+
+export function startWalk(partner_id: string): Walk {
+  return { partner_id, entry_id: "", sums: {} };
+}
+
+/** The next slice of a walk, and the balances at the same instant; nothing without one. */
+export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
+  const own = sql`program_id = ${ctx.program.id} and partner_id = ${walk?.partner_id ?? "nobody"}`;
+  return [
+    shaped(
+      ctx.db,
+      ENTRY,
+      sql`select id, currency, from_account, to_account, amount_cents from entries
+      where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`,
+    ),
+    shaped(
+      ctx.db,
+      { name: text, kept: text },
+      sql`select currency || ' ' || account as name,
+        ${exactSum(sql`cast(amount_cents as integer)`)} as kept from balances where ${own} group by 1`,
+    ),
+  ] as const;
+}
+
+/** The walk after its slice, and at its end whether the balances agree. */
+export function walkOn(
+  walk: Walk,
+  entries: readonly Entry[],
+  balances: readonly { name: string; kept: string }[],
+): { walk: Walk; isOver: boolean; agrees: boolean } {
+  const sums = new Map(Object.entries(walk.sums).map(([name, sum]) => [name, BigInt(sum)]));
+  const add = (name: string, amount: bigint) => sums.set(name, (sums.get(name) ?? 0n) + amount);
+  for (const { currency, from_account, to_account, amount_cents } of entries) {
+    add(`${currency} ${from_account}`, -BigInt(amount_cents));
+    add(`${currency} ${to_account}`, BigInt(amount_cents));
+  }
+  const after: Walk = {
+    partner_id: walk.partner_id,
+    entry_id: entries.at(-1)?.id ?? walk.entry_id,
+    sums: Object.fromEntries([...sums].map(([name, sum]) => [name, String(sum)])),
+  };
+  const isOver = entries.length < SLICE;
+  if (isOver) for (const { name, kept } of balances) add(name, -BigInt(readSum(kept)));
+  const agrees = [...sums].every(([name, sum]) => sum === 0n || name.endsWith(" expense"));
+  return { walk: after, isOver, agrees };
+}

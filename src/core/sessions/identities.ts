@@ -1,0 +1,72 @@
+import { desc, sql } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { shaped, text } from "../../db/rows.ts";
+import { partners, programs } from "../../db/schema.ts";
+import { ageOfProgramId } from "../../domain/shard.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { askAll } from "../kernel/shards.ts";
+
+export type Audience = "owner" | "partner";
+
+/** Someone an e-mail address can sign in as: the owner of a program, or a partner in one. */
+export interface Identity {
+  audience: Audience;
+  program_id: string;
+  program_name: string;
+  /** Null for owners. */
+  partner_id: string | null;
+}
+
+/**
+ * Everyone an address can sign in as, in any database that answers: programs it owns, then partners that are not
+ * deactivated; newest first.
+ */
+export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identity[]> {
+  return (await askIdentities(ctx, email)).identities;
+}
+
+/** `reachable` are the shards that have answered; `failure` is set where others have not. */
+export async function askIdentities(ctx: BaseCtx, email: string) {
+  const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
+  const found = said.flatMap(({ answer }) => answer);
+  const identities = said.length === 1 ? found : found.toSorted(ownersFirst);
+  return { identities, reachable: said.map(({ ctx: on }) => on.shard), failure };
+}
+
+function ownersFirst(a: Identity, b: Identity): number {
+  if (a.audience !== b.audience) return a.audience === "owner" ? -1 : 1;
+  const age = (one: Identity) => one.partner_id ?? ageOfProgramId(one.program_id);
+  return age(a) < age(b) ? 1 : -1;
+}
+
+async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
+  const [owned, joined] = await runBatch(ctx.db, [
+    ctx.db
+      .select({ program_id: programs.id, program_name: programs.name })
+      .from(programs)
+      .where(sql`lower(${programs.owner_email}) = ${email}`)
+      .orderBy(desc(programs.id)),
+    // From the address to its programs, in this order: left to itself the database might begin with all programs.
+    shaped(
+      ctx.db,
+      { partner_id: text, program_id: text, program_name: text },
+      sql`
+      select p.id as partner_id, g.id as program_id, g.name as program_name
+      from ${partners} p cross join ${programs} g on g.id = p.program_id
+      where lower(p.email) = ${email} and p.status <> 'deactivated' order by p.id desc`,
+    ),
+  ]);
+  return [
+    ...owned.map((row): Identity => ({ audience: "owner", partner_id: null, ...row })),
+    ...joined.map((row): Identity => ({ audience: "partner", ...row })),
+  ];
+}
+
+/** How a form names an identity; only ever looked up among those that the address has. */
+export function identityKey(identity: Pick<Identity, "program_id" | "partner_id">): string {
+  return identity.partner_id ?? identity.program_id;
+}
+
+export function findIdentity(identities: readonly Identity[], key: string | null): Identity | undefined {
+  return identities.find((identity) => identityKey(identity) === key);
+}

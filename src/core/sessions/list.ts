@@ -1,0 +1,113 @@
+import { and, desc, eq, getTableColumns, isNull, ne, sql } from "drizzle-orm";
+import { atMost, runBatch } from "../../db/client.ts";
+import { partners, programs, sessions } from "../../db/schema.ts";
+import { notFound } from "../../lib/errors.ts";
+import { commit } from "../kernel/commit.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { askAll } from "../kernel/shards.ts";
+import { actAs, endRecord, inForce, sessionId, type Session, type SessionRecord } from "./sessions.ts";
+import { endLinks } from "./sign-in.ts";
+
+const MOST_LISTED = 50;
+const MOST_READ = 500;
+
+/** A session of an address, as its holder sees it. */
+export interface ListedSession extends Pick<SessionRecord, "audience" | "created_at" | "last_seen_at" | "device"> {
+  id: string;
+  program_name: string;
+  /** The one that asks. */
+  is_current: boolean;
+}
+
+type Found = SessionRecord & { program_name: string };
+
+/**
+ * The sessions of the address that was proven for this one, whatever account and database they are of: each can be
+ * switched to each. The newest 50, newest first.
+ */
+export async function listSessions(base: BaseCtx, { record }: Session): Promise<ListedSession[]> {
+  const { found } = await sessionsOf(base, record.email);
+  return found
+    .slice(0, MOST_LISTED)
+    .map(({ audience, created_at, last_seen_at, device, program_name, token_hash }) => ({
+      id: sessionId({ token_hash }),
+      ...{ audience, created_at, last_seen_at, device, program_name },
+      is_current: token_hash === record.token_hash,
+    }));
+}
+
+/** Ends one of the sessions of the address. @throws `not_found` where it has none of this id. */
+export async function endOwnSession(base: BaseCtx, { record }: Session, id: string): Promise<void> {
+  const { found, failure } = await sessionsOf(base, record.email);
+  const ended = found.find((session) => sessionId(session) === id);
+  if (!ended && failure) throw failure.reason;
+  if (!ended) throw notFound("session");
+  await endRecord(base, ended);
+}
+
+/** Sessions that are opened from one that is about to end: they are looked for again. */
+const MOST_ROUNDS = 3;
+
+/**
+ * Signs the address out everywhere: all of its sessions end, and the links that could open another. One event for each
+ * account. Its own account comes last, so that where something fails it can be asked again.
+ * @throws what a database failed with that did not answer; what the others hold has ended then, but for this session.
+ */
+export async function endAllSessions(base: BaseCtx, { record }: Session): Promise<void> {
+  const { email } = record;
+  const links = await askAll(base, (on) => runBatch(on.db, [endLinks(on, email)]));
+  let missed = links.failure;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const { found, failure } = await sessionsOf(base, email);
+    missed ??= failure;
+    if (found.length === 0) break;
+    const accounts = Map.groupBy(found, ({ program_id, partner_id }) => partner_id ?? program_id);
+    const own = record.partner_id ?? record.program_id;
+    const ordered = [...accounts].toSorted(([a], [b]) => Number(a === own) - Number(b === own));
+    const spared = missed ? record.token_hash : "";
+    for (const [, ofAccount] of ordered) await endAccount(base, ofAccount, spared);
+    if (missed) break;
+  }
+  if (missed) throw missed.reason;
+}
+
+async function endAccount(base: BaseCtx, ofAccount: readonly Found[], spared: string): Promise<void> {
+  const found = ofAccount.filter(({ token_hash }) => token_hash !== spared);
+  const [one] = found;
+  if (!one) return;
+  const { email, program_id, partner_id } = one;
+  const { bound, partner } = await actAs(base, one);
+  const isEnded = and(
+    eq(sessions.email, email),
+    ne(sessions.token_hash, spared),
+    eq(sessions.program_id, program_id),
+    partner_id === null ? isNull(sessions.partner_id) : eq(sessions.partner_id, partner_id),
+  );
+  const payload = { ...(partner && { partner_id: partner.id }), email, sessions: found.length };
+  await commit(bound, {
+    writes: [{ statement: bound.db.delete(sessions).where(isEnded) }],
+    occurrences: [{ type: "session.all_ended", payload }],
+  });
+}
+
+/** Those that `readSession` would take, newest first. */
+async function sessionsOf(base: BaseCtx, email: string) {
+  const { said, failure } = await askAll(base, async ({ db, now }) => {
+    const isOwner = sql`${sessions.audience} = 'owner' and lower(${programs.owner_email}) = ${sessions.email}`;
+    const isPartner = sql`${sessions.audience} = 'partner' and ${partners.status} <> 'deactivated'
+      and lower(${partners.email}) = ${sessions.email}`;
+    const [rows] = await runBatch(db, [
+      db
+        .select({ ...getTableColumns(sessions), program_name: sql<string>`${programs.name}`.as("program_name") })
+        .from(sessions)
+        .innerJoin(programs, eq(programs.id, sessions.program_id))
+        .leftJoin(partners, eq(partners.id, sessions.partner_id))
+        .where(and(eq(sessions.email, email), inForce(now), sql`((${isOwner}) or (${isPartner}))`))
+        .orderBy(desc(sessions.created_at))
+        .limit(atMost(MOST_READ)),
+    ]);
+    return rows;
+  });
+  const found: Found[] = said.flatMap(({ answer }) => answer);
+  return { found: found.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1)), failure };
+}

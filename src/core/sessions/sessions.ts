@@ -1,0 +1,244 @@
+import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { partners, programs, sessions } from "../../db/schema.ts";
+import { actors, type Actor } from "../../domain/actor.ts";
+import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
+import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
+import type { Partner, Program } from "../kernel/rows.ts";
+import { onShard } from "../kernel/shards.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { settleWaiting } from "../ledger/settle.ts";
+import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
+import type { Audience, Identity } from "./identities.ts";
+
+/** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */
+export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
+
+/** An owner's session ends after so long without a request (PAGE-3). */
+const OWNER_IDLE = 2 * HOUR;
+/** How often it is noted that a session is used: an owner's ends that much earlier at most. */
+const NOTED_EVERY = 5 * MINUTE;
+
+const TOKEN_BYTES = 32;
+
+export interface OpenedSession {
+  /** In clear, for the cookie; only its hash is kept. */
+  token: string;
+  audience: Audience;
+  expires_at: string;
+}
+
+export type SessionRecord = InferSelectModel<typeof sessions>;
+
+/** A session in force: the program it acts for, and for a partner's session the partner. */
+export interface Session {
+  /** Over the database of the session, which is that of its program. */
+  ctx: BaseCtx;
+  record: SessionRecord;
+  program: Program;
+  partner: Partner | null;
+}
+
+export interface SessionProof {
+  email: string;
+  /** When the address was proven (ms): a session made by switching lives no longer for it. */
+  proven_at: number;
+  /** What the new session replaces or uses up, in the database `shard`; without it there is no session. */
+  before: Write[];
+  shard: number;
+  /** What the person signs in with (`domain/device.ts`). */
+  device: string | null;
+}
+
+/**
+ * Opens a session under a new token, in the database of the identity. In the same transaction: what it uses up, the
+ * partner's `invited` turning `active`, and the audit event of the sign-in. Where the proof is stored in another
+ * database it is used up first: a failure in between costs the person another link, and no proof serves twice.
+ * @throws {CommitConflict} when the proof was used up, or the partner deactivated, at the same moment; nothing is written.
+ */
+export async function openSession(base: BaseCtx, identity: Identity, proof: SessionProof): Promise<OpenedSession> {
+  const { audience, program_id, partner_id } = identity;
+  const proven = onShard(base, proof.shard);
+  if (!proven) throw new Error("a proof names a database that is not bound");
+  const { bound: ctx, partner } = await actAs(base, identity);
+  const { program, actor } = ctx;
+  const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
+  const expires_at = iso(proof.proven_at + SESSION_LIFETIME[audience]);
+  const allowed =
+    partner_id === null
+      ? sql`programs where id = ${program_id} and lower(owner_email) = ${proof.email}`
+      : sql`partners where id = ${partner_id} and status <> 'deactivated' and lower(email) = ${proof.email}`;
+  const isHere = proven.shard === ctx.shard;
+  const writes: Write[] = [
+    ...(isHere ? proof.before : []),
+    {
+      statement: ctx.db.run(sql`insert into sessions
+          (token_hash, audience, email, program_id, partner_id, created_at, expires_at, last_seen_at, device)
+        select ${await sha256Hex(token)}, ${audience}, ${proof.email}, ${program_id}, ${partner_id},
+          ${iso(proof.proven_at)}, ${expires_at}, ${iso(ctx.now)}, ${proof.device} from ${allowed}`),
+      expect: 1,
+    },
+  ];
+  const isFirst = partner?.status === "invited";
+  const occurrences: Occurrence[] = [signedIn(partner, proof)];
+  if (partner && isFirst) {
+    const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
+    writes.push(
+      {
+        statement: ctx.db
+          .update(partners)
+          .set({ status: "active", updated_at: activated.updated_at })
+          .where(and(eq(partners.id, partner.id), eq(partners.updated_at, partner.updated_at))),
+        expect: 1,
+      },
+      { statement: wakeWaitingPayments(ctx, partner.id) },
+    );
+    occurrences.push(partnerChanged(partner, activated));
+  }
+  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: proof.before, occurrences: [] });
+  await commit(ctx, { writes, occurrences });
+  if (partner && isFirst) await settleWaiting(ctx, partner.id);
+  return { token, audience, expires_at };
+}
+
+function signedIn(partner: Partner | null, { email, device }: SessionProof): Occurrence {
+  if (!partner) return { type: "member.signed_in", payload: { email, device } };
+  return {
+    type: "partner.signed_in",
+    payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, device },
+  };
+}
+
+/**
+ * A context in which an identity acts for its program, and its partner, if it is one. @throws when the program or the
+ * partner is not there.
+ */
+export async function actAs(
+  base: BaseCtx,
+  { program_id, partner_id }: Pick<Identity, "program_id" | "partner_id">,
+): Promise<{ bound: ProgramCtx; partner: Partner | null }> {
+  const ctx = onShard(base, shardOfProgram(program_id));
+  if (!ctx) throw new Error("an identity names a database that is not bound");
+  const [[program], [partner = null]] = await runBatch(ctx.db, [
+    ctx.db.select().from(programs).where(eq(programs.id, program_id)),
+    ctx.db
+      .select()
+      .from(partners)
+      .where(eq(partners.id, partner_id ?? "")),
+  ]);
+  if (!program || (partner_id !== null && !partner)) throw new Error("an identity names a row that is not there");
+  const actor = partner ? actors.partner(partner) : actors.member(program.owner_email);
+  return { bound: forProgram(actingAs(ctx, actor), program), partner };
+}
+
+/** Of the rows of `sessions`, those that neither time has ended. */
+export function inForce(now: number): SQL {
+  return sql`${sessions.expires_at} > ${iso(now)} and (${sessions.audience} <> 'owner'
+    or coalesce(${sessions.last_seen_at}, ${sessions.created_at}) > ${iso(now - OWNER_IDLE)})`;
+}
+
+/**
+ * The session of a cookie's token, in one round trip; null when it is unknown, expired, idle for too long or ended. A session whose partner
+ * was deactivated, or whose address is no longer the owner's or partner's own, is none, even where its row still exists.
+ */
+export async function readSession(base: BaseCtx, token: string): Promise<Session | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
+  const token_hash = await sha256Hex(token);
+  const live = and(eq(sessions.token_hash, token_hash), inForce(ctx.now));
+  const of = (column: "program_id" | "partner_id") =>
+    sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash})`;
+  const [[record], [program], [partner]] = await runBatch(ctx.db, [
+    ctx.db.select().from(sessions).where(live),
+    ctx.db
+      .select()
+      .from(programs)
+      .where(sql`${programs.id} = ${of("program_id")}`),
+    ctx.db
+      .select()
+      .from(partners)
+      .where(sql`${partners.id} = ${of("partner_id")}`),
+  ]);
+  if (!record || !program) return null;
+  if (record.audience === "owner") {
+    return program.owner_email.toLowerCase() === record.email ? { ctx, record, program, partner: null } : null;
+  }
+  if (!partner || partner.status === "deactivated" || partner.email.toLowerCase() !== record.email) return null;
+  return { ctx, record, program, partner };
+}
+
+/** Who acts in a session: the partner, or the owner by the address that was proven. */
+export function actorOf({ program, partner }: Session): Actor {
+  return partner ? actors.partner(partner) : actors.member(program.owner_email);
+}
+
+/** Notes that a session is used, at most once in five minutes; null when there is nothing to note. */
+export function noteSeen({ ctx, record }: Session): Promise<unknown> | null {
+  const { token_hash, last_seen_at } = record;
+  if (last_seen_at !== null && Date.parse(last_seen_at) > ctx.now - NOTED_EVERY) return null;
+  const isLater = sql`coalesce(${sessions.last_seen_at}, '') < ${iso(ctx.now)}`;
+  return ctx.db
+    .update(sessions)
+    .set({ last_seen_at: iso(ctx.now) })
+    .where(and(eq(sessions.token_hash, token_hash), isLater))
+    .run();
+}
+
+/** Ends the session of a token, which is an event; ending one that is not there is no error. */
+export async function endSession(base: BaseCtx, token: string): Promise<void> {
+  const session = await readSession(base, token);
+  if (session) return endRecord(base, session.record);
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return;
+  await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
+}
+
+/** What a session is called by: it is unique, and does not lead to the token. */
+export function sessionId({ token_hash }: Pick<SessionRecord, "token_hash">): string {
+  return `ses_${token_hash.slice(0, ID_CHARACTERS)}`;
+}
+
+const ID_CHARACTERS = 16;
+
+/** Ends a session that was read. One that has ended meanwhile is no error. */
+export async function endRecord(
+  base: BaseCtx,
+  record: Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">,
+): Promise<void> {
+  const { bound, partner } = await actAs(base, record);
+  const end = bound.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
+  try {
+    await commit(bound, {
+      writes: [{ statement: end, expect: 1 }],
+      occurrences: [
+        {
+          type: "session.ended",
+          payload: { ...(partner && { partner_id: partner.id }), session_id: sessionId(record), email: record.email },
+        },
+      ],
+    });
+  } catch (error) {
+    if (!(error instanceof CommitConflict)) throw error;
+  }
+}
+
+/**
+ * Acts as another identity of the same address, under a new token; the old session ends. Null when the proof is too old
+ * for that identity: then a new link is needed.
+ */
+export async function switchSession(
+  base: BaseCtx,
+  session: Session,
+  identity: Identity,
+): Promise<OpenedSession | null> {
+  const { ctx, record } = session;
+  const proven_at = Date.parse(record.created_at);
+  if (proven_at + SESSION_LIFETIME[identity.audience] <= base.now) return null;
+  const end = ctx.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
+  const { email, device } = record;
+  const before = [{ statement: end, expect: 1 }];
+  return openSession(base, identity, { email, device, proven_at, shard: ctx.shard, before });
+}

@@ -1,0 +1,242 @@
+import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { orNull, shaped, text } from "../../db/rows.ts";
+import { signInLinks } from "../../db/schema.ts";
+import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import type { BaseCtx } from "../kernel/context.ts";
+import { untilWon } from "../kernel/races.ts";
+import { askAll, askFirst, onShard } from "../kernel/shards.ts";
+import { askIdentities, findIdentity, identitiesOf, type Identity } from "./identities.ts";
+import { actAs, openSession, type OpenedSession } from "./sessions.ts";
+
+const LINK_VALID_FOR = 15 * MINUTE;
+/** Within `LINK_WINDOW` (PAGE-2). */
+const LINKS_PER_ADDRESS = 5;
+const LINK_WINDOW = 15 * MINUTE;
+const TOKEN_BYTES = 32;
+
+export interface SignInLink {
+  /** In clear, for the link; only its hash is kept. */
+  token: string;
+  expires_at: string;
+}
+
+/** A request for a link that was counted. */
+export interface LinkRequest {
+  email: string;
+  /** Where the link is stored so far. */
+  shard: number;
+  link: SignInLink;
+}
+
+/**
+ * Counts a request for a link, in the first database that answers: the same statement whatever the address, so that
+ * neither the answer nor its time shows which addresses are known. Who has the address is looked up by `openRequest`,
+ * after the reply.
+ * @throws `rate_limited` for the sixth link of an address within 15 minutes (PAGE-2).
+ */
+export async function countRequest(base: BaseCtx, address: string): Promise<LinkRequest> {
+  const email = address.toLowerCase();
+  const { request, inserted } = await askFirst(base, async (ctx) => {
+    const { link, row } = await newLink(ctx, email, undefined);
+    const recent = sql`select count(*) from sign_in_links where email = ${email}
+      and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
+    const [rows] = await runBatch(ctx.db, [
+      shaped(
+        ctx.db,
+        { email: text },
+        sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at)
+        select ${row.token_hash}, ${row.audience}, ${row.email}, ${row.created_at}, ${row.expires_at}
+        where (${recent}) < ${LINKS_PER_ADDRESS} returning email`,
+      ),
+    ]);
+    return { request: { email, shard: ctx.shard, link }, inserted: rows.length };
+  });
+  if (inserted === 0) {
+    throw new AppError("rate_limited", "Too many sign-in links were requested for this address.", {
+      retryAfter: LINK_WINDOW / 1000,
+    });
+  }
+  return request;
+}
+
+/**
+ * The one-time link of a request, for whoever reads this mailbox: 256 random bits, kept hashed, 15 minutes. Null for an
+ * address that nobody here has. The link is in the database of the newest program that the address owns, else of the
+ * newest partner with it: it is used up where its session will be.
+ */
+export async function openRequest(
+  base: BaseCtx,
+  { email, shard, link: counted }: LinkRequest,
+): Promise<{ link: SignInLink; identities: Identity[] } | null> {
+  const { identities } = await askIdentities(base, email);
+  const [first] = identities;
+  if (!first) return null;
+  const home = onShard(base, shardOfProgram(first.program_id));
+  if (!home || home.shard === shard) return { link: counted, identities };
+  const { link, row } = await newLink(home, email, first);
+  await runBatch(home.db, [home.db.insert(signInLinks).values(row)]);
+  return { link, identities };
+}
+
+/**
+ * A one-time link for the owner with this address, to be passed on by the operator where there is no e-mail
+ * (ACCESS-5). @throws `not_found` when no program has this owner.
+ */
+export async function createOwnerLink(base: BaseCtx, address: string): Promise<SignInLink> {
+  const email = address.toLowerCase();
+  const { identities, failure } = await askIdentities(base, email);
+  const owned = identities.find(({ audience }) => audience === "owner");
+  if (!owned && failure) throw failure.reason;
+  const ctx = owned && onShard(base, shardOfProgram(owned.program_id));
+  if (!ctx) throw notFound("owner");
+  const { link, row } = await newLink(ctx, email, owned);
+  await runBatch(ctx.db, [ctx.db.insert(signInLinks).values(row)]);
+  return link;
+}
+
+/** The address that a link proves, and who it is here. Null for a link that is unknown, expired or used. Changes nothing. */
+export async function readLink(
+  base: BaseCtx,
+  token: string,
+): Promise<{ email: string; identities: Identity[] } | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
+  const [[link]] = await runBatch(ctx.db, [
+    ctx.db
+      .select()
+      .from(signInLinks)
+      .where(usable(ctx, await sha256Hex(token))),
+  ]);
+  return link ? { email: link.email, identities: await identitiesOf(base, link.email) } : null;
+}
+
+export type Confirmation =
+  | { outcome: "signed_in"; session: OpenedSession }
+  /** The address is several people here; the link is not used up until one is chosen. */
+  | { outcome: "choose"; email: string; identities: Identity[] }
+  /** Unknown, expired or used. */
+  | { outcome: "link_refused" }
+  /** The link was good, and nobody active has its address any more. */
+  | { outcome: "nobody" };
+
+/**
+ * Uses a link up, exactly once, and opens a new session for it (PAGE-2); every other link of its address ends,
+ * whoever it was made for. `as` chooses among several identities by their `identityKey`, `device` is what the
+ * person signs in with. A partner's first sign-in turns
+ * `invited` into `active`. An attempt with a used or expired link is in the audit log.
+ */
+export async function confirmLink(
+  base: BaseCtx,
+  token: string,
+  as: string | null,
+  device: string | null = null,
+): Promise<Confirmation> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return { outcome: "link_refused" };
+  const token_hash = await sha256Hex(token);
+  const isUsable = usable(ctx, token_hash);
+  const spend = () =>
+    ctx.db
+      .update(signInLinks)
+      .set({ used_at: iso(ctx.now) })
+      .where(isUsable);
+  // Who loses a race against another use of the link finds it used; one against a change of the partner tries again.
+  const confirmed = await untilWon<Confirmation>(async () => {
+    const [[link]] = await runBatch(ctx.db, [ctx.db.select().from(signInLinks).where(isUsable)]);
+    if (!link) return { outcome: "link_refused" };
+    const { email } = link;
+    const { identities, failure } = await askIdentities(base, email);
+    if (identities.length === 0) {
+      // Whoever it is may be in the database that did not answer: the link stays good.
+      if (failure) throw failure.reason;
+      await runBatch(ctx.db, [spend()]);
+      return { outcome: "nobody" };
+    }
+    const chosen = as === null && identities.length === 1 ? identities[0] : findIdentity(identities, as);
+    if (!chosen) return { outcome: "choose", email, identities };
+    await endLinksElsewhere(ctx, email);
+    const before = [{ statement: spend(), expect: 1 }, { statement: endLinks(ctx, email) }];
+    const proof = { email, proven_at: ctx.now, shard: ctx.shard, before, device };
+    return { outcome: "signed_in", session: await openSession(base, chosen, proof) };
+  });
+  if (confirmed.outcome === "link_refused") await tellOfFailure(base, ctx, token_hash);
+  return confirmed;
+}
+
+/** How many accounts of an address are notified of a failed sign-in, and how often. */
+const MOST_TOLD = 10;
+const TOLD_EVERY = HOUR;
+
+/**
+ * Notifies the accounts of a link that it was tried though used up or expired: once an hour for each address. Nothing is
+ * notified of a token that never was one: whoever guesses fills nobody's audit log.
+ */
+async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
+  const [[tried]] = await runBatch(db, [
+    shaped(
+      db,
+      { email: text, used_at: orNull(text) },
+      sql`update sign_in_links set failed_at = ${iso(now)}
+      where token_hash = ${token_hash} and not exists (select 1 from sign_in_links o
+        where o.email = sign_in_links.email and o.failed_at > ${iso(now - TOLD_EVERY)}) returning email, used_at`,
+    ),
+  ]);
+  if (!tried) return;
+  const { email, used_at } = tried;
+  const reason = used_at === null ? "expired" : "used";
+  for (const identity of (await identitiesOf(base, email)).slice(0, MOST_TOLD)) {
+    const { bound, partner } = await actAs(base, identity);
+    const payload = { ...(partner && { partner_id: partner.id }), email, reason } as const;
+    await commit(bound, { writes: [], occurrences: [{ type: "sign_in.failed", payload }] });
+  }
+}
+
+function usable({ now }: BaseCtx, token_hash: string): SQL | undefined {
+  return and(
+    eq(signInLinks.token_hash, token_hash),
+    isNull(signInLinks.used_at),
+    sql`${signInLinks.expires_at} > ${iso(now)}`,
+  );
+}
+
+/** Ends every link of an address that could still be used. */
+export function endLinks({ db, now }: BaseCtx, email: string) {
+  return db
+    .update(signInLinks)
+    .set({ used_at: iso(now) })
+    .where(
+      and(eq(signInLinks.email, email), isNull(signInLinks.used_at), sql`${signInLinks.expires_at} > ${iso(now)}`),
+    );
+}
+
+/**
+ * The same in the other databases. Before the own link is used up, not after: so of two links of different databases
+ * that are used at the same moment at most one opens a session.
+ */
+async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
+  await askAll(ctx, async (on) => on.shard === ctx.shard || runBatch(on.db, [endLinks(on, email)]));
+}
+
+/** Of the rows of `sign_in_links` and of `sessions`, those that nobody can use any more: retention forgets them. */
+export function signInsPast(now: number): SQL {
+  return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
+}
+
+async function newLink(ctx: BaseCtx, email: string, identity: Identity | undefined) {
+  const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
+  const row = {
+    token_hash: await sha256Hex(token),
+    audience: identity?.audience ?? ("partner" as const),
+    email,
+    program_id: identity?.program_id ?? null,
+    partner_id: identity?.partner_id ?? null,
+    created_at: iso(ctx.now),
+    expires_at: iso(ctx.now + LINK_VALID_FOR),
+  };
+  return { row, link: { token, expires_at: row.expires_at } satisfies SignInLink };
+}

@@ -1,0 +1,231 @@
+import { and, eq, sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, text, whole } from "../../db/rows.ts";
+import { deliveries, messages, webhookEndpoints } from "../../db/schema.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { firstIdAt, newId } from "../../lib/id.ts";
+import { DAY, iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { prove, type BaseCtx, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "../kernel/deliveries.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Endpoint } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import type { PingData } from "../kernel/views.ts";
+import { endpointChanged, live, newEndpointSecret, type EndpointWithSecret } from "./endpoints.ts";
+import type { DeliveryRecord } from "./history.ts";
+
+/** So long the secret before signs too (HOOK-8). */
+const PREVIOUS_VALID_FOR = DAY;
+
+/**
+ * Gives an endpoint a new signing secret; the old one signs too for 24 h. When this returns, every attempt that was
+ * begun with the old one alone has ended: no receiver that knows either secret gets a `webhook-signature` that does not
+ * verify. That takes as long as those attempts take, 15 s at the most. `pause` waits some milliseconds.
+ */
+export async function rotateSecret(
+  caller: Caller,
+  id: string,
+  pause: (ms: number) => Promise<void>,
+): Promise<EndpointWithSecret> {
+  const secret = newEndpointSecret();
+  const rotated = await untilWon(async () => {
+    const [ctx, [before]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
+    if (!before) throw notFound("webhook endpoint");
+    const place = (column: "secret" | "secret_previous") => ({ table: "webhook_endpoints", column, row: id }) as const;
+    // One that can no longer be opened (its key is gone) signs nothing.
+    const previous = await ctx.sealer.openOrNull(before.secret, place("secret"));
+    const change = {
+      secret: await ctx.sealer.seal(secret, place("secret")),
+      secret_previous: previous === null ? null : await ctx.sealer.seal(previous, place("secret_previous")),
+      secret_previous_until: iso(ctx.now + PREVIOUS_VALID_FOR),
+      updated_at: nextStamp(before.updated_at, ctx.now),
+    };
+    const made = { endpoint: { ...before, ...change }, secret };
+    const unchanged = and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at));
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.update(webhookEndpoints).set(change).where(unchanged), expect: 1 }],
+      occurrences: [endpointChanged(before, made.endpoint, { reason: "secret_rotated" })],
+      result: made,
+    });
+    return made;
+  });
+  await untilClaimsEnded(caller, id, pause);
+  return rotated;
+}
+
+const POLL_MS = 200;
+
+/** Waits until no attempt is under way that was under way when this was called. */
+async function untilClaimsEnded({ db }: BaseCtx, endpoint_id: string, pause: (ms: number) => Promise<void>) {
+  const claims = sql`select id, claimed_until from deliveries where endpoint_id = ${endpoint_id}
+    and status = 'delivering' and status in ('pending', 'delivering')`;
+  const held = await shaped(db, { id: text, claimed_until: text }, claims);
+  if (held.length === 0) return;
+  for (let waited = 0; waited < LEASE_MS; waited += POLL_MS) {
+    await pause(POLL_MS);
+    const [left] = await shaped(
+      db,
+      { count: whole },
+      sql`
+      select count(*) as count from json_each(${JSON.stringify(held)}) h
+      join deliveries d on d.id = h.value ->> 'id' and d.claimed_until = h.value ->> 'claimed_until'`,
+    );
+    if (left?.count === 0) return;
+  }
+}
+
+/** Sends a `ping` event to this endpoint alone, as any other event is sent. @throws 409 when it is not active. */
+export async function sendPing(caller: Caller, id: string): Promise<DeliveryRecord> {
+  return untilWon(async () => {
+    const [ctx, [endpoint]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
+    refuseUnlessActive(endpoint);
+    const event_id = newId("event", ctx.now);
+    const data: PingData = { id: event_id, endpoint_id: id, description: endpoint.description };
+    const message: typeof messages.$inferSelect = {
+      event_id,
+      program_id: ctx.program.id,
+      event: "ping",
+      body: JSON.stringify({ event: "ping", timestamp: iso(ctx.now), data }),
+      created_at: iso(ctx.now),
+    };
+    return begin(ctx, id, message, [{ statement: ctx.db.insert(messages).values(message) }]);
+  });
+}
+
+/**
+ * Sends an event to an endpoint again, under a new delivery: same event id, same body bytes. @throws 409 while the
+ * delivery is still open, and when the endpoint is not active.
+ */
+export async function redeliver(caller: Caller, id: string, delivery_id: string): Promise<DeliveryRecord> {
+  return untilWon(async () => {
+    const [ctx, [endpoint], [delivery], [message]] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      caller.db
+        .select()
+        .from(deliveries)
+        .where(ofEndpoint(caller, id, delivery_id)),
+      caller.db
+        .select()
+        .from(messages)
+        .where(sql`${messages.event_id} = (select event_id from deliveries where id = ${delivery_id})`),
+    );
+    if (!endpoint) throw notFound("webhook endpoint");
+    if (!delivery) throw notFound("delivery");
+    refuseUnlessActive(endpoint);
+    if (delivery.status === "pending" || delivery.status === "delivering") {
+      throw new AppError("invalid_transition", "This delivery is still open: it is attempted without being asked.");
+    }
+    if (!message) throw new AppError("invalid_transition", "The body of this delivery is no longer kept.");
+    return begin(ctx, id, message, []);
+  });
+}
+
+/** At most so many deliveries of one call; a second call goes on with the rest. */
+export const MAX_RECOVERED = 5_000;
+
+export interface Recovered {
+  recovered: number;
+  /** There was more than one call takes. */
+  has_more: boolean;
+}
+
+/**
+ * Sends again what an endpoint did not get since `since` (ms): every failed or blocked delivery, and every event that it
+ * was subscribed to but missed because it was not active. Each event once; none that has succeeded meanwhile or is on
+ * its way. What it was not subscribed to then is never sent. @throws 409 when the endpoint is not active.
+ */
+export async function recover(caller: Caller, id: string, since: number): Promise<Recovered> {
+  return untilWon(async () => {
+    const [ctx, [endpoint], rows] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      shaped(caller.db, { event_id: text, event: text }, unsent(caller, id, since)),
+    );
+    refuseUnlessActive(endpoint);
+    const result = { recovered: Math.min(rows.length, MAX_RECOVERED), has_more: rows.length > MAX_RECOVERED };
+    const made = rows.slice(0, MAX_RECOVERED).map((row) => ({ id: newId("delivery", ctx.now), ...row }));
+    if (made.length === 0) return result;
+    await commit(ctx, {
+      writes: [
+        // Of two recoveries at once the second finds these sent by the first, and reads again. The plus: by their events,
+        // and not by all that the endpoint was ever sent.
+        refuseWhere(
+          ctx,
+          sql`exists (select 1 from deliveries s where +s.endpoint_id = ${id} and ${SENT_OR_OPEN}
+            and s.event_id in (select m.value ->> 'event_id' from json_each(${JSON.stringify(made)}) m))`,
+        ),
+        { statement: insertDeliveries(ctx, id, made), expect: made.length },
+      ],
+      occurrences: [],
+      result,
+    });
+    // Enough to fill the lane; each attempt that ends takes the next.
+    const woken = made.slice(0, MAX_IN_FLIGHT).map((delivery) => delivery.id);
+    ctx.wake(woken, ctx.shard);
+    return result;
+  });
+}
+
+/** A delivery `s` that makes another of its event needless. */
+const SENT_OR_OPEN = sql`s.status in ('succeeded', 'pending', 'delivering')`;
+
+/** Oldest first, one more than one call takes. */
+function unsent(ctx: Reader, endpoint_id: string, since: number): SQL {
+  return sql`
+    select m.event_id as event_id, m.event as event from (
+      select d.event_id from deliveries d where d.endpoint_id = ${endpoint_id} and d.id >= ${firstIdAt("delivery", since)}
+        and d.status in ('failed', 'blocked')
+      union
+      select x.event_id from missed_deliveries x
+      where x.endpoint_id = ${endpoint_id} and x.event_id >= ${firstIdAt("event", since)}
+    ) w cross join messages m on m.event_id = w.event_id and m.program_id = ${ctx.programId}
+    where not exists (select 1 from deliveries s where s.event_id = w.event_id and s.endpoint_id = ${endpoint_id}
+      and ${SENT_OR_OPEN})
+    order by m.event_id limit ${literal(MAX_RECOVERED + 1)}`;
+}
+
+/** A new delivery, its wake-up, and what the reply says of it. */
+async function begin(
+  ctx: ProgramCtx,
+  endpoint_id: string,
+  { event_id, event, body }: typeof messages.$inferSelect,
+  writes: Parameters<typeof commit>[1]["writes"],
+): Promise<DeliveryRecord> {
+  const id = newId("delivery", ctx.now);
+  const result: DeliveryRecord = {
+    id,
+    event_id,
+    event,
+    status: "pending",
+    attempt_count: 0,
+    next_attempt_at: iso(ctx.now),
+    created_at: iso(ctx.now),
+    completed_at: null,
+    payload: JSON.parse(body),
+    attempts: [],
+  };
+  await commit(ctx, {
+    writes: [{ statement: insertDeliveries(ctx, endpoint_id, [{ id, event_id, event }]), expect: 1 }, ...writes],
+    occurrences: [],
+    result,
+  });
+  ctx.wake([id], ctx.shard);
+  return result;
+}
+
+function ofEndpoint(ctx: Reader, endpoint_id: string, delivery_id: string): SQL | undefined {
+  return and(
+    eq(deliveries.id, delivery_id),
+    eq(deliveries.endpoint_id, endpoint_id),
+    sql`${deliveries.program_id} = ${ctx.programId}`,
+  );
+}
+
+function refuseUnlessActive(endpoint: Endpoint | undefined): asserts endpoint is Endpoint {
+  if (!endpoint) throw notFound("webhook endpoint");
+  if (!endpoint.active) {
+    throw new AppError("invalid_transition", "This endpoint is not active; enable it with PATCH active: true first.");
+  }
+}

@@ -1,0 +1,83 @@
+import { and, eq, gt, sql } from "drizzle-orm";
+import { atMost } from "../../db/client.ts";
+import { programs, webhookEndpoints } from "../../db/schema.ts";
+import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../../domain/endpoint-health.ts";
+import { iso } from "../../lib/time.ts";
+import { commit, CommitConflict } from "../kernel/commit.ts";
+import { forProgram, type Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import type { Endpoint, Program } from "../kernel/rows.ts";
+import { nextStamp } from "../kernel/updated-at.ts";
+import { endpointChanged } from "./endpoints.ts";
+
+const ENDPOINTS_AT_ONCE = 50;
+
+export interface DisabledEndpoint {
+  program: Program;
+  endpoint: Endpoint;
+}
+
+/**
+ * Disables the endpoints that have failed for too long, each with its audit event (HOOK-9), and calls `onDisabled`
+ * for each that it has disabled, so that owners are notified once. An endpoint that succeeds in between stays active.
+ */
+export function disableGivenUp(
+  ctx: Ctx,
+  onDisabled: (disabled: DisabledEndpoint) => Promise<void>,
+): Work<DisabledEndpoint & Owner> {
+  return {
+    cost: 10,
+    async due(after) {
+      const rows = await ctx.db
+        .select({ endpoint: webhookEndpoints, program: programs })
+        .from(webhookEndpoints)
+        .innerJoin(programs, eq(programs.id, webhookEndpoints.program_id))
+        .where(
+          and(
+            gt(webhookEndpoints.id, after),
+            sql`${webhookEndpoints.active} = 1 and ${webhookEndpoints.deleted_at} is null`,
+            sql`${webhookEndpoints.failing_since} <= ${iso(ctx.now - GIVEN_UP_AFTER_MS)}`,
+            sql`${webhookEndpoints.failure_count} >= ${GIVEN_UP_AFTER_FAILURES}`,
+          ),
+        )
+        .orderBy(webhookEndpoints.id)
+        .limit(atMost(ENDPOINTS_AT_ONCE));
+      return rows.map((row) => ({ ...row, key: row.endpoint.id }));
+    },
+    async serve({ program, endpoint }) {
+      const disabled = await disable(ctx, program, endpoint);
+      if (disabled) await onDisabled({ program, endpoint: disabled });
+      return false;
+    },
+  };
+}
+
+/** Null when the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
+async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<Endpoint | null> {
+  const { failing_since, failure_count } = before;
+  const health = { failing_since_ms: failing_since === null ? null : Date.parse(failing_since), failure_count };
+  if (!isGivenUp(health, ctx.now)) return null;
+  const updated_at = nextStamp(before.updated_at, ctx.now);
+  const after: Endpoint = { ...before, active: false, disabled_at: iso(ctx.now), updated_at };
+  const unchanged = sql`${webhookEndpoints.id} = ${before.id} and ${webhookEndpoints.active} = 1
+    and ${webhookEndpoints.deleted_at} is null and ${webhookEndpoints.updated_at} = ${before.updated_at}
+    and ${webhookEndpoints.failing_since} = ${failing_since}`;
+  try {
+    await commit(forProgram(ctx, program), {
+      writes: [
+        {
+          statement: ctx.db
+            .update(webhookEndpoints)
+            .set({ active: false, disabled_at: after.disabled_at, updated_at })
+            .where(unchanged),
+          expect: 1,
+        },
+      ],
+      occurrences: [endpointChanged(before, after, { reason: "failing", failing_since, failure_count })],
+    });
+    return after;
+  } catch (error) {
+    if (error instanceof CommitConflict) return null;
+    throw error;
+  }
+}

@@ -4,10 +4,11 @@
  * terminal in deploy-terminal.test.ts.
  */
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PlayedAccount } from "./platform/account.ts";
+import type { Permission } from "./platform/routes.ts";
 import { ADMIN, inWorld, KEY, WORKER, type World } from "./platform/world.ts";
 import { ROOT } from "./process.ts";
 
@@ -48,11 +49,26 @@ async function assertWhole({ account, platform }: World, worker: string, public_
   assert.deepEqual(script.observability, { enabled: true, logs: { invocation_logs: false } });
 }
 
+const guide = await readFile(join(ROOT, "src/docs/first-deploy.md"), "utf8");
+
+/** The permissions that the guide lists. */
+const listed = [...guide.matchAll(/^\| (?:Account|Zone), ([^|]+?) +\|/gm)].map(([, name]) => name as Permission);
+
+describe("the guide", () => {
+  it("has at most 60 lines, and says of each step how one knows that it worked", () => {
+    assert.ok(guide.trimEnd().split("\n").length <= 60);
+    const steps = [...guide.matchAll(/^\| (\d)\. [^|]+\| +(\S[^|]*\S) +\|$/gm)].map(([, number]) => number);
+    assert.deepEqual(steps, ["1", "2", "3", "4", "5", "6", "7"]);
+  });
+});
+
 describe("a first deploy, from an empty account", () => {
-  it("in CI, to a custom domain: PUBLIC_URL follows from the route; the second deploy makes nothing", () =>
+  it("in CI, with a token of the guide's permissions, to a custom domain: PUBLIC_URL follows from the route; the second deploy makes nothing", () =>
     inWorld(async (world) => {
       world.account.addZone("example.com");
       await world.configure(withDomain);
+      assert.equal(listed.length, 7);
+      world.platform.granted = listed;
       const first = await world.deployInCi();
       assert.equal(first.code, 0, first.printed.join("\n"));
       await assertWhole(world, WORKER, `https://${DOMAIN}`);

@@ -7,7 +7,11 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { PlayedDatabase, statementsOf } from "./platform/database.ts";
 import { ROOT } from "./process.ts";
+
+/** Migrations that read all events, or index them, from before there were many. No other may: see `burdens`. */
+const READ_EVENTS = new Set(["0003_list_counts.sql"]);
 
 const CONTRACTED: Record<string, string> = {};
 
@@ -50,7 +54,91 @@ function learn(text: string, { tables, uniqueIndexes }: Earlier): void {
   for (const [, index = ""] of text.matchAll(new RegExp(`CREATE UNIQUE INDEX ${NAME}`, "gi"))) uniqueIndexes.add(index);
 }
 
+async function readMigrations(): Promise<{ name: string; text: string }[]> {
+  const folder = join(ROOT, "migrations");
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
+  return Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), "utf8") })));
+}
+
+/**
+ * What in a migration grows with the log: a statement may take 30 seconds on the platform, blocks the database meanwhile,
+ * and fails then. `database` is as it was before.
+ */
+function burdens(text: string, database: PlayedDatabase): string[] {
+  const onEvents = new RegExp(`^CREATE (?:UNIQUE )?INDEX [^;]* ON ${NAME}`, "i");
+  return statementsOf(text).flatMap((statement) => {
+    let found: string[] = [];
+    if (onEvents.exec(statement)?.[1] === "events") found = ["indexes events"];
+    else if (/^(?:INSERT|UPDATE|DELETE|REPLACE|WITH|CREATE TABLE \S+ AS)\b/i.test(statement)) {
+      const [explained] = database.query(`EXPLAIN QUERY PLAN ${statement}`);
+      const plan = (explained?.results ?? []).map((row) => (row as { detail: string }).detail);
+      // The plan has a table's alias in place of its name.
+      const aliases = [...statement.matchAll(/\bevents[`"]?\s+(?:AS\s+)?[`"]?(\w+)/gi)].map(([, alias]) => alias);
+      const isScan = (step: string) =>
+        ["events", ...aliases].some((name) => step.split(" ", 2).join(" ") === `SCAN ${name}`);
+      found = plan.some(isScan) ? ["reads all events"] : [];
+    }
+    database.query(statement);
+    return found;
+  });
+}
+
 describe("migrations", () => {
+  it("have the form that the platform's splitter takes, each as one query, and end in the same schema as imports", async () => {
+    const [queried, imported] = [new PlayedDatabase("queried"), new PlayedDatabase("imported")];
+    for (const { name, text } of await readMigrations()) {
+      assert.ok(!text.includes("\r"), `${name} has lines that end in CR`);
+      for (const statement of statementsOf(text)) {
+        assert.ok(statement.length < 100_000, `${name} has a statement that the platform does not take`);
+      }
+      assert.doesNotThrow(() => queried.query(text), name);
+      imported.import(text);
+    }
+    assert.deepEqual(queried.schema, imported.schema);
+    assert.ok(queried.schema.some((sql) => sql.startsWith("CREATE TRIGGER")));
+  });
+
+  it("of another form would fail there, though SQLite takes them", () => {
+    const table = "CREATE TABLE t (a integer);\n";
+    const body = "UPDATE t SET a = 1 WHERE a = new.a;";
+    const planted = [
+      `CREATE TRIGGER x AFTER INSERT ON t BEGIN\n${body}\nEND;`,
+      `create trigger x after insert on t begin ${body} end;`,
+      `CREATE TRIGGER x AFTER INSERT ON t BEGIN UPDATE t SET a = CASE a WHEN 1 THEN 2 END; END;`,
+      `CREATE TRIGGER x AFTER INSERT ON t\r\nBEGIN ${body} END;`,
+    ];
+    for (const text of planted) {
+      new PlayedDatabase("imported").import(table + text);
+      assert.throws(() => new PlayedDatabase("queried").query(table + text), /incomplete input/, text);
+    }
+    new PlayedDatabase("queried").query(`${table}CREATE TRIGGER x AFTER INSERT ON t BEGIN ${body} END;`);
+  });
+
+  it("neither read all events nor index them: the log of a program in use is too long for one statement", async () => {
+    const database = new PlayedDatabase("grown");
+    const burdened = new Set<string>();
+    for (const [at, { name, text }] of (await readMigrations()).entries()) {
+      const found = burdens(text, database);
+      // The first makes the table.
+      if (found.length > 0 && at > 0) burdened.add(name);
+    }
+    assert.deepEqual(burdened, READ_EVENTS);
+    const planted = [
+      "CREATE INDEX `events_new` ON `events` (`program_id`, `created_at`);",
+      "UPDATE events SET type = type;",
+      "INSERT INTO click_counts SELECT * FROM click_counts WHERE program_id IN (SELECT program_id FROM events);",
+      "UPDATE click_counts SET count = (SELECT count(*) FROM partners p JOIN events AS e);",
+      "DELETE FROM `events` WHERE type = 'x';",
+    ];
+    for (const text of planted) assert.equal(burdens(text, database).length, 1, text);
+    const harmless = [
+      "CREATE INDEX `partners_new` ON `partners` (`program_id`, `created_at`);",
+      "UPDATE events SET type = type WHERE program_id = 'p' AND id = 'e';",
+      "ALTER TABLE `events` ADD `more` text;",
+    ];
+    for (const text of harmless) assert.deepEqual(burdens(text, database), [], text);
+  });
+
   it("only add, so that the version before runs on the newer schema (DEP-4)", async () => {
     const folder = join(ROOT, "migrations");
     const files = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();

@@ -104,14 +104,13 @@ function isSplit(output: string): boolean {
   return /incomplete input|syntax error/.test(output);
 }
 
-/** The other way to apply a file: the platform's import takes it as it is, whole or not at all. */
+/** The other way to apply migrations: the platform's import takes one file of them all as it is, whole or not at all. */
 async function importAll(deployment: Deployment, binding: string, files: readonly Migration[]): Promise<void> {
-  deployment.tools.print("The platform did not take a migration in this form. It is imported as a file.");
-  for (const { name, text } of files) {
-    const whole = `${text}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`;
-    const run = await deployment.tools.withFile(name, whole, (path) =>
-      wranglerOn(deployment, ["d1", "execute", binding, "--remote", "--yes", `--file=${path}`], "shown"),
-    );
-    if (run.code !== 0) throw new StepFailed(`${name} could not be imported.`, run.output);
-  }
+  const { tools } = deployment;
+  tools.print("The platform did not take a migration in this form. What is left is imported as a file.");
+  const noted = files.map(({ name, text }) => `${text}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`);
+  const run = await tools.withFile("migrations.sql", noted.join(""), (path) =>
+    wranglerOn(deployment, ["d1", "execute", binding, "--remote", "--yes", `--file=${path}`], "shown"),
+  );
+  if (run.code !== 0) throw new StepFailed("The migrations could not be imported.", run.output);
 }

@@ -119,7 +119,7 @@ async function reportFailure(deployment: Deployment, progress: Progress, error: 
   tools.print(SENTENCES[now === "unknown" ? "unknown" : state]);
   const set = await secretsSet(deployment).catch(() => null);
   const discarded = Object.keys(progress.secrets).filter((name) => set !== null && !set.includes(name));
-  if (discarded.length > 0) tools.print(`${discarded.join(" and ")} was not set: it is asked for again.`);
+  if (discarded.length > 0) tools.print(`Not set yet, and asked for again: ${discarded.join(", ")}.`);
   tools.print("Run the same command again: it goes on from here.");
   printPermission(tools, error instanceof StepFailed ? error.output : error);
   return 1;

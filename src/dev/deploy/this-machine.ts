@@ -18,9 +18,9 @@ export function toolsOfThisMachine(): DeployTools {
     wrangler: runWrangler,
     declared: declaredBy,
     platform: openPlatform,
-    accountGiven: process.env["CLOUDFLARE_ACCOUNT_ID"] ?? null,
+    accountGiven: process.env["CLOUDFLARE_ACCOUNT_ID"] || null,
     migrations: readMigrations,
-    ask: process.stdin.isTTY && process.stdout.isTTY && !process.env["CI"] ? ask : null,
+    ask: process.stdin.isTTY && process.stdout.isTTY && !isCi() ? ask : null,
     print: (line) => console.log(line),
     secretsIn: async (path) => {
       const text = await readFile(path, "utf8");
@@ -44,6 +44,11 @@ export function toolsOfThisMachine(): DeployTools {
         () => false,
       ),
   };
+}
+
+/** As wrangler takes the variable: nobody answers there, even where there is a terminal. */
+function isCi(): boolean {
+  return !["", "false"].includes(process.env["CI"] ?? "");
 }
 
 type Route = string | { pattern: string; custom_domain?: boolean };

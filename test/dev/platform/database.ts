@@ -8,13 +8,13 @@ const KNOWN_TRIGGER = /^CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;$/;
  * together only in one form; of any other the pieces are sent, which fail as "incomplete input" (workers-sdk #4998,
  * #15178, #14991).
  */
-export function statementsOf(sql: string): string[] {
+export function statementsOf(sql: string, knowsTriggers = true): string[] {
   const statements: string[] = [];
   let left = sql.replaceAll(/^--.*$/gm, "");
   while (left.trim() !== "") {
     left = left.trimStart();
     const line = left.split("\n", 1)[0] ?? "";
-    const isTrigger = KNOWN_TRIGGER.test(line.trimEnd()) && line.match(/\bEND\b/gi)?.length === 1;
+    const isTrigger = knowsTriggers && KNOWN_TRIGGER.test(line.trimEnd()) && line.match(/\bEND\b/gi)?.length === 1;
     const length = isTrigger ? line.length : semicolonIn(left) + 1;
     statements.push(left.slice(0, length));
     left = left.slice(length);
@@ -44,6 +44,8 @@ interface StatementResult {
 export class PlayedDatabase {
   readonly uuid = crypto.randomUUID();
   readonly name: string;
+  /** Whether the query endpoint keeps any trigger together. */
+  knowsTriggers = true;
   readonly #sqlite = new DatabaseSync(":memory:");
 
   constructor(name: string) {
@@ -53,7 +55,7 @@ export class PlayedDatabase {
   /** The query endpoint. @throws the message of SQLite; nothing of the text is then in force. */
   query(sql: string): StatementResult[] {
     return this.#whole(() =>
-      statementsOf(sql).map((statement) => ({
+      statementsOf(sql, this.knowsTriggers).map((statement) => ({
         results: this.#sqlite.prepare(statement).all(),
         success: true,
         meta: { duration: 1, rows_read: 1, rows_written: 1, size_after: 4096 },
@@ -72,6 +74,12 @@ export class PlayedDatabase {
       .prepare(sql)
       .all()
       .map((row) => String(row["name"]));
+  }
+
+  /** Every statement that made something, in order. */
+  get schema(): string[] {
+    const rows = this.#sqlite.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").all();
+    return rows.map((row) => String(row["sql"]));
   }
 
   get applied(): string[] {

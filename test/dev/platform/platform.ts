@@ -20,10 +20,14 @@ export class PlayedPlatform {
   /** Method and path, with `:account` and ids of databases, queues and zones left out. */
   calls: string[] = [];
   unknown: string[] = [];
-  /** Whether a call fails, by its name and its place in `calls`. */
+  /** Whether a call is refused, by its name and its place in `calls`. */
   failWhen: (call: string, place: number) => boolean = () => false;
+  /** Whether the answer of a call that was carried out is lost. */
+  loseWhen: (call: string, place: number) => boolean = () => false;
   /** Files for an import, by their checksum. */
   readonly files = new Map<string, string>();
+  /** Who answers `GET /healthz` on the internet. */
+  isHealthy: (origin: string) => boolean = () => false;
   url = "";
   #server: Server | null = null;
 
@@ -53,6 +57,11 @@ export class PlayedPlatform {
       response.setHeader("etag", `"${etag}"`).end();
       return;
     }
+    if (pathname.startsWith("/internet/")) {
+      const host = pathname.split("/")[2] ?? "";
+      response.writeHead(this.isHealthy(`https://${host}`) ? 200 : 503).end();
+      return;
+    }
     const answered = await this.#answer(request, pathname, searchParams, body).then(
       (result) => ({ status: 200, reply: { success: true, errors: [], messages: [], ...paged(result) } }),
       (error: unknown) => {
@@ -66,10 +75,10 @@ export class PlayedPlatform {
 
   async #answer(request: IncomingMessage, path: string, query: URLSearchParams, body: Buffer): Promise<unknown> {
     const call = `${request.method} ${path.replaceAll(/\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f-]{36}(?=\/|$)/g, "/:id")}`;
-    this.calls.push(call);
+    const place = this.calls.push(call) - 1;
     if (request.headers.authorization !== `Bearer ${TOKEN}`)
       throw new Refusal(401, 10001, "Unable to authenticate request");
-    if (this.failWhen(call, this.calls.length - 1)) throw new Refusal(400, 10013, "An unknown error has occurred.");
+    if (this.failWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
     const route = ROUTES.find((one) => one.method === request.method && one.path.test(path));
     if (!route) {
       this.unknown.push(call);
@@ -85,7 +94,9 @@ export class PlayedPlatform {
     const parts = (route.path.exec(path) ?? []).slice(1).map((part) => decodeURIComponent(part));
     const type = request.headers["content-type"] ?? "";
     const form = () => new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
-    return route.answer({ platform: this, account, parts, query, body: body.toString(), form });
+    const result = await route.answer({ platform: this, account, parts, query, body: body.toString(), form });
+    if (this.loseWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
+    return result;
   }
 }
 

@@ -1,5 +1,4 @@
 import { Refusal, type Binding, type PlayedAccount } from "./account.ts";
-import type { PlayedPlatform } from "./platform.ts";
 
 /** A permission of a token, by the name that the dashboard shows. */
 export type Permission =
@@ -14,7 +13,8 @@ export type Permission =
 
 /** A call to the platform, with the parts of its path. */
 export interface Call {
-  platform: PlayedPlatform;
+  /** Every account, and what was uploaded for an import, by its checksum. */
+  platform: { accounts: PlayedAccount[]; files: Map<string, string>; url: string };
   account: PlayedAccount;
   parts: string[];
   query: URLSearchParams;

@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { deploy } from "../../../src/dev/deploy/deployment.ts";
 import { toolsOfThisMachine } from "../../../src/dev/deploy/this-machine.ts";
 import type { DeployTools } from "../../../src/dev/deploy/environment.ts";
@@ -8,9 +9,12 @@ import { PlatformApi } from "../../../src/dev/deploy/platform-api.ts";
 import { ROOT } from "../process.ts";
 import { PlayedAccount } from "./account.ts";
 import { PlayedPlatform, TOKEN } from "./platform.ts";
+import { inTerminal, type Typed } from "./terminal.ts";
 
 export const WORKER = "affiliate-program-service";
 export const KEY = Buffer.alloc(32, 7).toString("base64");
+/** Wrangler is read once, not for each of its commands. */
+const COMPILED = join(tmpdir(), "affiliate-compiled");
 export const ADMIN = "t".repeat(32);
 
 /** What `npm run deploy` printed, asked and returned. */
@@ -24,8 +28,13 @@ export interface Ended {
 export class World {
   readonly account = new PlayedAccount();
   readonly platform = new PlayedPlatform(this.account);
+  isLoggedIn = true;
   /** A file with both secrets, for a machine without a terminal. */
   secretsFile = "";
+  /** Whether an address answers in time. */
+  answers: (origin: string) => boolean = (origin) => this.isHealthy(origin);
+  /** For how many seconds a deploy would have waited for an address. */
+  readonly waits: number[] = [];
   #folder = "";
   #config: string[] = [];
 
@@ -59,6 +68,22 @@ export class World {
     return this.deploy(null, `--secrets-file=${this.secretsFile}`, ...args);
   }
 
+  /** The command itself, in a terminal in which a person types. */
+  async deployAtTerminal(typed: readonly Typed[]): Promise<{ code: number | null; screen: string }> {
+    const login = join(this.#folder, ".wrangler", "config");
+    await mkdir(login, { recursive: true });
+    const lines = [`oauth_token = "${TOKEN}"`, 'refresh_token = "r"', 'expiration_time = "2099-01-01T00:00:00.000Z"'];
+    await writeFile(join(login, "default.toml"), this.isLoggedIn ? lines.join("\n") : "");
+    this.platform.isHealthy = (origin) => this.isHealthy(origin);
+    const { CLOUDFLARE_API_TOKEN: _, CLOUDFLARE_ACCOUNT_ID: _1, ...inherited } = process.env;
+    const env = {
+      ...{ ...inherited, CI: "false", TERM: "xterm", FORCE_COLOR: "0", CLOUDFLARE_API_BASE_URL: this.platform.url },
+      ...{ HOME: this.#folder, XDG_CONFIG_HOME: this.#folder, NODE_COMPILE_CACHE: COMPILED },
+      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, "internet.ts")).href}`,
+    };
+    return inTerminal(["src/dev/deploy.ts", ...this.#config].join(" "), env, typed);
+  }
+
   /** With a person's answers to what is asked; null where there is nobody. */
   async deploy(answers: string[] | null, ...args: string[]): Promise<Ended> {
     const printed: string[] = [];
@@ -67,11 +92,11 @@ export class World {
     const machine = toolsOfThisMachine();
     const env = {
       ...{ CLOUDFLARE_API_BASE_URL: this.platform.url, CLOUDFLARE_API_TOKEN: TOKEN, FORCE_COLOR: "0" },
-      ...{ XDG_CONFIG_HOME: this.#folder, CI: "true", NODE_COMPILE_CACHE: join(tmpdir(), "affiliate-compiled") },
+      ...{ XDG_CONFIG_HOME: this.#folder, CI: "true", NODE_COMPILE_CACHE: COMPILED },
     };
     const tools: DeployTools = {
       ...machine,
-      // At a terminal wrangler would take this process's; what it asks there is tried in terminal.test.ts.
+      // At a terminal wrangler would take this process's; what it asks there is in deploy-terminal.test.ts.
       wrangler: async (command, _shown, further) => {
         const run = await machine.wrangler(command, "quiet", { ...env, ...further });
         printed.push(...run.output.split("\n"));
@@ -88,7 +113,10 @@ export class World {
           return answer;
         }),
       print: (line) => void printed.push(...line.split("\n")),
-      isHealthy: async (url) => this.isHealthy(url),
+      isHealthy: async (url, seconds) => {
+        this.waits.push(seconds);
+        return this.answers(url);
+      },
     };
     const code = await deploy(tools, [...args, ...this.#config]);
     return { code, printed, asked };

@@ -3,10 +3,12 @@
  */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import type { Bindings } from "../../src/env.ts";
+import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded } from "../support/provider-a-changes.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, disputeEvent } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
@@ -63,4 +65,18 @@ it("of a sale that is freed and rejected while its refund is settled nothing is 
   };
   await sendA(program, refund, actBeforeSettling(reject));
   expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", status: "rejected" }]);
+});
+
+it("a commission whose dispute is recorded and not settled yet is not approved by time (COM-6)", async () => {
+  const program = await makeProgram({ auto_approve_days: 0 });
+  const { slug } = await makePartner(program);
+  const payment_intent = `pi_${slug}`;
+  await sendA(program, sessionCompleted({ ref: slug, payment_intent }));
+  const dies = actBeforeSettling(() => Promise.reject(new Error("the machine is lost")));
+  const dispute = disputeEvent("charge.dispute.created", { id: `dp_${slug}`, payment_intent, amount: 10_000 });
+  expect((await sendA(program, dispute, dies)).status).toBe(503);
+  await serveAll(approveDueCommissions(testContext(Date.now() + 60_000)));
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ status: "pending" }]);
+  await sendA(program, dispute);
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ status: "pending", review_reason: "disputed" }]);
 });

@@ -9,7 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
-import { recordApprovals } from "../ledger/decisions.ts";
+import { isSettled, recordApprovals } from "../ledger/decisions.ts";
 
 /** What one transaction takes. */
 const COMMISSIONS_AT_ONCE = 2_000;
@@ -43,9 +43,12 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
   };
 }
 
-/** Old enough: dated `days` of UTC or more before now. */
+/**
+ * Old enough: dated `days` of UTC or more before now. What is not settled waits: a fact that came, a dispute, may be
+ * about to flag it.
+ */
 function isDue(now: number, days: SQL): SQL {
-  return sql`c.status = 'pending' and c.flagged = 0
+  return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
     and c.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', ${iso(now)}, '-' || ${days} || ' days')`;
 }
 
@@ -67,7 +70,8 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
         {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
             updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
-            where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0`),
+            where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0
+              and ${isSettled(sql`commissions.payment_id`)}`),
           expect: rows.length,
         },
         recordApprovals(ctx, sql`c.id in ${chosen}`),

@@ -58,3 +58,8 @@ export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
 export function hasDifferences(payment_id: SQL): SQL {
   return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
 }
+
+/** Whether the rows of a payment are what its facts and decisions say; true of what is no payment's. */
+export function isSettled(payment_id: SQL): SQL {
+  return sql`not exists (select 1 from payments u where u.id = ${payment_id} and u.settled_revision < u.facts_revision)`;
+}

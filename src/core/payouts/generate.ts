@@ -16,6 +16,7 @@ import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { comparableSum, exactSum, readSum, sumColumns, together } from "../kernel/sums.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
+import { isSettled } from "../ledger/decisions.ts";
 import { sealRecipient } from "./recipient.ts";
 import { generatedOccurrences } from "./rows.ts";
 
@@ -118,7 +119,7 @@ function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: G
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
     and (${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0) ${spare_canceled ? sql`and not exists (${canceled})` : sql``}
-    and not exists (select 1 from payments u where u.id = ${c}.payment_id and u.settled_revision < u.facts_revision)`;
+    and ${isSettled(sql`${c}.payment_id`)}`;
 }
 
 /** True, as 1, for a row about which a dispute is open: it enters no payout (PAY-10). */

@@ -16,7 +16,7 @@ interface Row {
  * The folder table: what each folder of src may import. What no row names is imported by no folder: `index.ts`,
  * `app.ts`, `jobs.ts`, `dev`. test/lint/folders.test.ts plants a violation of every row.
  */
-const FOLDERS: Record<string, Row> = {
+const FOLDERS = {
   domain: { may: [] },
   lib: { may: [] },
   db: { may: ["lib"], types: ["domain"], packages: ["drizzle"] },
@@ -33,6 +33,29 @@ const FOLDERS: Record<string, Row> = {
   // Programs for Node around the service: they call it over HTTP, check its schema, and sign vendor events with the
   // tests' makers.
   dev: { may: ["db"], packages: ["node"], outside: true },
+} satisfies Record<string, Row>;
+
+/**
+ * The rooms of core: which other rooms each may import. All import `kernel`, which imports none; five floors, each of
+ * which imports lower ones only.
+ */
+const ROOMS: Record<string, string[]> = {
+  kernel: [],
+  clicks: [],
+  events: [],
+  ledger: [],
+  programs: [],
+  webhooks: [],
+  commissions: ["ledger"],
+  customers: ["ledger"],
+  inbound: ["ledger", "programs"],
+  partners: ["ledger"],
+  payouts: ["ledger"],
+  imports: ["ledger", "partners"],
+  reconcile: ["ledger", "payouts", "programs"],
+  sessions: ["ledger", "partners"],
+  operations: ["sessions"],
+  overview: ["inbound", "ledger", "reconcile"],
 };
 
 /** Packages that belong to certain folders only. */
@@ -48,34 +71,56 @@ const DEPTHS = [0, 1, 2];
 
 const inSrc = readdirSync(new URL("./src", import.meta.url));
 
-function rulesOf(folder: string, { may, types = [], packages = [], outside }: Row): OxlintOverride[] {
+interface Pattern {
+  regex?: string;
+  group?: string[];
+  allowTypeImports?: boolean;
+  message: string;
+}
+
+function rulesOf(folder: string, row: Row): OxlintOverride[] {
+  return DEPTHS.map((depth) => ({
+    files: [`src/${folder}/${"*/".repeat(depth)}*.{ts,tsx,js}`],
+    rules: { "no-restricted-imports": ["error", { patterns: patternsOf(folder, row, depth) }] },
+  }));
+}
+
+/** A room is one folder deep; what the row of core says holds in it too. */
+function rulesOfRoom([room, may]: [string, string[]]): OxlintOverride {
+  const allowed = room === "kernel" ? [] : ["kernel", ...may];
+  const forbidden = Object.keys(ROOMS).filter((name) => name !== room && !allowed.includes(name));
+  const message = `core/${room} imports ${allowed.join(", ") || "no other room"} (the rooms of core, oxlint.config.ts).`;
+  return {
+    files: [`src/core/${room}/*.ts`],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            ...patternsOf("core", FOLDERS.core, 1),
+            { regex: `^\\.\\./(${anyOf(forbidden)})`, message },
+            { regex: `^(\\.\\./)+core/|^\\.\\./${room}/`, message: "Write the shortest path to a file." },
+          ],
+        },
+      ],
+    },
+  };
+}
+
+function patternsOf(folder: string, { may, types = [], packages = [], outside }: Row, depth: number): Pattern[] {
   const allowed = [folder, ...may, ...types];
   const forbidden = inSrc.filter((name) => !allowed.includes(name));
   const list = [...may, ...types.map((name) => `types of ${name}`)].join(", ") || "nothing else of src";
   const message = `${folder} imports ${list} (the folder table, oxlint.config.ts).`;
   const guarded = Object.entries(GUARDED).flatMap(([name, globs]) => (packages.includes(name) ? [] : globs));
-  return DEPTHS.map((depth) => {
-    const up = `^${"\\.\\./".repeat(depth + 1)}`;
-    return {
-      files: [`src/${folder}/${"*/".repeat(depth)}*.{ts,tsx,js}`],
-      rules: {
-        "no-restricted-imports": [
-          "error",
-          {
-            patterns: [
-              ...(types.length > 0 ? [{ regex: `${up}(${anyOf(types)})`, allowTypeImports: true, message }] : []),
-              { regex: `${up}(${anyOf(forbidden)})`, message },
-              ...(outside
-                ? []
-                : [{ regex: `${up}\\.\\.(/|$)`, message: "The Worker imports nothing from outside src." }]),
-              { regex: "^\\./\\.\\.|[^./]/\\.\\.|/\\./|\\.\\.$", message: "Write the shortest path to a file." },
-              { group: guarded, message: `${folder} does not import this package (oxlint.config.ts).` },
-            ],
-          },
-        ],
-      },
-    };
-  });
+  const up = `^${"\\.\\./".repeat(depth + 1)}`;
+  return [
+    ...(types.length > 0 ? [{ regex: `${up}(${anyOf(types)})`, allowTypeImports: true, message }] : []),
+    { regex: `${up}(${anyOf(forbidden)})`, message },
+    ...(outside ? [] : [{ regex: `${up}\\.\\.(/|$)`, message: "The Worker imports nothing from outside src." }]),
+    { regex: "^\\./\\.\\.|[^./]/\\.\\.|/\\./|\\.\\.$", message: "Write the shortest path to a file." },
+    { group: guarded, message: `${folder} does not import this package (oxlint.config.ts).` },
+  ];
 }
 
 function anyOf(names: string[]): string {
@@ -134,6 +179,7 @@ export default defineConfig({
     // Every byte of the tracking script is sent to every visitor.
     { files: ["src/tracker/*.js"], rules: { eqeqeq: "off", "typescript/no-misused-promises": "off" } },
     ...Object.entries(FOLDERS).flatMap(([folder, row]) => rulesOf(folder, row)),
+    ...Object.entries(ROOMS).map(rulesOfRoom),
     {
       // The entry and its types sit above the folders. hono belongs to http and app; env names its types.
       files: ["src/*.ts"],

@@ -1,13 +1,13 @@
 /**
- * The folder table of src/docs/architecture.md is held by oxlint.config.ts. Each row is written here a second time,
- * and every import that it forbids or allows is planted in a copy of the tree.
+ * The tables of src/docs/architecture.md, of the folders and of the rooms of core, are held by oxlint.config.ts. Each row
+ * is written here a second time, and every import that it forbids or allows is planted in a copy of the tree.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -41,12 +41,62 @@ const MAY_USE: Record<string, string[]> = {
   "cloudflare:workers": ["clicks"],
   "node:fs": ["dev"],
 };
+/** The rooms of core from the ground up, by floors: what each may import beside itself and the kernel. */
+const FLOORS: Record<string, string[]>[] = [
+  { kernel: [] },
+  { clicks: [], events: [], ledger: [], programs: [], webhooks: [] },
+  {
+    commissions: ["ledger"],
+    customers: ["ledger"],
+    inbound: ["ledger", "programs"],
+    partners: ["ledger"],
+    payouts: ["ledger"],
+  },
+  { imports: ["ledger", "partners"], reconcile: ["ledger", "payouts", "programs"], sessions: ["ledger", "partners"] },
+  { operations: ["sessions"], overview: ["inbound", "ledger", "reconcile"] },
+];
+const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);
 const TARGETS = [...Object.keys(MAY_IMPORT), "env.ts", "app.ts", "index.ts"];
 
 interface Planted {
   file: string;
   code: string;
   allowed: boolean;
+}
+
+/** The forms of an import of `x` from `path`: whether each is one of types only, and its code. */
+function formsOf(path: string): [isOfTypes: boolean, code: string][] {
+  return [
+    [false, `import { x } from "${path}";\nexport const y = x;\n`],
+    [true, `import type { x } from "${path}";\nexport type y = x;\n`],
+    [false, `export { x } from "${path}";\n`],
+    [false, `export * from "${path}";\n`],
+    [false, `export const y = await import("${path}");\n`],
+  ];
+}
+
+/** Every import between two rooms of core, and between a room and a folder of src. */
+function plantInRooms(add: (folder: string, code: string, allowed: boolean) => void): void {
+  for (const [room, may] of Object.entries(ROOMS)) {
+    const folder = `core/${room}`;
+    for (const target of Object.keys(ROOMS)) {
+      if (target === room) continue;
+      const allowed = room !== "kernel" && (target === "kernel" || may.includes(target));
+      for (const [, code] of formsOf(`../${target}/x.ts`)) add(folder, code, allowed);
+    }
+    for (const target of TARGETS.filter((name) => name !== "core")) {
+      const isMay = MAY_IMPORT["core"]?.includes(target) ?? false;
+      const isMayType = isMay || (MAY_IMPORT_TYPES["core"]?.includes(target) ?? false);
+      const path = `../../${target.endsWith(".ts") ? target : `${target}/x.ts`}`;
+      for (const [isOfTypes, code] of formsOf(path)) add(folder, code, isOfTypes ? isMayType : isMay);
+    }
+    for (const detour of ["../../core/kernel/x.ts", `../${room}/x.ts`, `../../core/${room}/x.ts`]) {
+      add(folder, `import { x } from "${detour}";\nexport const y = x;\n`, false);
+    }
+    for (const [name, folders] of Object.entries(MAY_USE)) {
+      add(folder, `import { x } from "${name}";\nexport const y = x;\n`, folders.includes("core"));
+    }
+  }
 }
 
 /** Every import between two folders, at each depth and in each form, and every guarded package in each folder. */
@@ -64,11 +114,7 @@ function plant(): Planted[] {
         ["/pages/parts", "../../../"],
       ] as const) {
         const path = `${up}${target.endsWith(".ts") ? target : `${target}/x.ts`}`;
-        add(folder + below, `import { x } from "${path}";\nexport const y = x;\n`, may);
-        add(folder + below, `import type { x } from "${path}";\nexport type y = x;\n`, mayType);
-        add(folder + below, `export { x } from "${path}";\n`, may);
-        add(folder + below, `export * from "${path}";\n`, may);
-        add(folder + below, `export const y = await import("${path}");\n`, may);
+        for (const [isOfTypes, code] of formsOf(path)) add(folder + below, code, isOfTypes ? mayType : may);
       }
     }
     for (const [name, folders] of Object.entries(MAY_USE)) {
@@ -80,6 +126,7 @@ function plant(): Planted[] {
     }
     add(folder, `import { x } from "../../test/support/x.ts";\nexport const y = x;\n`, folder === "dev");
   }
+  plantInRooms(add);
   for (const path of ["./dev/x.ts", "../test/support/x.ts", "drizzle-orm", "node:fs"]) {
     add("", `import { x } from "${path}";\nexport const y = x;\n`, false);
   }
@@ -113,6 +160,7 @@ describe("the folder table", () => {
       const isFolder = statSync(join(ROOT, "src", name)).isDirectory();
       await write(join(copy, "src", name, ...(isFolder ? ["x.ts"] : [])), "export const x = 1;\n");
     }
+    for (const room of Object.keys(ROOMS)) await write(join(copy, "src/core", room, "x.ts"), "export const x = 1;\n");
     for (const { file, code } of planted) await write(join(copy, file), code);
     const last = Object.keys(FAULTS).indexOf("import(no-cycle)");
     const back = `import type { G } from "./fault-${last}.ts";\nexport interface F {\n  g: G;\n}\n`;
@@ -122,9 +170,10 @@ describe("the folder table", () => {
   });
   after(() => rm(copy, { recursive: true, force: true }));
 
-  for (const folder of ["", ...Object.keys(MAY_IMPORT)]) {
+  const rooms = Object.keys(ROOMS).map((room) => `core/${room}`);
+  for (const folder of ["", ...Object.keys(MAY_IMPORT), ...rooms]) {
     it(`holds for ${folder === "" ? "the files of src itself" : `src/${folder}`}`, () => {
-      const own = planted.filter(({ file }) => file.split(/[\\/]/).slice(1, -1)[0] === (folder || undefined));
+      const own = planted.filter(({ file }) => placeOf(file) === folder);
       assert.ok(own.some(({ allowed }) => !allowed));
       for (const { file, code, allowed } of own) {
         const refused = found.get(file.replaceAll("\\", "/"))?.has("eslint(no-restricted-imports)") ?? false;
@@ -149,6 +198,26 @@ describe("the folder table", () => {
     assert.deepEqual(names.toSorted(), Object.keys(MAY_IMPORT).toSorted());
   });
 
+  it("has a row for every room of core, and every file of core is in one", () => {
+    const files = readdirSync(join(ROOT, "src/core"), { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    const places = files.map(({ parentPath }) => relative(join(ROOT, "src/core"), parentPath));
+    assert.deepEqual([...new Set(places)].toSorted(), Object.keys(ROOMS).toSorted());
+  });
+
+  it("has floors: a room imports those of lower floors only", () => {
+    const below = new Set<string>();
+    for (const floor of FLOORS) {
+      for (const [room, may] of Object.entries(floor))
+        assert.ok(
+          may.every((name) => below.has(name)),
+          room,
+        );
+      for (const room of Object.keys(floor)) below.add(room);
+    }
+  });
+
   it("is kept by the real tree", async () => {
     const broken = [...(await lint(ROOT))].filter(([, rules]) => rules.has("eslint(no-restricted-imports)"));
     assert.deepEqual(
@@ -157,6 +226,12 @@ describe("the folder table", () => {
     );
   });
 });
+
+/** The folder of src or the room of core that a planted file is in. */
+function placeOf(file: string): string {
+  const [first = "", second = ""] = file.split(/[\\/]/).slice(1, -1);
+  return first === "core" && second in ROOMS ? `core/${second}` : first;
+}
 
 async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });

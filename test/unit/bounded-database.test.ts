@@ -47,12 +47,10 @@ describe("the bounded database", () => {
 
   it("waits for no answer longer than the limit, whichever way it is asked (HTTP-16)", async () => {
     const { binding } = played(() => new Promise(() => {}));
-    const began = Date.now();
     const ends = await Promise.allSettled(askAll(boundedDatabase(binding, 20)));
     expect(ends.map((end) => end.status === "rejected" && end.reason instanceof StorageUnavailable)).toEqual(
       Array.from({ length: 6 }, () => true),
     );
-    expect(Date.now() - began).toBeLessThan(5_000);
   });
 
   it.each([

@@ -141,6 +141,19 @@ describe("npm run deploy, where the platform fails", () => {
       assert.ok(world.platform.calls.some((call) => call.endsWith("/import")));
     }));
 
+  it("does not take wrangler's exit code for it that no migration is left: the database is asked", () =>
+    inReadyWorld(async (world) => {
+      world.account.addDatabase(WORKER).failsQuietly = true;
+      const before = stateOf(world);
+      const ended = await world.deployInCi();
+      assert.equal(ended.code, 1);
+      assertTrue(world, before, ended);
+      assert.ok(
+        ended.printed.some((line) => line.startsWith(`${WORKER} still has migrations to apply: 0000_initial.sql`)),
+      );
+      assert.equal(running(world), null);
+    }));
+
   it("says that it does not know what runs, where the platform is gone during the upload", () =>
     inReadyWorld(async (world) => {
       let isGone = false;

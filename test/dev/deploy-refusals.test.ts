@@ -149,6 +149,16 @@ describe("npm run deploy refuses, and changes nothing", () => {
       }
     }));
 
+  it("a platform that does not answer, or answers with something else than its API does", () =>
+    inReadyWorld(async (world) => {
+      const { url } = world.platform;
+      for (const elsewhere of ["http://127.0.0.1:9", `${url}/internet/nowhere.example`]) {
+        world.platform.url = elsewhere;
+        await refuses(world, /GET \/accounts\S* was refused: (?:fetch failed|no answer)/, () => world.deployInCi());
+      }
+      world.platform.url = url;
+    }));
+
   it("every look that the platform refuses", () =>
     inReadyWorld(async (world) => {
       world.platform.failWhen = (call) => call === "POST /accounts/:id/d1/database";

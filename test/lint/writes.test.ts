@@ -1,0 +1,183 @@
+/**
+ * What changes state goes through `commit` (architecture: one write path). What is written to the database otherwise is
+ * listed here, each with its reason: a file that writes and is not listed may only hand its statements to `commit`.
+ */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Listed {
+  /** The tables that the file writes outside of `commit`. */
+  outside: string[];
+  /** Those that it hands to `commit`. */
+  commit?: string[];
+  why: string;
+}
+
+/** By file below src. `\${…}` is a table whose name is a value. */
+const LISTED: Record<string, Listed> = {
+  "core/kernel/commit.ts": {
+    outside: ["commit_guards", "deliveries", "events", "messages", "missed_deliveries"],
+    why: "commit itself",
+  },
+  "core/kernel/event-counts.ts": { outside: ["event_hours"], why: "the part of commit and of the clicks that counts" },
+  "core/kernel/deliveries.ts": {
+    outside: ["deliveries", "delivery_attempts", "webhook_endpoints"],
+    why: "attempts are their own log: thousands a second, each due at a time of its own, and never an event",
+  },
+  "core/kernel/idempotency.ts": {
+    outside: ["commit_guards", "idempotency_keys"],
+    why: "a claim comes before the work that it guards; the reply is stored beside the change, by commit",
+  },
+  "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
+  "core/clicks/clicks.ts": {
+    outside: ["click_batches", "click_counts", "click_drops", "click_objects", "events"],
+    why: "a batch of clicks is one transaction of its own, with their events and counts",
+  },
+  "core/clicks/archive.ts": {
+    outside: ["click_archive_days", "click_archives", "event_counts", "events"],
+    why: "clicks move from the database to the bucket; what they say stays",
+  },
+  "core/ledger/facts.ts": {
+    outside: ["fact_subjects", "facts", "payments", "programs", "provider_events"],
+    why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
+  },
+  "core/ledger/erased.ts": {
+    outside: ["erased_subjects"],
+    why: "a mark without event: nothing may name who is erased",
+  },
+  "core/ledger/journal.ts": {
+    outside: ["commissions"],
+    why: "entries of rows from before the journal, posted by triggers",
+  },
+  "core/ledger/closing.ts": {
+    outside: [],
+    commit: ["provider_events"],
+    why: "a plan that settling and receiving commit",
+  },
+  "core/inbound/program.ts": {
+    outside: ["claimed_subscriptions", "waiting_events"],
+    why: "notes in other databases about an event on its way; no transaction reaches two databases",
+  },
+  "core/sessions/sign-in.ts": {
+    outside: ["sign_in_links"],
+    why: "a link is nobody's before it is used: there is no program",
+  },
+  "core/sessions/sessions.ts": {
+    outside: ["sessions"],
+    commit: ["partners", "sessions"],
+    why: "when a session was last used, and the end of one that nobody has any more",
+  },
+  "core/sessions/list.ts": { outside: [], commit: ["sessions"], why: "it runs reads, and the statement of sign-in.ts" },
+  "core/programs/programs.ts": {
+    outside: ["programs"],
+    commit: ["programs", "sessions"],
+    why: "when an API key was last used, at most once in a while",
+  },
+  "core/operations/recount-events.ts": {
+    outside: ["click_counts", "event_counts", "event_hours"],
+    why: "counts are made of what is there, and are no state of their own",
+  },
+  "core/operations/recount-lists.ts": { outside: ["list_counts"], why: "as the counts of events" },
+  "core/operations/reseal.ts": { outside: ["${table}"], why: "the same secret under another key" },
+  "core/operations/retention.ts": {
+    outside: ["${sql.raw(table)}", "deliveries", "delivery_attempts", "missed_deliveries", "provider_events"],
+    why: "what is past its time is forgotten; the log stays",
+  },
+  "core/webhooks/actions.ts": {
+    outside: [],
+    commit: ["messages", "webhook_endpoints"],
+    why: "it runs reads, and the claims of kernel/deliveries.ts",
+  },
+  "core/imports/customers.ts": { outside: [], commit: ["payments"], why: "it runs a read" },
+  "core/customers/erase.ts": {
+    outside: [],
+    commit: ["commissions", "fact_subjects", "facts", "payments", "provider_events"],
+    why: "it runs reads",
+  },
+  "clicks/store.ts": { outside: ["batches", "object"], why: "the click object's own database" },
+};
+
+/** The tables that statements of a text write, in SQL and by drizzle, by their names in SQL. */
+function writtenIn(text: string): string[] {
+  const code = text.replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, "");
+  const inSql = [...code.matchAll(/\b(?:insert (?:or \w+ )?into|delete from|update) (\$\{[^}]*\}|[a-z_]+)(?=[\s(])/g)];
+  const built = [...code.matchAll(/\bdb\s*\.(?:insert|update|delete)\((\w+)\)/g)];
+  const names = [...inSql, ...built].map(([, name]) =>
+    name!.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+  return [...new Set(names)].filter((name) => name !== "set").toSorted();
+}
+
+/** Whether a text runs statements itself. */
+function runs(text: string): boolean {
+  return /\b(?:runBatch|runRaw)\(|\bawait [\w.]*\bdb\s*\.(?!select\b)\w+\(|\.run\(\)|\.prepare\(|\bawait shaped\(/.test(
+    text,
+  );
+}
+
+interface Writing {
+  file: string;
+  text: string;
+  tables: string[];
+}
+
+/** What is wrong with how a file writes; null where it is as listed, or only hands its statements to `commit`. */
+function problemOf({ file, text, tables }: Writing): string | null {
+  const listed = LISTED[file];
+  if (listed) {
+    const known = [...new Set([...listed.outside, ...(listed.commit ?? [])])].toSorted();
+    return known.join() === tables.join()
+      ? null
+      : `${file} writes ${tables.join(", ")}; listed are ${known.join(", ")}`;
+  }
+  if (runs(text)) return `${file} writes ${tables.join(", ")} and runs statements itself`;
+  return /\bcommit\(|\bWrite\b|\bCommitPlan\b/.test(text) ? null : `${file} writes ${tables.join(", ")} for nobody`;
+}
+
+describe("what writes to the database", () => {
+  const files = globSync("src/**/*.{ts,tsx}", { cwd: ROOT })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !/^src\/(?:dev|client|tracker)\//.test(file));
+  const writing = files
+    .map((file) => ({ file: file.slice("src/".length), text: readFileSync(`${ROOT}${file}`, "utf8") }))
+    .map((one): Writing => ({ ...one, tables: writtenIn(one.text) }))
+    .filter(({ tables }) => tables.length > 0);
+
+  it("is commit, or listed with its reason", () => {
+    assert.ok(files.length > 200);
+    const problems = writing.map(problemOf).filter((problem) => problem !== null);
+    assert.deepEqual(problems, []);
+  });
+
+  it("is listed only where it is there", () => {
+    const there = new Set(writing.map(({ file }) => file));
+    assert.deepEqual(
+      Object.keys(LISTED).filter((file) => !there.has(file)),
+      [],
+    );
+  });
+
+  it("is found in each form", () => {
+    for (const [code, table] of [
+      ["await runBatch(db, [db.run(sql`insert into partners (id) values (1)`)]);", "partners"],
+      ["await runBatch(db, [db.run(sql`insert or ignore into partners values (1)`)]);", "partners"],
+      ["await ctx.db.run(sql`update partner_slugs set slug = 1`);", "partner_slugs"],
+      ["await ctx.db.delete(partnerSlugs).where(mine);", "partner_slugs"],
+      ["await on.db\n  .insert(partners)\n  .values(row);", "partners"],
+      ["return db.update(partners).set(row).run();", "partners"],
+      ["await db.all(sql`update partners set slug = 1 returning id`);", "partners"],
+      ["await shaped(db, SHAPE, sql`delete from partners where id = ${id} returning id`);", "partners"],
+    ] as const) {
+      const tables = writtenIn(code);
+      assert.deepEqual(tables, [table]);
+      assert.match(problemOf({ file: "core/partners/new.ts", text: code, tables }) ?? "", /runs statements itself/);
+      assert.match(problemOf({ file: "core/kernel/job-runs.ts", text: code, tables }) ?? "", /listed are job_runs/);
+    }
+    const forCommit = "const write: Write = { statement: ctx.db.update(partners).set(row), expect: 1 };";
+    assert.equal(problemOf({ file: "core/partners/new.ts", text: forCommit, tables: writtenIn(forCommit) }), null);
+  });
+});

@@ -68,7 +68,13 @@ export const JOBS: readonly Job<JobContext>[] = [
         mail: (mail) => sendMail(env, mail),
       }),
   },
-  { name: "generate the past month's payouts", every: "month", work: ({ ctx }) => generateMonthlyPayouts(ctx) },
+  {
+    name: "generate the past month's payouts",
+    every: "month",
+    // What both were due for is approved first, as it is where neither is late.
+    after: "approve due commissions",
+    work: ({ ctx }) => generateMonthlyPayouts(ctx),
+  },
 ];
 
 /**

@@ -246,6 +246,21 @@ describe("a round (JOB-4)", () => {
     expect(await runOf("a")).toMatchObject({ next_at: "2027-04-01T00:10:00.000Z" });
   });
 
+  it("waits until the round of the job that goes first is over, whichever trigger begins it (OUT-3)", async () => {
+    const first = play("first", { every: "day", owners: [100] });
+    const second = play("second", { every: "month", owners: [1] });
+    second.job.after = "first";
+    now = Date.parse("2027-04-01T00:23:00.000Z");
+    await run([second, first], 1, "month");
+    await run([second, first]);
+    expect(first.served.length).toBeGreaterThan(0);
+    expect([first.left.get(0)!.size > 0, second.served]).toEqual([true, []]);
+    while (first.left.get(0)!.size > 0) await run([second, first]);
+    expect(second.served).toEqual([]);
+    await run([second, first]);
+    expect(second.served).toHaveLength(1);
+  });
+
   it("that is over an hour old is reported by /healthz, and so is one that does not begin (HTTP-18)", async () => {
     const played = play("a", { every: "day", owners: [1_000], cost: 100 });
     const [{ db }] = databases() as [ReturnType<typeof databases>[0]];

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
-import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { cancelPayout } from "../../src/core/payouts/payouts.ts";
 import { commissionsOf, makeCommissions, payoutsOf } from "../support/payouts.ts";
 
@@ -120,6 +120,7 @@ describe("the monthly run", () => {
 
   it("is what the crons run, with auto-approval and reconciling", async () => {
     const program = await owing();
+    await fireCron("17 3 * * *", FIRST - 86_400_000);
     await fireCron("23 0 1 * *", FIRST);
     expect(await payoutsOf(program)).toHaveLength(1);
     const pending = await makeProgram({ auto_approve_days: 3 });
@@ -127,5 +128,28 @@ describe("the monthly run", () => {
     await makeCommissions(pending, bob.id, [{ status: "pending", created_at: "2028-02-01T00:00:00.000Z" }]);
     await fireCron("17 3 * * *", FIRST);
     expect((await commissionsOf(pending))[0]!.status).toBe("approved");
+  });
+
+  it("pays after an outage over the first what crons on time would have: approval goes first (OUT-3, COM-6)", async () => {
+    const pending = { status: "pending", approved_at: null } as const;
+    const made = async (created_at: string) => {
+      const program = await makeProgram({ auto_approve_days: 14 });
+      await makeCommissions(program, (await makePartner(program)).id, [{ ...pending, created_at }]);
+      return program;
+    };
+    const paid = async (programs: TestProgram[]) =>
+      Promise.all(programs.map(async (one) => (await payoutsOf(one)).map(({ amount_cents }) => amount_cents)));
+    const last = Date.parse("2028-04-15T03:17:00.000Z");
+    // To be approved during the outage, and on the first, and after it.
+    const programs = [await made("2028-04-10T00:00:00.000Z"), await made("2028-04-17T12:00:00.000Z")];
+    const late = await made("2028-04-18T00:00:00.000Z");
+    await fireCron("17 3 * * *", last);
+    expect(await paid([...programs, late])).toEqual([[], [], []]);
+    const back = Date.parse("2028-05-03T10:00:00.000Z");
+    await fireCron("* * * * *", back);
+    expect(await paid([...programs, late])).toEqual([[], [], []]);
+    await fireCron("* * * * *", back + 60_000);
+    expect(await paid([...programs, late])).toEqual([[1_000], [1_000], []]);
+    expect((await commissionsOf(late)).map(({ status }) => status)).toEqual(["approved"]);
   });
 });

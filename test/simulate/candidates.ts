@@ -2,7 +2,7 @@
 import type { Beside } from "./model-payouts.ts";
 import { copyOf, keyOf, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
-import { MINUTE } from "./operations.ts";
+import { MINUTES } from "./operations.ts";
 import type { Reply } from "./world.ts";
 
 /** What was seen and must not be. */
@@ -78,7 +78,7 @@ export function afterCrons(
   const late = operations.filter((_, i) => replies[i]!.status >= 500);
   const after = distinctly(
     candidates.flatMap(({ state, applied }) =>
-      MINUTE.flatMap((effect) =>
+      MINUTES.flatMap((effect) =>
         others.flatMap((without) => {
           const done = changed(state, effect, now, { without, before: null });
           return done ? [{ state: done, applied }] : [];

@@ -1,6 +1,8 @@
 /** Payouts in the model: what a generation takes, and what moves of a payout do to its commissions. */
 import { settle, sum, type Payout, type Row, type State } from "./model.ts";
 
+const DAY = 86_400_000;
+
 /** What else happens while payouts are generated. */
 export interface Beside {
   /** Purchases that are being changed: they wait for the next run. */
@@ -66,13 +68,15 @@ function nameOf([row]: readonly Row[]): string {
   return `${row!.slug} ${row!.currency}`;
 }
 
-/** The past calendar month (OUT-3), once, where something was approved by the end of the first. */
+/** The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it. */
 export function generateMonth(state: State, now: number, beside: Beside): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   const input = { now, period_end, sparing: true, beside };
+  const { auto_approve_days: days } = state;
+  const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.created < period_end + (1 - days) * DAY;
   const inTime = payable(state, input).some(
-    (row) => row.created < period_end && (row.approved ?? row.created) < period_end + 86_400_000,
+    (row) => row.created < period_end && ((row.approved ?? row.created) < period_end + DAY || isOld(row)),
   );
   if (!inTime || state.months.includes(period_end)) return;
   state.months.push(period_end);

@@ -1,17 +1,7 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
 import { generate, generateMonth, movePayout } from "./model-payouts.ts";
-import {
-  approveDue,
-  changeRules,
-  copyOf,
-  flag,
-  judge,
-  setPartnerStatus,
-  settle,
-  type Flow,
-  type State,
-} from "./model.ts";
+import { approveDue, changeRules, flag, judge, setPartnerStatus, settle, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
@@ -301,29 +291,21 @@ const fireCron: Maker = (scene, chance) => {
   return {
     text: `cron ${cron}`,
     run: () => world.cron(cron).then(NOTHING),
-    effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [generateMonth] : [approveDue],
+    effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [() => {}, generateMonth] : [approveDue],
     sales: [],
     generates: !cron.startsWith("17"),
   };
 };
 
-/** A minute's cron also runs the daily and monthly jobs that are overdue, in either order. */
-export const MINUTE: Operation["effects"] = [
-  () => {},
-  approveDue,
-  generateMonth,
+/** A minute's cron also runs the daily or the monthly job that is overdue; where both are, the month waits. */
+const MINUTE: Operation["effects"] = [() => {}, approveDue, generateMonth];
+
+/** Several of them. */
+export const MINUTES: Operation["effects"] = [
+  ...MINUTE,
   (state, now, beside) => {
     approveDue(state, now);
     generateMonth(state, now, beside);
-  },
-  (state, now, beside) => {
-    const before = copyOf(state);
-    approveDue(state, now);
-    generateMonth(state, now, { ...beside, before });
-  },
-  (state, now, beside) => {
-    generateMonth(state, now, beside);
-    approveDue(state, now);
   },
 ];
 

@@ -9,7 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
-import { isSettled, recordApprovals } from "../ledger/decisions.ts";
+import { daysBefore, isSettled, recordApprovals } from "../ledger/decisions.ts";
 
 /** What one transaction takes. */
 const COMMISSIONS_AT_ONCE = 2_000;
@@ -49,7 +49,7 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
  */
 function isDue(now: number, days: SQL): SQL {
   return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
-    and c.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', ${iso(now)}, '-' || ${days} || ' days')`;
+    and c.created_at <= ${daysBefore(iso(now), days)}`;
 }
 
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {

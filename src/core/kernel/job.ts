@@ -36,6 +36,8 @@ export interface Work<One extends Owner = Owner> {
 export interface Job<Context> {
   name: string;
   every: Rhythm;
+  /** A job that goes first: while a round of it is due in the database, this one waits for a later run. */
+  after?: string;
   /** Null where the deployment does not do this. */
   work(context: Context): Work | null;
 }
@@ -94,7 +96,9 @@ export async function runJobs<Context>(
       const runs = await known.get(lane.database);
       if (!runs) return;
       const run = runs.get(lane.job.name);
-      if (trigger.begins !== "minute" || !run || run.next_at <= iso(trigger.now())) {
+      const isDue = (job: string) => (runs.get(job)?.next_at ?? "") <= iso(trigger.now());
+      if (lane.job.after !== undefined && names.has(lane.job.after) && isDue(lane.job.after)) return;
+      if (trigger.begins !== "minute" || isDue(lane.job.name)) {
         await runLane(lane, run, { ...trigger, share, until: began + BUDGET_MS });
       }
     } finally {

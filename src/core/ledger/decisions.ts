@@ -59,6 +59,11 @@ export function hasDifferences(payment_id: SQL): SQL {
   return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
 }
 
+/** Up to when the commissions are dated that time approves at `instant` (COM-6); null where `days` is. */
+export function daysBefore(instant: string, days: SQL): SQL {
+  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '-' || ${days} || ' days')`;
+}
+
 /** Whether the rows of a payment are what its facts and decisions say; true of what is no payment's. */
 export function isSettled(payment_id: SQL): SQL {
   return sql`not exists (select 1 from payments u where u.id = ${payment_id} and u.settled_revision < u.facts_revision)`;

@@ -7,6 +7,7 @@ import { commit } from "../kernel/commit.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Program } from "../kernel/rows.ts";
+import { daysBefore } from "../ledger/decisions.ts";
 import { chunksOf, generateChunk, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
 
 const PROGRAMS_AT_ONCE = 50;
@@ -20,8 +21,8 @@ interface Due extends Owner {
 /**
  * Generates the past calendar month on the first of each month (OUT-3), for every program that had
  * something to pay on that day and was not done yet: so a day on which no cron ran, or a program that failed, is caught
- * up with. What was approved later waits for the next first, and so does what is in a payout that the owner has
- * canceled since the month ended: nothing is generated twice.
+ * up with. What was approved later waits for the next first, unless time was to approve it by then; and so does what is
+ * in a payout that the owner has canceled since the month ended: nothing is generated twice.
  */
 export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const { period_start, period_end } = previousMonth(ctx.now);
@@ -37,7 +38,8 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
           and not exists (select 1 from payout_runs r
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
           and exists (select 1 from commissions c where ${payableOf(sql`${programs.id}`, "c", input)}
-            and c.created_at < ${iso(period_end)} and coalesce(c.approved_at, c.created_at) < ${dayOver})`)
+            and c.created_at < ${iso(period_end)} and (coalesce(c.approved_at, c.created_at) < ${dayOver}
+              or (c.flagged = 0 and c.created_at < ${daysBefore(dayOver, sql`${programs.auto_approve_days}`)})))`)
         .orderBy(programs.id)
         .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program, chunks: null }));

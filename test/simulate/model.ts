@@ -410,11 +410,12 @@ function remember(state: State, row: Row): void {
 }
 
 /** Approval by time (COM-6). */
-export function approveDue(state: State, now: number): void {
+export function approveDue(state: State, now: number, beside?: { without: readonly string[] }): void {
   if (state.auto_approve_days === null) return;
   const latest = now - state.auto_approve_days * 86_400_000;
   for (const row of state.rows) {
     if (row.status !== "pending" || row.reasons.length > 0 || row.created > latest) continue;
+    if (beside?.without.includes(row.sale)) continue;
     row.status = "approved";
     row.approved = now;
     remember(state, row);

@@ -17,7 +17,7 @@ export interface Operation {
   sales: string[];
   /** The payout that it moves. */
   payout?: string;
-  /** Whether it makes payouts. */
+  /** Whether it makes payouts or approves: it leaves out what is not settled. */
   generates?: boolean;
   /** Whether it switches the endpoint. */
   switches?: boolean;

@@ -293,7 +293,7 @@ const fireCron: Maker = (scene, chance) => {
     run: () => world.cron(cron).then(NOTHING),
     effects: cron.startsWith("*") ? MINUTE : cron.endsWith("1 * *") ? [() => {}, generateMonth] : [approveDue],
     sales: [],
-    generates: !cron.startsWith("17"),
+    generates: true,
   };
 };
 
@@ -304,7 +304,7 @@ const MINUTE: Operation["effects"] = [() => {}, approveDue, generateMonth];
 export const MINUTES: Operation["effects"] = [
   ...MINUTE,
   (state, now, beside) => {
-    approveDue(state, now);
+    approveDue(state, now, beside);
     generateMonth(state, now, beside);
   },
 ];

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded } from "../support/provider-a-changes.ts";
+import { chargeRefunded, disputeClosed, disputeEvent, refundEvent } from "../support/provider-a-changes.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 
@@ -186,4 +186,26 @@ describe("a judgement belongs to the partner it was made about (LAW-6, LAW-3)", 
       expect(after).toMatchObject([{ partner_id: b.id, status: "pending", amount_cents: 2_000 }]);
     },
   );
+});
+
+it("what comes back of a refund while a dispute is open enters no payout, until the dispute is won (PAY-10)", async () => {
+  const { program, partner, refund } = await approvedSale();
+  const ids = { payment_intent: `pi_${partner.slug}`, charge: `ch_${partner.slug}` };
+  const pay = async () => {
+    const made = await generate(program);
+    for (const { id } of made) await program.api("POST", `/api/v1/payouts/${id}/mark-paid`);
+    return made.map(({ amount_cents }) => amount_cents);
+  };
+  expect(await pay()).toEqual([2_000]);
+  await refund(5_000);
+  await nextSale(program, partner.slug);
+  expect(await pay()).toEqual([3_000]);
+  const dispute = { id: `dp_${partner.slug}`, ...ids, amount: 10_000 };
+  await sendA(program, disputeEvent("charge.dispute.created", dispute));
+  await sendA(program, refundEvent("refund.failed", { ...ids, amount: 5_000, status: "failed" }));
+  const back = (await rowsOf(program)).filter(({ status }) => status === "approved");
+  expect(back).toMatchObject([{ kind: "clawback", amount_cents: 1_000, flagged: true, review_reason: "disputed" }]);
+  expect(await pay()).toEqual([]);
+  await sendA(program, disputeClosed({ ...dispute, status: "won" }));
+  expect(await pay()).toEqual([1_000]);
 });

@@ -1,9 +1,9 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { commissions, payments } from "../../db/schema.ts";
-import { planRows, reviewed } from "../../domain/commission.ts";
+import { planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
 import { judgedBy } from "../../domain/decision.ts";
-import { NOTHING } from "../../domain/money.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -166,6 +166,10 @@ function planCommissions(
   };
   // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
   const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
+  // What a difference gives waits like its commission while the money is disputed; what it takes does not.
+  const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
+  const held = (row: Omit<ReviewState, "flagged">, amount_cents: Cents) =>
+    reviewed(row, amount_cents > 0 ? disputed : []);
   // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
   // row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
   const withdraw = (row: Commission) => {
@@ -208,7 +212,7 @@ function planCommissions(
       });
     } else if (isInPayout(row) && row.partner_id === record.partner_id) flag(row);
     const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-    if (clawback) change(row, { amount_cents: clawback.amount_cents });
+    if (clawback) change(row, { amount_cents: clawback.amount_cents, ...held(row, clawback.amount_cents) });
   }
   if (plan.insert_sale && desired && rate) {
     const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
@@ -228,10 +232,12 @@ function planCommissions(
   for (const clawback of plan.insert_clawbacks) {
     const source = state.commissions.find(({ id }) => id === clawback.source_commission_id);
     if (!source) continue;
+    const row = blank(ctx, newId("commission", ctx.now));
     add({
-      ...blank(ctx, newId("commission", ctx.now)),
+      ...row,
       ...shared,
       ...clawback,
+      ...held(row, clawback.amount_cents),
       currency: source.currency,
       flow_id: source.flow_id,
       kind: "clawback",

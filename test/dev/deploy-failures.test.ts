@@ -7,7 +7,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PlayedAccount } from "./platform/account.ts";
-import { inWorld, WORKER, type Ended, type World } from "./platform/world.ts";
+import { inWorld, SMALL_WORKER, WORKER, type Ended, type World } from "./platform/world.ts";
 import { ROOT } from "./process.ts";
 
 const DOMAIN = "affiliates.example.com";
@@ -16,8 +16,9 @@ const MIGRATIONS = (await readdir(join(ROOT, "migrations"))).filter((name) => na
 const inReadyWorld = (walk: (world: World) => Promise<void>) =>
   inWorld(async (world) => {
     world.account.addZone("example.com");
-    await world.configure((text) =>
-      text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`),
+    await world.configure(
+      (text) => text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`),
+      SMALL_WORKER,
     );
     await walk(world);
   });

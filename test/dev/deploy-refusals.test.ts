@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { PlayedAccount } from "./platform/account.ts";
 import type { Permission } from "./platform/routes.ts";
-import { ADMIN, inWorld, KEY, WORKER, type World } from "./platform/world.ts";
+import { ADMIN, inWorld, KEY, SMALL_WORKER, WORKER, type World } from "./platform/world.ts";
 
 const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
@@ -29,7 +29,7 @@ async function refuses(world: World, said: RegExp, run: () => ReturnType<World["
 const inReadyWorld = (walk: (world: World) => Promise<void>) =>
   inWorld(async (world) => {
     world.account.addZone("example.com");
-    await world.configure(withDomain);
+    await world.configure(withDomain, SMALL_WORKER);
     await walk(world);
   });
 
@@ -65,7 +65,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
 
   it("a domain in no zone of the account", () =>
     inWorld(async (world) => {
-      await world.configure(withDomain);
+      await world.configure(withDomain, SMALL_WORKER);
       await refuses(world, /affiliates\.example\.com is in no zone of this account/, () => world.deployInCi());
     }));
 

@@ -13,6 +13,7 @@ import { inTerminal, type Typed } from "./terminal.ts";
 
 export const WORKER = "affiliate-program-service";
 export const KEY = Buffer.alloc(32, 7).toString("base64");
+export const SMALL_WORKER = "test/dev/platform/small-worker.ts";
 /** Wrangler is read once, not for each of its commands. */
 const COMPILED = join(tmpdir(), "affiliate-compiled");
 export const ADMIN = "t".repeat(32);
@@ -50,14 +51,14 @@ export class World {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Deploys with another wrangler.toml: the project's, changed. */
-  async configure(change: (text: string) => string): Promise<void> {
+  /** Deploys with another wrangler.toml, the project's, changed; and with the Worker, or one that is built faster. */
+  async configure(change: (text: string) => string, main: "src/index.ts" | typeof SMALL_WORKER = "src/index.ts") {
     const text = await readFile(join(ROOT, "wrangler.toml"), "utf8");
     const changed = change(text);
     if (changed === text) throw new Error("wrangler.toml is as it was");
     const path = join(this.#folder, "wrangler.toml");
     const rooted = changed
-      .replace('main = "src/index.ts"', `main = "${join(ROOT, "src/index.ts")}"`)
+      .replace('main = "src/index.ts"', `main = "${join(ROOT, main)}"`)
       .replaceAll('migrations_dir = "migrations"', `migrations_dir = "${join(ROOT, "migrations")}"`);
     await writeFile(path, rooted);
     this.#config = [`--config=${path}`];

@@ -1,0 +1,6 @@
+/** In place of the Worker where a test is about its deploy alone: wrangler builds it at once. */
+export class ClickCounter {
+  readonly fetch = (): Response => new Response();
+}
+
+export default { fetch: () => new Response() };

@@ -106,6 +106,13 @@ describe("a first deploy, from an empty account", () => {
       const key = printed.find((line) => line.startsWith("ENCRYPTION_KEY="))?.slice("ENCRYPTION_KEY=".length);
       assert.equal(world.account.running(WORKER)?.find(({ name }) => name === "ENCRYPTION_KEY")?.text, key);
       assert.ok(!printed.join("\n").includes(ADMIN));
+
+      // The lines were not put into wrangler.toml: the address of what runs stays, and nothing is asked for again.
+      const second = await world.deploy(["1"]);
+      assert.equal(second.code, 0, second.printed.join("\n"));
+      await assertWhole(world, WORKER, `https://${DOMAIN}`);
+      assert.deepEqual([second.asked.length, world.account.script(WORKER).on_workers_dev], [1, false]);
+      assert.ok(second.printed.includes(`routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`));
     }));
 
   it("at a terminal, to try out: registers the workers.dev name that the person chooses", () =>
@@ -120,6 +127,10 @@ describe("a first deploy, from an empty account", () => {
       await assertWhole(world, WORKER, `https://${WORKER}.somebody.workers.dev`);
       assert.ok(printed.includes("taken.workers.dev is taken."));
       assert.equal(printed.at(-1), `https://${WORKER}.somebody.workers.dev/healthz answers: the service runs.`);
+
+      const second = await world.deploy(["1"]);
+      assert.deepEqual([second.code, second.asked.length], [0, 1], second.printed.join("\n"));
+      await assertWhole(world, WORKER, `https://${WORKER}.somebody.workers.dev`);
     }));
 
   it("of staging, beside a production with a domain: its own resources, and none of production's addresses", () =>

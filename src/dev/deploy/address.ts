@@ -1,17 +1,17 @@
 import { checkWorkersDevName, registerWorkersDevName } from "./account.ts";
 import { valuesOf } from "./arguments.ts";
-import { NotReady, type Deployment } from "./environment.ts";
+import { NotReady, scriptPath, type Deployment } from "./environment.ts";
 import type { PlatformApi } from "./platform-api.ts";
 
 /** Where the service is to be reached, before anything is registered for it. */
 export interface ChosenAddress {
   domains: string[];
-  /** The domain that the person gave, which the configuration does not have. */
-  asked: string | null;
+  /** Those of the domains that neither the configuration nor the arguments have. */
+  added: string[];
   /** `PUBLIC_URL`; empty where it follows from the addresses. */
   given: string;
-  /** Nothing in the configuration or the arguments gave the address. */
-  is_asked: boolean;
+  /** Neither the configuration nor the arguments have the address. */
+  is_missing: boolean;
   on_workers_dev: boolean;
   /** A domain leads elsewhere now: names and certificates take minutes. */
   is_new: boolean;
@@ -28,23 +28,45 @@ export interface Address {
 
 /**
  * Chooses the addresses of the deploy, and changes nothing. A custom domain of `routes` or `--domain` gives `PUBLIC_URL`
- * where it is not set; at a terminal a domain is asked for, and without one the workers.dev name serves for trying out.
+ * where it is not set. Where there is neither, the address of the Worker that runs is kept, or a domain is asked for at a
+ * terminal; without one the workers.dev name serves for trying out.
  * @throws NotReady without a terminal, where nothing gives the address; or where one cannot be used
  */
 export async function chooseAddress(deployment: Deployment): Promise<ChosenAddress> {
   const { selected, declared } = deployment;
   const domains = [...declared.domains, ...valuesOf(selected.rest, ["--domain", "--domains"])];
-  const given = givenPublicUrl(deployment);
-  const is_asked = given === "" && domains.length === 0;
-  const asked = is_asked ? await askForDomain(deployment) : null;
-  if (asked !== null) domains.push(asked);
+  let given = givenPublicUrl(deployment);
+  const is_missing = given === "" && domains.length === 0;
+  const kept = is_missing ? await addressThatRuns(deployment) : null;
+  const asked = is_missing && !kept ? await askForDomain(deployment) : null;
+  const added = kept?.domains ?? (asked === null ? [] : [asked]);
+  domains.push(...added);
+  given ||= kept?.public_url ?? "";
   const attached = await Promise.all(domains.map((domain) => checkDomain(deployment, domain)));
   const on_workers_dev = declared.workers_dev ?? (domains.length === 0 && !declared.has_patterns);
   if (on_workers_dev) await checkWorkersDevName(deployment);
   if (given === "" && domains.length === 0 && !on_workers_dev) {
     throw new NotReady(missing(deployment, "PUBLIC_URL does not follow from the routes"));
   }
-  return { domains, asked, given, is_asked, on_workers_dev, is_new: attached.includes("new") };
+  return { domains, added, given, is_missing, on_workers_dev, is_new: attached.includes("new") };
+}
+
+/**
+ * What the Worker that runs has: its `PUBLIC_URL`, where that is one of its custom domains or, without any, its
+ * workers.dev name. A deploy whose configuration has no address would lead its links elsewhere.
+ */
+async function addressThatRuns(deployment: Deployment): Promise<{ public_url: string; domains: string[] } | null> {
+  const { api, account, declared } = deployment;
+  const settings = await api.find<{ bindings: { name: string; text?: string }[] }>(
+    `${scriptPath(deployment)}/settings`,
+  );
+  const public_url = settings?.bindings.find(({ name }) => name === "PUBLIC_URL")?.text ?? "";
+  if (!isOrigin(public_url)) return null;
+  const path = `/accounts/${account}/workers/domains?service=${declared.name}`;
+  const domains = (await api.call<{ hostname: string }[]>("GET", path)).map(({ hostname }) => hostname);
+  const { hostname } = new URL(public_url);
+  const isWorkersDev = hostname.startsWith(`${declared.name}.`) && hostname.endsWith(".workers.dev");
+  return domains.includes(hostname) || (isWorkersDev && domains.length === 0) ? { public_url, domains } : null;
 }
 
 /** Registers the account's workers.dev name where it is needed and missing, and completes the address. */
@@ -57,11 +79,8 @@ export async function settleAddress(deployment: Deployment, chosen: ChosenAddres
   const public_url = chosen.given === "" ? (origins[0] ?? "") : chosen.given;
   const variable = `PUBLIC_URL:${public_url}`;
   const hasVariable = declared.public_url === public_url || valuesOf(selected.rest, ["--var"]).includes(variable);
-  const args = [
-    ...(chosen.asked === null ? [] : ["--domain", chosen.asked]),
-    ...(hasVariable ? [] : ["--var", variable]),
-  ];
-  if (chosen.is_asked) printLines(deployment, chosen.asked, public_url);
+  const args = [...chosen.added.flatMap((domain) => ["--domain", domain]), ...(hasVariable ? [] : ["--var", variable])];
+  if (chosen.is_missing) printLines(deployment, chosen.added, public_url);
   return { args, origins: [...new Set([...origins, public_url])], is_new: chosen.is_new };
 }
 
@@ -118,12 +137,13 @@ or, to try out the workers.dev name, below ${tableOf(deployment)}:
 PUBLIC_URL = "https://${name}.<the account's name>.workers.dev"`;
 }
 
-function printLines(deployment: Deployment, domain: string | null, public_url: string): void {
+function printLines(deployment: Deployment, domains: readonly string[], public_url: string): void {
+  const routes = domains.map((domain) => `{ pattern = "${domain}", custom_domain = true }`).join(", ");
   const lines =
-    domain === null
+    domains.length === 0
       ? `below ${tableOf(deployment)}:\nPUBLIC_URL = "${public_url}"`
-      : `${routesTableOf(deployment)}:\nroutes = [{ pattern = "${domain}", custom_domain = true }]`;
-  deployment.tools.print(`So that the next deploy has it too, put this into wrangler.toml, ${lines}`);
+      : `${routesTableOf(deployment)}:\nroutes = [${routes}]`;
+  deployment.tools.print(`The address is ${public_url}. Put it into wrangler.toml, ${lines}`);
 }
 
 /** The zone of the account that a host is in. */

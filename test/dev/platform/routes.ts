@@ -63,7 +63,7 @@ const OF_ACCOUNT: [string, string, Permission, Route["answer"]][] = [
     `${SCRIPT}/settings`,
     "Workers Scripts: Edit",
     ({ account, parts: [name = ""] }) => ({
-      bindings: account.script(name).versions[0]?.bindings.map(({ text: _, ...binding }) => binding) ?? [],
+      bindings: account.script(name).versions[0]?.bindings.map(withoutSecret) ?? [],
     }),
   ],
   ["PUT", SCRIPT, "Workers Scripts: Edit", (call) => upload(call, "deployed")],
@@ -139,7 +139,11 @@ const OF_ACCOUNT: [string, string, Permission, Route["answer"]][] = [
     "GET",
     "/workers/domains",
     "Workers Scripts: Edit",
-    ({ account, query }) => account.domains.filter(({ hostname }) => hostname === (query.get("hostname") ?? hostname)),
+    ({ account, query }) =>
+      account.domains.filter(
+        ({ hostname, service }) =>
+          hostname === (query.get("hostname") ?? hostname) && service === (query.get("service") ?? service),
+      ),
   ],
   [
     "GET",
@@ -245,6 +249,10 @@ export const ROUTES: Route[] = [
     path: new RegExp(`^/accounts/[^/]+${path}$`),
   })),
 ];
+
+function withoutSecret({ text, ...binding }: Binding): Binding {
+  return binding.type === "secret_text" || text === undefined ? binding : { ...binding, text };
+}
 
 function subdomainOf({ subdomain }: PlayedAccount): { subdomain: string } {
   if (subdomain === null) throw new Refusal(404, 10007, "You do not have a workers.dev subdomain.");

@@ -5,9 +5,13 @@ import type { JsonText } from "./page.ts";
 /**
  * SQL that makes a row, of the one table it is selected from, the text of a JSON object with these columns, as drizzle
  * and `JSON.stringify` would: a truth value from 0 and 1, a whole number without a fraction, and a stored JSON text as it
- * is, because SQLite's own functions read nothing that is nested deeper than 1,000.
+ * is, because SQLite's own functions read nothing that is nested deeper than 1,000. `nested` are further fields, each a
+ * JSON text.
  */
-export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): SQL<JsonText<T>> {
+export function jsonObject<T>(
+  columns: Readonly<Record<string, SQLiteColumn>>,
+  nested: Readonly<Record<string, SQL<string>>> = {},
+): SQL<JsonText<T>> {
   const parts: string[] = [];
   let plain: string[] = [];
   const endPlain = () => {
@@ -25,7 +29,9 @@ export function jsonObject<T>(columns: Readonly<Record<string, SQLiteColumn>>): 
     }
   }
   endPlain();
-  return sql.raw(`'{' || ${parts.join(" || ',' || ")} || '}'`) as SQL<JsonText<T>>;
+  const own = sql.raw(parts.join(" || ',' || "));
+  const others = Object.entries(nested).map(([name, text]) => sql`${sql.raw(` || ',"${name}":' || `)}${text}`);
+  return sql`'{' || ${sql.join([own, ...others])} || '}'` as SQL<JsonText<T>>;
 }
 
 /** The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. */

@@ -30,26 +30,43 @@ export const programs = sqliteTable(
     api_key_last4: text().notNull(),
     api_key_created_at: text().notNull(),
     api_key_last_used_at: text(),
-    /** The previous one stays valid until its `_until`. */
-    provider_a_webhook_secret: text().$type<Sealed>(),
-    provider_a_webhook_secret_previous: text().$type<Sealed>(),
+    /** For the version before, as all `provider_…` here: copies of `provider_connections`, kept by triggers. Nothing reads them. */
+    provider_a_webhook_secret: text(),
+    provider_a_webhook_secret_previous: text(),
     provider_a_webhook_secret_previous_until: text(),
-    provider_b_webhook_secret: text().$type<Sealed>(),
-    provider_b_webhook_secret_previous: text().$type<Sealed>(),
+    provider_b_webhook_secret: text(),
+    provider_b_webhook_secret_previous: text(),
     provider_b_webhook_secret_previous_until: text(),
-    provider_a_api_key: text().$type<Sealed>(),
+    provider_a_api_key: text(),
     provider_a_last_event_at: text(),
     provider_b_last_event_at: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
     /** True: test events of the providers make no commission. Null of a program that is older: true. */
     live_only: integer({ mode: "boolean" }),
-    /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/inbound/refusals.ts`). */
     provider_a_refusals: text(),
     provider_b_refusals: text(),
   },
   // By which people sign in, whatever the number of programs.
   (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
+);
+
+/** What a program keeps of one provider. WITHOUT ROWID. */
+export const providerConnections = sqliteTable(
+  "provider_connections",
+  {
+    program_id: text().notNull(),
+    provider: text().$type<ProviderName>().notNull(),
+    webhook_secret: text().$type<Sealed>(),
+    /** The one before stays valid until its `_until`. */
+    webhook_secret_previous: text().$type<Sealed>(),
+    webhook_secret_previous_until: text(),
+    api_key: text().$type<Sealed>(),
+    last_event_at: text(),
+    /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`). */
+    refusals: text(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.provider] })],
 );
 
 export const partners = sqliteTable(

@@ -1,5 +1,5 @@
 import type { Table } from "drizzle-orm";
-import type { Sealed } from "../lib/seal.ts";
+import type { Place, Sealed } from "../lib/seal.ts";
 import type * as schema from "./schema.ts";
 
 type Tables = {
@@ -30,21 +30,30 @@ interface RowKey {
   isWithinProgram?: true;
 }
 
-const PROGRAM: RowKey = { program: "id", own: "id" };
+const CONNECTION: RowKey = { program: "program_id", own: "provider", isWithinProgram: true };
 const OWNED: RowKey = { program: "program_id", own: "id" };
 
 /** Every column whose values are sealed. It compiles only while it names exactly the schema's columns of that type. */
 export const SEALED: Readonly<Record<SealedField, RowKey>> = {
-  "programs.provider_a_webhook_secret": PROGRAM,
-  "programs.provider_a_webhook_secret_previous": PROGRAM,
-  "programs.provider_b_webhook_secret": PROGRAM,
-  "programs.provider_b_webhook_secret_previous": PROGRAM,
-  "programs.provider_a_api_key": PROGRAM,
+  "provider_connections.webhook_secret": CONNECTION,
+  "provider_connections.webhook_secret_previous": CONNECTION,
+  "provider_connections.api_key": CONNECTION,
   "payouts.recipient_sealed": OWNED,
   "webhook_endpoints.secret": OWNED,
   "webhook_endpoints.secret_previous": OWNED,
   "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
 };
+
+/**
+ * What a value is authenticated with. Values of a connection are bound to the column of `programs` that held them before
+ * there was `provider_connections`, and holds a copy until it is dropped: `provider_a_webhook_secret` of the program. So
+ * whatever is sealed opens in both, and is bound to one program, provider and column as before.
+ */
+export function boundTo({ table, column, row }: SealedPlace): Place {
+  if (table !== "provider_connections") return { table, column, row };
+  const [program_id = "", provider = ""] = row.split(" ");
+  return { table: "programs", column: `${provider}_${column}`, row: program_id };
+}
 
 /** The id of a row for its `SealedPlace`. */
 export function rowOf({ isWithinProgram }: RowKey, program_id: string, own: string): string {

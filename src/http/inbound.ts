@@ -179,8 +179,8 @@ async function* candidates(arrival: Arrival, claim: ClaimedOwner): AsyncGenerato
   });
 }
 
-async function openProgram({ base }: Arrival, program_id: string): Promise<ProgramCtx | null> {
-  const ctx = await orUnavailable(() => openProgramOrNull(base, program_id));
+async function openProgram({ base, provider }: Arrival, program_id: string): Promise<ProgramCtx | null> {
+  const ctx = await orUnavailable(() => openProgramOrNull(base, provider.name, program_id));
   const { now, databases } = base;
   if (databases.open(shardOfProgram(program_id))) looked.set(program_id, ctx !== null, now + (ctx ? HOUR : MINUTE));
   return ctx;

@@ -121,7 +121,7 @@ export async function dumpOf(program_id: string): Promise<string> {
     name,
     ...((rows[i]?.results ?? []) as Record<string, unknown>[])
       .filter(({ type }) => type !== "webhook.refused")
-      .map((row) => JSON.stringify({ ...row, provider_a_refusals: null, provider_b_refusals: null }))
+      .map((row) => JSON.stringify({ ...row, provider_a_refusals: null, provider_b_refusals: null, refusals: null }))
       .toSorted(),
   ]);
   return JSON.stringify(shown, null, 1);

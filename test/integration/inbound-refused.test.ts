@@ -74,7 +74,9 @@ async function send(program_id: string, options: Options = {}) {
       body,
     },
   );
-  const writes = roundTrips.filter((statements) => statements.some(({ sql }) => sql.startsWith("update programs")));
+  const writes = roundTrips.filter((statements) =>
+    statements.some(({ sql }) => sql.startsWith("insert into provider_connections")),
+  );
   return { status, trips: roundTrips.length, writes: writes.length };
 }
 
@@ -186,7 +188,8 @@ describe("a refused delivery of a program", () => {
   it("is answered before it is noted, and the same where it cannot be", async () => {
     const program = await makeProgram();
     const noting = Promise.withResolvers<void>();
-    const isNote = (statements: string[]) => statements.some((statement) => statement.startsWith("update programs"));
+    const isNote = (statements: string[]) =>
+      statements.some((statement) => statement.startsWith("insert into provider_connections"));
     const { binding } = watchDatabase(env.DB, {
       before: async (statements) => {
         if (isNote(statements)) await noting.promise;

@@ -53,10 +53,12 @@ async function giveKeys(database: D1Database): Promise<void> {
   const { results } = await database.prepare("select id from programs").all<{ id: string }>();
   const sealed = results.map(async ({ id }) => [
     id,
-    await sealer.seal(API_KEY_A, { table: "programs", column: "provider_a_api_key", row: id }),
+    await sealer.seal(API_KEY_A, { table: "provider_connections", column: "api_key", row: `${id} provider_a` }),
   ]);
   await database
-    .prepare("update programs set provider_a_api_key = (select j.value from json_each(?) j where j.key = programs.id)")
+    .prepare(
+      "insert into provider_connections (program_id, provider, api_key) select j.key, 'provider_a', j.value from json_each(?) j",
+    )
     .bind(JSON.stringify(Object.fromEntries(await Promise.all(sealed))))
     .run();
 }

@@ -15,6 +15,7 @@ import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { cancelPayout, markPayoutPaid } from "../../src/core/payouts/payouts.ts";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { partners, payments, payouts, programs } from "../../src/db/schema.ts";
 import { cents, percent, percentageOf } from "../../src/domain/money.ts";
 import { AppError } from "../../src/lib/errors.ts";
@@ -153,7 +154,7 @@ async function openWorld(): Promise<World> {
 
 /** Settings change under way, so the program is read as a request would read it. */
 async function contextOf(world: World): Promise<ProgramCtx> {
-  const [program] = await db.select().from(programs).where(eq(programs.id, world.program.id));
+  const [program] = await selectPrograms(db).where(eq(programs.id, world.program.id));
   return forProgram(testContext(world.now), program!);
 }
 

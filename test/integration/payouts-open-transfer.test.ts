@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { payPayout } from "../../src/core/payouts/pay.ts";
-import { partners, programs } from "../../src/db/schema.ts";
+import { partners } from "../../src/db/schema.ts";
 import { attemptOf } from "../../src/core/payouts/attempt.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { programContext, setSecrets } from "../support/program.ts";
@@ -215,7 +215,7 @@ describe("an open transfer", () => {
     const payout = await makePayout(world);
     vendor.faults.push("drop_request");
     await payPayout(programContext(program), payout.id, clientOf(vendor));
-    await db.update(programs).set({ provider_a_api_key: null }).where(eq(programs.id, program.id));
+    await setSecrets(program.id, { provider_a_api_key: null });
     await reconcileAt(vendor, Date.now() + 10 * MINUTE);
     const waiting = await payoutById(payout.id);
     expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { viewPayout } from "../../src/core/kernel/views.ts";
-import { payouts, programs } from "../../src/db/schema.ts";
+import { payouts } from "../../src/db/schema.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import { API_VERSION } from "../../src/providers/provider-a/connect.ts";
 import { eventsOf } from "../support/commissions.ts";
-import type { TestProgram } from "../support/program.ts";
+import { setSecrets, type TestProgram } from "../support/program.ts";
 import {
   API_KEY_A,
   commissionsOf,
@@ -183,7 +183,7 @@ describe("paying a payout", () => {
       .where(eq(payouts.id, payout.id));
     await refuses(409, "invalid_transition");
     await db.update(payouts).set({ recipient_sealed: before.recipient_sealed }).where(eq(payouts.id, payout.id));
-    await db.update(programs).set({ provider_a_api_key: null }).where(eq(programs.id, program.id));
+    await setSecrets(program.id, { provider_a_api_key: null });
     await refuses(409, "provider_not_configured");
     const unknown = await pay(program, "pay_00000000000000000000000000");
     expect(unknown.status).toBe(404);

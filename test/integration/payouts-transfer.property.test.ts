@@ -11,6 +11,7 @@ import { payPayout } from "../../src/core/payouts/pay.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { cancelPayout } from "../../src/core/payouts/payouts.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { payouts, programs } from "../../src/db/schema.ts";
 import { AppError } from "../../src/lib/errors.ts";
@@ -175,7 +176,7 @@ interface Run {
 }
 
 async function programOf(run: Run) {
-  const [program] = await db.select().from(programs).where(eq(programs.id, run.world.program.id));
+  const [program] = await selectPrograms(db).where(eq(programs.id, run.world.program.id));
   return program!;
 }
 

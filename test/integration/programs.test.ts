@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import type { Program } from "../../src/core/kernel/rows.ts";
+import { connectionOf } from "../../src/core/kernel/connections.ts";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
+import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
@@ -23,7 +25,7 @@ interface ErrorBody {
 const ME = "/api/v1/programs/me";
 
 async function stored(program: TestProgram): Promise<Program> {
-  const row = await env.DB.prepare("select * from programs where id = ?").bind(program.id).first<Program>();
+  const [row] = await selectPrograms(testContext().db).where(eq(programs.id, program.id));
   if (!row) throw new Error("the program is gone");
   return row;
 }
@@ -59,7 +61,9 @@ describe("program settings", () => {
       api_key_last4: program.api_key.slice(-4),
     });
     const row = await stored(program);
-    for (const hidden of [row.api_key_hash, program.api_key, row.provider_a_webhook_secret]) {
+    const { webhook_secret } = connectionOf(row, "provider_a");
+    expect(webhook_secret).not.toBeNull();
+    for (const hidden of [row.api_key_hash, program.api_key, webhook_secret]) {
       expect(JSON.stringify(body)).not.toContain(hidden);
     }
   });

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { programs } from "../../src/db/schema.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
@@ -233,7 +234,7 @@ describe("no difference is", () => {
     expect((await payoutsOf(world.program))[0]!.status).toBe("paid");
     const context = async () => {
       const { db } = testContext();
-      const [program] = await db.select().from(programs).where(eq(programs.id, world.program.id));
+      const [program] = await selectPrograms(db).where(eq(programs.id, world.program.id));
       return forProgram(testContext(), program!);
     };
     const asked = async (vendor = world.vendor) => {

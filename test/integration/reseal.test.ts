@@ -5,11 +5,12 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RESEALED_AT_ONCE, resealAll, type Resealing } from "../../src/core/operations/reseal.ts";
+import { sealerOf } from "../../src/core/kernel/sealer.ts";
 import type { Bindings } from "../../src/env.ts";
 import { baseContext } from "../../src/http/context.ts";
-import { rowOf, SEALED, type SealedField } from "../../src/db/sealed.ts";
+import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../src/db/sealed.ts";
 import { toBase64 } from "../../src/lib/crypto.ts";
-import { SecretSealer, type Place, type Sealed } from "../../src/lib/seal.ts";
+import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
@@ -41,8 +42,11 @@ async function reseal(bindings: Partial<Bindings>): Promise<Resealing> {
 interface Found {
   text: Sealed;
   field: string;
-  place: Place;
+  place: SealedPlace;
 }
+
+/** Copies of what is sealed in `provider_connections`, for the version before (test/integration/connections.test.ts). */
+const isCopy = (table: string, column: string) => table === "programs" && column.startsWith("provider_");
 
 /** Every text of every table that begins with a mark, and where it is. */
 async function sealedBy(mark: string): Promise<Found[]> {
@@ -54,7 +58,9 @@ async function sealedBy(mark: string): Promise<Found[]> {
       const rows = await env.DB.prepare(`select * from "${table}"`).all();
       return rows.results.flatMap((row) =>
         Object.entries(row).flatMap(([column, text]) =>
-          typeof text === "string" && text.startsWith(mark) ? [foundAt(table, column, row, text as Sealed)] : [],
+          typeof text === "string" && text.startsWith(mark) && !isCopy(table, column)
+            ? [foundAt(table, column, row, text as Sealed)]
+            : [],
         ),
       );
     }),
@@ -66,13 +72,17 @@ function foundAt(table: string, column: string, row: Record<string, unknown>, te
   const field = `${table}.${column}`;
   const key = SEALED[field as SealedField];
   if (!key) throw new Error(`${field} holds a sealed value and is not in the list`);
-  return { text, field, place: { table, column, row: rowOf(key, String(row[key.program]), String(row[key.own])) } };
+  return {
+    text,
+    field,
+    place: { table, column, row: rowOf(key, String(row[key.program]), String(row[key.own])) } as SealedPlace,
+  };
 }
 
 const textsOf = (found: Found[]) => found.map(({ text }) => text).toSorted();
 
 async function plainTexts(found: Found[], ...keys: string[]): Promise<string[]> {
-  const sealer = new SecretSealer(keys);
+  const sealer = sealerOf(new SecretSealer(keys));
   return (await Promise.all(found.map(({ text, place }) => sealer.open(text, place)))).toSorted();
 }
 
@@ -82,7 +92,7 @@ async function putIntoFirstForm(found: Found[]): Promise<void> {
   const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]);
   const id = MARKS.old.split(".")[1]!;
   for (const { text, place } of found) {
-    const plain = await new SecretSealer([OLD]).open(text, place);
+    const plain = await sealerOf(new SecretSealer([OLD])).open(text, place);
     const iv = crypto.getRandomValues(new Uint8Array(12));
     const bytes = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, new TextEncoder().encode(plain));
     const first = [id, toBase64(iv), toBase64(new Uint8Array(bytes))].join(".");
@@ -136,11 +146,7 @@ beforeEach(async () => {
   for (const table of ["webhook_endpoints", "idempotency_keys"]) await env.DB.exec(`delete from ${table}`);
   await env.DB.exec("update payouts set recipient_sealed = null");
   await env.DB.exec(
-    `update programs set provider_a_webhook_secret = null, provider_a_webhook_secret_previous = null,
-    provider_b_webhook_secret = null, provider_b_webhook_secret_previous = null, provider_a_api_key = null`.replaceAll(
-      "\n",
-      " ",
-    ),
+    "update provider_connections set webhook_secret = null, webhook_secret_previous = null, api_key = null",
   );
 });
 
@@ -196,7 +202,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
       expect([resealed, left, unreadable.length]).toEqual([0, SEALED_VALUES, SEALED_VALUES]);
       expect(unreadable).toEqual(
         expect.arrayContaining([
-          { program_id: program.id, field: "programs.provider_a_api_key", id: program.id },
+          { program_id: program.id, field: "provider_connections.api_key", id: "provider_a" },
           { program_id: program.id, field: "webhook_endpoints.secret_previous", id: endpoint },
           { program_id: program.id, field: "idempotency_keys.body", id: "once" },
         ]),
@@ -204,13 +210,13 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
       expect(textsOf(await sealedBy(MARKS.old))).toEqual(before);
     }
     // One value that was tampered with keeps none of the others.
-    await env.DB.prepare("update programs set provider_a_api_key = ? where id = ?")
+    await env.DB.prepare("update provider_connections set api_key = ? where program_id = ? and provider = 'provider_a'")
       .bind(`${MARKS.old}AAAAAAAAAAAAAAAA.AAAA`, program.id)
       .run();
     expect(await reseal(rotated(`${WRONG},${OLD}`))).toEqual({
       resealed: SEALED_VALUES - 1,
       left: 1,
-      unreadable: [{ program_id: program.id, field: "programs.provider_a_api_key", id: program.id }],
+      unreadable: [{ program_id: program.id, field: "provider_connections.api_key", id: "provider_a" }],
     });
   });
 
@@ -248,7 +254,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     let changed = false;
     const racing = rotated(OLD, {
       before: async (statements) => {
-        if (changed || !statements.some((sql) => /update "?programs"? set "?provider_a_api_key/.test(sql))) return;
+        if (changed || !statements.some((sql) => /update "?provider_connections"? set "?api_key/.test(sql))) return;
         changed = true;
         const patched = await patch(program, rotated(OLD), { provider_a_api_key: "sk_test_newer" });
         expect(patched).toBe(200);
@@ -306,7 +312,7 @@ describe("what is sealed is bound to its place", () => {
   it("opens in its own row and column, and in no other row, column or table (ACCESS-6)", async () => {
     await stock();
     await stock();
-    const sealer = new SecretSealer([OLD]);
+    const sealer = sealerOf(new SecretSealer([OLD]));
     const found = await sealedBy(MARKS.old);
     expect(new Set(found.map(({ field }) => field))).toEqual(new Set(Object.keys(SEALED)));
     const places = found.map(({ place }) => place);
@@ -321,8 +327,8 @@ describe("what is sealed is bound to its place", () => {
     const one = await makeProgram();
     const two = await makeProgram({ provider_a_webhook_secret: "whsec_of_two" });
     await env.DB.prepare(
-      `update programs set provider_a_webhook_secret = (select provider_a_webhook_secret from programs where id = ?1)
-        where id = ?2`,
+      `update provider_connections set webhook_secret = (select webhook_secret from provider_connections
+        where program_id = ?1 and provider = 'provider_a') where program_id = ?2 and provider = 'provider_a'`,
     )
       .bind(one.id, two.id)
       .run();
@@ -349,13 +355,14 @@ describe("what is sealed is bound to its place", () => {
   it("a value of another place is named, and stays as it is", async () => {
     const [{ program: one }, { program: two }] = [await stock(), await stock()];
     await env.DB.prepare(
-      "update programs set provider_a_api_key = (select provider_a_api_key from programs where id = ?1) where id = ?2",
+      `update provider_connections set api_key = (select api_key from provider_connections
+        where program_id = ?1 and provider = 'provider_a') where program_id = ?2 and provider = 'provider_a'`,
     )
       .bind(one.id, two.id)
       .run();
     expect(await reseal(rotated(OLD))).toMatchObject({
       left: 1,
-      unreadable: [{ program_id: two.id, field: "programs.provider_a_api_key", id: two.id }],
+      unreadable: [{ program_id: two.id, field: "provider_connections.api_key", id: "provider_a" }],
     });
   });
 
@@ -366,8 +373,8 @@ describe("what is sealed is bound to its place", () => {
     const init = { method: "POST", headers: { authorization: `Bearer ${program.api_key}` } };
     expect((await callWith(lost, `/api/v1/webhooks/${endpoint}/rotate-secret`, init)).status).toBe(200);
     const row = await env.DB.prepare(
-      `select p.provider_a_webhook_secret_previous as a, e.secret_previous as e from programs p, webhook_endpoints e
-        where p.id = ? and e.id = ?`,
+      `select c.webhook_secret_previous as a, e.secret_previous as e from provider_connections c, webhook_endpoints e
+        where c.program_id = ? and c.provider = 'provider_a' and e.id = ?`,
     )
       .bind(program.id, endpoint)
       .first();

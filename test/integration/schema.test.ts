@@ -129,8 +129,12 @@ describe("the migrated database", () => {
     const ofEntries = ["entries_deleted", "entries_updated", "postings_balanced", "postings_entered"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];
     const ofTime = ["programs_rules_changed", "payments_rules_seen", "event_hours_inserted", "event_hours_updated"];
+    // Those of the deploy gap, until the columns of `programs` are dropped.
+    const ofConnections = ["connections_added", "connections_copied", "programs_connected"].flatMap((name) =>
+      ["a", "b"].map((provider) => `${name}_${provider}`),
+    );
     expect(found.map(({ name }) => name)).toEqual(
-      [...ofTime, ...ofRules, ...ofLists, ...ofJournal, ...ofEntries].toSorted(),
+      [...ofTime, ...ofRules, ...ofLists, ...ofJournal, ...ofEntries, ...ofConnections].toSorted(),
     );
     // The platform splits a migration into statements by its text: one line, and no END but the last.
     for (const { sql } of found)

@@ -8,9 +8,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
 import { journalOldCommissions, readBalance } from "../../src/core/ledger/journal.ts";
 import { getPartner } from "../../src/core/partners/partners.ts";
-import type { Program } from "../../src/core/kernel/rows.ts";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
-import { programs } from "../../src/db/schema.ts";
 import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";
 import { fill, goBack, goOn, LEFT_WRONG } from "../support/before-journal.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -145,9 +144,9 @@ async function untouched(): Promise<unknown[][]> {
 
 async function contextOf(program_id: string): Promise<ProgramCtx> {
   const ctx = testContext();
-  const [program] = await ctx.db.select().from(programs);
+  const [program] = await selectPrograms(ctx.db);
   expect(program!.id).toBe(program_id);
-  return forProgram(ctx, program as Program);
+  return forProgram(ctx, program!);
 }
 
 afterEach(() => vi.restoreAllMocks());

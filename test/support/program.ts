@@ -1,15 +1,14 @@
 /** Makers of programs and their keys, and the one way tests call the service. */
 import { env, exports } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
 import type { Program } from "../../src/core/kernel/rows.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { actingAs, forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
-import { programs } from "../../src/db/schema.ts";
-import type { SealedPlace } from "../../src/db/sealed.ts";
+import type { Connection, Connections } from "../../src/core/kernel/connections.ts";
+import { programs, providerConnections } from "../../src/db/schema.ts";
+import type { ProviderName } from "../../src/domain/provider-name.ts";
 import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
-import type { Sealed } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
 import { unplain, type Plain } from "./plain.ts";
 import { assertDocumented } from "./openapi.ts";
@@ -38,48 +37,47 @@ export interface Reply<T> {
 export const SECRET_A = "whsec_test_secret_of_provider_a";
 export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
 
-type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
+const SECRETS = ["webhook_secret", "webhook_secret_previous", "api_key"] as const;
 
-type Secrets = { [C in SecretColumn]: string | null };
+/** A program's connections, by provider and column: `provider_a_api_key`. Secrets are in clear. */
+export type ConnectionFields = { [field: `provider_${string}_${keyof Connection}`]: string | null };
 
-/** Fields of a program, its secrets in clear. */
-export type ProgramFields = Omit<Partial<Plain<Program>>, SecretColumn> & Partial<Secrets>;
+/** Fields of a program, and of its connections. */
+export type ProgramFields = Partial<Plain<Omit<Program, "connections">>> & ConnectionFields;
 
-const NO_SECRETS: Secrets = {
-  provider_a_webhook_secret: null,
-  provider_a_webhook_secret_previous: null,
-  provider_b_webhook_secret: null,
-  provider_b_webhook_secret_previous: null,
-  provider_a_api_key: null,
-};
+const COLUMN =
+  /^(provider_[a-z]+)_(webhook_secret|webhook_secret_previous|webhook_secret_previous_until|api_key|last_event_at|refusals)$/;
 
-/** The columns of these secrets, sealed for a program's row. */
-async function sealedFor<S extends Partial<Secrets>>(program_id: string, secrets: S) {
+/** The rows of `provider_connections` of a program, by provider, their secrets sealed. */
+async function connectionsOf(program_id: string, fields: ConnectionFields): Promise<Connections> {
   const { sealer } = testContext();
-  const given = Object.entries(secrets) as [SecretColumn, string | null][];
-  const columns = given.map(async ([column, plain]) => [
-    column,
-    plain === null ? null : await sealer.seal(plain, { table: "programs", column, row: program_id }),
-  ]);
-  return Object.fromEntries(await Promise.all(columns)) as { [C in keyof S]: Sealed | null };
+  const connections: Record<string, Record<string, string | null>> = {};
+  for (const [field, value] of Object.entries(fields)) {
+    const [, provider = "", column = ""] = COLUMN.exec(field) ?? [];
+    const secret = SECRETS.find((name) => name === column);
+    const row = `${program_id} ${provider}`;
+    const kept =
+      secret && value !== null
+        ? await sealer.seal(value, { table: "provider_connections", column: secret, row })
+        : value;
+    connections[provider] = { ...connections[provider], [column]: kept };
+  }
+  return connections as unknown as Connections;
 }
 
-function apart(given: ProgramFields): {
-  fields: Omit<Partial<Plain<Program>>, SecretColumn>;
-  secrets: Partial<Secrets>;
-} {
-  const isSecret = ([name]: [string, unknown]) => name in NO_SECRETS;
-  const entries = Object.entries(given);
-  return {
-    fields: Object.fromEntries(entries.filter((entry) => !isSecret(entry))),
-    secrets: Object.fromEntries(entries.filter(isSecret)),
-  };
+async function keep(program_id: string, connections: Connections): Promise<void> {
+  const { db } = testContext();
+  for (const [provider, values] of Object.entries(connections)) {
+    await db
+      .insert(providerConnections)
+      .values({ program_id, provider: provider as ProviderName, ...values })
+      .onConflictDoUpdate({ target: [providerConnections.program_id, providerConnections.provider], set: values });
+  }
 }
 
-/** Changes a program's secrets, given in clear, past the API. */
-export async function setSecrets(program_id: string, secrets: Partial<Secrets>): Promise<void> {
-  const columns = await sealedFor(program_id, secrets);
-  await testContext().db.update(programs).set(columns).where(eq(programs.id, program_id));
+/** Changes a program's connections, secrets in clear, past the API. */
+export async function setSecrets(program_id: string, fields: ConnectionFields): Promise<void> {
+  await keep(program_id, await connectionsOf(program_id, fields));
 }
 
 /** A program with both providers' secrets set by default. */
@@ -88,11 +86,13 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
   const api_key = `sk_${randomToken(32)}`;
   const { db } = testContext(now);
   const id = overrides.id ?? newId("program", now);
-  const { fields, secrets } = apart({
+  const entries = Object.entries(overrides);
+  const kept: ConnectionFields = {
     provider_a_webhook_secret: SECRET_A,
     provider_b_webhook_secret: SECRET_B,
-    ...overrides,
-  });
+    ...Object.fromEntries(entries.filter(([name]) => COLUMN.test(name))),
+  };
+  const connections = await connectionsOf(id, kept);
   const program = unplain<Program>({
     id,
     name: "Test program",
@@ -111,18 +111,13 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     api_key_last4: api_key.slice(-4),
     api_key_created_at: iso(now),
     api_key_last_used_at: null,
-    ...(await sealedFor(id, { ...NO_SECRETS, ...secrets })),
-    provider_a_webhook_secret_previous_until: null,
-    provider_b_webhook_secret_previous_until: null,
-    provider_a_last_event_at: null,
-    provider_b_last_event_at: null,
-    provider_a_refusals: null,
-    provider_b_refusals: null,
+    connections,
     created_at: iso(now),
     updated_at: iso(now),
-    ...fields,
+    ...Object.fromEntries(entries.filter(([name]) => !COLUMN.test(name))),
   });
   await db.insert(programs).values(program);
+  await keep(id, connections);
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
 }
 

@@ -10,6 +10,7 @@ import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
 import { daysBefore, isSettled, recordApprovals } from "../ledger/decisions.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** What one transaction takes. */
 const COMMISSIONS_AT_ONCE = 2_000;
@@ -27,9 +28,7 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {
     cost: 8,
     async due(after) {
-      const rows = await ctx.db
-        .select()
-        .from(programs)
+      const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.auto_approve_days} is not null
           and exists (select 1 from commissions c
             where c.program_id = ${programs.id} and ${isDue(ctx.now, sql`${programs.auto_approve_days}`)})`)

@@ -12,6 +12,7 @@ import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel
 import { providerSecrets } from "../kernel/provider-secrets.ts";
 import { askAll, everyShard, onShard } from "../kernel/shards.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
 /** A vendor's event on its way to the program that it belongs to. */
 export interface Delivery {
@@ -62,7 +63,7 @@ async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<
 async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
     and +provider = ${literal(delivery.provider)}`;
-  const { found, failure } = await programsIn(home, paid, [home.program.id]);
+  const { found, failure } = await programsIn(home, delivery.provider, paid, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
     if (await isOf(ctx, delivery)) {
@@ -75,18 +76,18 @@ async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise
   const { claim } = delivery;
   if (claim.program_id === null || !isProgramId(claim.program_id)) return null;
   if (claim.program_id === verified.program.id) return verified;
-  const claimed = await openProgramOrNull(verified, claim.program_id);
+  const claimed = await openProgramOrNull(verified, delivery.provider, claim.program_id);
   return claimed && (await isOf(claimed, delivery)) ? claimed : null;
 }
 
-/** The program with this id, bound to its database, in one read; null where there is none. */
-export async function openProgramOrNull(ctx: Ctx, id: string): Promise<ProgramCtx | null> {
+/**
+ * The program with this id, bound to its database, in one read; null where there is none. Of its connections it has the one
+ * to the provider alone: no event costs more than that row.
+ */
+export async function openProgramOrNull(ctx: Ctx, provider: ProviderName, id: string): Promise<ProgramCtx | null> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) return null;
-  const [program] = await on.db
-    .select()
-    .from(programs)
-    .where(sql`${programs.id} = ${id}`);
+  const [program] = await selectPrograms(on.db, provider).where(sql`${programs.id} = ${id}`);
   return program ? forProgram(on, program) : null;
 }
 
@@ -108,6 +109,7 @@ export async function programsStoring(
 ): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
   const { found, failure } = await programsIn(
     ctx,
+    provider,
     sql`select program_id, 0 as rank from payments where provider = ${literal(provider)}
         and provider_transaction_id = ${transaction_id}
       union all
@@ -122,10 +124,10 @@ export async function programsStoring(
 const MAX_STORING = 50;
 
 /** The programs of a select of `program_id` and `rank`, asked in all databases, but for some. */
-async function programsIn(ctx: Ctx, ranked: SQL, but: readonly string[]) {
+async function programsIn(ctx: Ctx, provider: ProviderName, ranked: SQL, but: readonly string[]) {
   const { said, failure } = await askAll(ctx, async (on) => {
     const rows = await on.db
-      .select({ program: programs, rank: sql<number>`named.rank` })
+      .select({ program: programFields(provider), rank: sql<number>`named.rank` })
       .from(
         sql`(select program_id, min(rank) as rank from (${ranked})
           where program_id not in (select value from json_each(${JSON.stringify(but)}))
@@ -193,7 +195,7 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   const received = await receiveGuarded(url, delivery, guard);
   if (received) return received;
   for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
-    const owner = await openProgramOrNull(url, program_id);
+    const owner = await openProgramOrNull(url, delivery.provider, program_id);
     if (owner && (await isOf(owner, delivery))) return receive(owner, delivery);
   }
   return receive(url, delivery);
@@ -298,7 +300,7 @@ async function receiveGuarded(
   if (!payment) return received;
   const noted = (asked as { program_id: string }[]).map(({ program_id }) => program_id);
   for (const program_id of noted) {
-    const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, program_id);
+    const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, provider, program_id);
     if (!source || !(await isOf(source, delivery))) continue;
     await fetchFrom(source, ctx, provider, payment);
     await runBatch(ctx.db, [forgetWaiting(ctx, provider, payment, program_id)]);

@@ -36,18 +36,20 @@ export async function noteRefusals(
   count: number,
 ): Promise<void> {
   const { db, program, now } = ctx;
-  const column = sql.identifier(`${provider}_refusals`);
-  const kept = (field: keyof Kept) => sql`${column} ->> ${`$.${reason}.${field}`}`;
+  const kept = (field: keyof Kept) => sql`provider_connections.refusals ->> ${`$.${reason}.${field}`}`;
   const id = newId("event", now);
   await commit(ctx, {
     writes: [
       {
-        statement: db.run(sql`update programs set ${column} = json_set(coalesce(${column}, '{}'), ${`$.${reason}`},
+        statement: db.run(sql`insert into provider_connections (program_id, provider, refusals)
+          values (${program.id}, ${provider}, json_object(${reason},
+            json_object('at', ${iso(now)}, 'count', ${count}, 'event_id', ${id})))
+          on conflict (program_id, provider) do update set refusals = json_set(
+            coalesce(provider_connections.refusals, '{}'), ${`$.${reason}`},
             json_object('at', max(${iso(now)}, coalesce(${kept("at")}, '')),
               'count', coalesce(${kept("count")}, 0) + ${count},
               'event_id', case when ${kept("event_id")} > ${firstIdAt("event", now - HOUR)} then ${kept("event_id")}
-                else ${id} end))
-          where id = ${program.id}`),
+                else ${id} end))`),
       },
     ],
     occurrences: [],
@@ -60,7 +62,8 @@ export async function noteRefusals(
           reason: sql`${reason}`,
           count: kept("count"),
         }),
-        from: sql`from programs where id = ${program.id} and ${kept("event_id")} = ${id}`,
+        from: sql`from provider_connections where program_id = ${program.id} and provider = ${provider}
+          and ${kept("event_id")} = ${id}`,
       },
     ],
   });

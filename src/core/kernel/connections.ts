@@ -1,28 +1,35 @@
-/** What a program keeps of one provider. */
+/** What a program keeps of each provider: a row of `provider_connections`, read with the program's own. */
+import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { jsonObject } from "../../db/json-object.ts";
+import { providerConnections } from "../../db/schema.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import type { Sealed } from "../../lib/seal.ts";
-import type { Program } from "./rows.ts";
 
-export interface Connection {
-  webhook_secret: Sealed | null;
-  /** The one before stays valid until its time. */
-  webhook_secret_previous: Sealed | null;
-  webhook_secret_previous_until: string | null;
-  api_key: Sealed | null;
-  last_event_at: string | null;
-  refusals: string | null;
+export type Connection = Omit<InferSelectModel<typeof providerConnections>, "program_id" | "provider">;
+
+/** By provider; none where nothing was ever kept of it. */
+export interface Connections {
+  [provider: ProviderName]: Connection;
 }
 
-/** A program's connection to a provider; one that was never touched is empty. */
-export function connectionOf(program: Program, provider: ProviderName): Connection {
-  const columns = program as unknown as Record<string, Sealed | null | undefined>;
-  const column = (name: keyof Connection) => columns[`${provider}_${name}`] ?? null;
-  return {
-    webhook_secret: column("webhook_secret"),
-    webhook_secret_previous: column("webhook_secret_previous"),
-    webhook_secret_previous_until: column("webhook_secret_previous_until"),
-    api_key: column("api_key"),
-    last_event_at: column("last_event_at"),
-    refusals: column("refusals"),
-  };
+const EMPTY: Connection = {
+  webhook_secret: null,
+  webhook_secret_previous: null,
+  webhook_secret_previous_until: null,
+  api_key: null,
+  last_event_at: null,
+  refusals: null,
+};
+
+export function connectionOf(program: { connections: Connections }, provider: ProviderName): Connection {
+  return program.connections[provider] ?? EMPTY;
+}
+
+const { program_id: _program, provider: _provider, ...kept } = getTableColumns(providerConnections);
+
+/** SQL that makes the text of a program's `Connections`, in a select from `programs`: all of them, or the one to `provider`. */
+export function connectionsText(provider: ProviderName | null): SQL<string> {
+  const ofOne = provider === null ? sql`` : sql` and provider = ${literal(provider)}`;
+  return sql`(select json_group_object(provider, json(${jsonObject<Connection>(kept)}))
+    from provider_connections where program_id = programs.id${ofOne})`;
 }

@@ -1,6 +1,5 @@
-import { getTableColumns, sql, type SQL } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { reusable, runBatch, runRaw, type Database, type Rows, type Statement } from "../../db/client.ts";
-import { jsonObject } from "../../db/json-object.ts";
 import type { JsonText } from "../../db/page.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
@@ -12,6 +11,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type { Archive } from "./click-archive.ts";
 import type { PayoutDetailsNotice } from "./payout-details.ts";
+import { PROGRAM_OBJECT, selectPrograms } from "./program-rows.ts";
 import type { Program } from "./rows.ts";
 
 export type { Statement } from "../../db/client.ts";
@@ -127,9 +127,6 @@ export function forProgram(ctx: Ctx, program: Program): ProgramCtx {
   return { ...ctx, program, programId: sql`${program.id}`, read, readPage: (parts) => readPageBy(read, ctx.db, parts) };
 }
 
-/** None of a program's columns needs a conversion from what its JSON says. */
-const PROGRAM_OBJECT = jsonObject<Program>(getTableColumns(programs));
-
 /** A text and a total: one row for the whole, whose total is a number, and one for each object of the page. */
 type PageRow = [text: string | null, total: number | null];
 
@@ -155,10 +152,7 @@ async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageP
 }
 
 const programOfKey = reusable((db) =>
-  db
-    .select()
-    .from(programs)
-    .where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
+  selectPrograms(db).where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
 );
 
 /** Called once, by the read that looks the key up, whatever form it has. */

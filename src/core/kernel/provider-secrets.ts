@@ -1,9 +1,10 @@
-import type { SealedPlace } from "../../db/sealed.ts";
+import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
+import type { Changes } from "../../domain/actor.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { SECRET_SETTINGS, type SecretSetting } from "../../providers/registry.ts";
-import { connectionOf } from "./connections.ts";
+import { connectionOf, type Connection } from "./connections.ts";
 import type { BaseCtx, ProgramCtx } from "./context.ts";
 import type { Program } from "./rows.ts";
 
@@ -16,11 +17,12 @@ export async function providerSecrets(
   program: Program,
   provider: ProviderName,
 ): Promise<string[]> {
-  const name = `${provider}_webhook_secret` as SecretColumn;
   const until = connectionOf(program, provider).webhook_secret_previous_until;
   const isPreviousValid = until !== null && until > iso(ctx.now);
-  const columns = isPreviousValid ? [name, `${name}_previous` as SecretColumn] : [name];
-  const secrets = await Promise.all(columns.map((column) => openSecret(ctx, program, column)));
+  const columns = isPreviousValid
+    ? (["webhook_secret", "webhook_secret_previous"] as const)
+    : (["webhook_secret"] as const);
+  const secrets = await Promise.all(columns.map((column) => openSecret(ctx, program, provider, column)));
   return secrets.filter((secret) => secret !== null);
 }
 
@@ -29,22 +31,24 @@ export function openApiKey(
   ctx: Pick<ProgramCtx, "sealer" | "program">,
   provider: ProviderName,
 ): Promise<string | null> {
-  return openSecret(ctx, ctx.program, `${provider}_api_key` as SecretColumn);
+  return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
-type SecretColumn = Extract<SealedPlace, { table: "programs" }>["column"];
+type SecretColumn = Extract<SealedPlace, { table: "provider_connections" }>["column"];
 
-function placeOf(program: Program, column: SecretColumn): SealedPlace {
-  return { table: "programs", column, row: program.id };
+function placeOf(program: Program, provider: ProviderName, column: SecretColumn): SealedPlace {
+  const row = rowOf(SEALED[`provider_connections.${column}`], program.id, provider);
+  return { table: "provider_connections", column, row };
 }
 
 async function openSecret(
   ctx: Pick<BaseCtx, "sealer">,
   program: Program,
+  provider: ProviderName,
   column: SecretColumn,
 ): Promise<string | null> {
-  const sealed = program[column];
-  return sealed === null ? null : ctx.sealer.open(sealed, placeOf(program, column));
+  const sealed = connectionOf(program, provider)[column];
+  return sealed === null ? null : ctx.sealer.open(sealed, placeOf(program, provider, column));
 }
 
 /** Secrets as an owner gives them: in clear, null to clear, absent to keep. */
@@ -52,8 +56,11 @@ export interface SecretPatch {
   [setting: SecretSetting]: string | null | undefined;
 }
 
+/** What of a program's connections is to be changed, by provider. */
+export type ConnectionChanges = Map<ProviderName, Partial<Connection>>;
+
 /**
- * The columns that bring a program's secrets to what was given, sealed. The secret that is replaced stays valid for
+ * What brings a program's secrets to what was given, sealed. The secret that is replaced stays valid for
  * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing. One that can no
  * longer be opened (its key is gone) equals nothing and leaves no predecessor.
  */
@@ -61,29 +68,37 @@ export async function changedSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
   before: Program,
   given: SecretPatch,
-): Promise<Partial<Program>> {
-  const changes: Partial<Program> = {};
-  const seal = async (plain: string | null, column: SecretColumn) =>
-    plain === null ? null : ctx.sealer.seal(plain, placeOf(before, column));
-  for (const { setting, secret: kind } of SECRET_SETTINGS) {
-    const secret = given[setting];
-    if (secret === undefined) continue;
-    const name = setting as SecretColumn;
-    const present = await openIfSet(ctx, before, name);
-    if (isSame(before[name], present, secret)) continue;
-    changes[name] = await seal(secret, name);
-    if (kind !== "webhook_secret") continue;
-    const replaced = secret === null ? null : present;
-    const until = replaced === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR);
-    const previous = `${name}_previous` as SecretColumn;
-    Object.assign(changes, { [previous]: await seal(replaced, previous), [`${previous}_until`]: until });
+): Promise<ConnectionChanges> {
+  const changes: ConnectionChanges = new Map();
+  for (const { setting, provider, secret } of SECRET_SETTINGS) {
+    const plain = given[setting];
+    if (plain === undefined) continue;
+    const { name } = provider;
+    const seal = async (text: string | null, column: SecretColumn) =>
+      text === null ? null : ctx.sealer.seal(text, placeOf(before, name, column));
+    const sealed = connectionOf(before, name)[secret];
+    const present = sealed === null ? null : await ctx.sealer.openOrNull(sealed, placeOf(before, name, secret));
+    if (isSame(sealed, present, plain)) continue;
+    const changed: Partial<Connection> = { ...changes.get(name), [secret]: await seal(plain, secret) };
+    if (secret === "webhook_secret") {
+      const replaced = plain === null ? null : present;
+      changed.webhook_secret_previous = await seal(replaced, "webhook_secret_previous");
+      changed.webhook_secret_previous_until = replaced === null ? null : iso(ctx.now + PREVIOUS_VALID_FOR);
+    }
+    changes.set(name, changed);
   }
   return changes;
 }
 
-async function openIfSet(ctx: Pick<BaseCtx, "sealer">, program: Program, column: SecretColumn): Promise<string | null> {
-  const sealed = program[column];
-  return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, column));
+/** The secrets that differ, by their names in the API: `"(secret)"`, or null where none is set (EVT-2). */
+export function secretsChanged(before: Program, after: Program): Changes {
+  return Object.fromEntries(
+    SECRET_SETTINGS.flatMap(({ setting, provider, secret }): [string, [unknown, unknown]][] => {
+      const [old, now] = [before, after].map((program) => connectionOf(program, provider.name)[secret]);
+      if (old === now) return [];
+      return [[setting, [old === null ? null : "(secret)", now === null ? null : "(secret)"]]];
+    }),
+  );
 }
 
 function isSame(sealed: Sealed | null, plain: string | null, given: string | null): boolean {

@@ -10,8 +10,11 @@ import type {
   programs,
   webhookEndpoints,
 } from "../../db/schema.ts";
+import type { Connections } from "./connections.ts";
 
-export type Program = InferSelectModel<typeof programs>;
+/** The columns of `programs` but those that only the version before reads. */
+export type OwnColumns = Omit<InferSelectModel<typeof programs>, `provider_${string}`>;
+export type Program = OwnColumns & { connections: Connections };
 export type Partner = InferSelectModel<typeof partners>;
 export type Payment = InferSelectModel<typeof payments>;
 export type Commission = InferSelectModel<typeof commissions>;

@@ -13,6 +13,7 @@ import { iso, MINUTE } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import { conflictIn, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
+import { connectionOf } from "../kernel/connections.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
@@ -78,7 +79,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    db.run(touchProvider(ctx, provider)),
+    ...touchProvider(ctx, provider),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
@@ -330,8 +331,13 @@ function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly
 }
 
 /** Notes that the provider reached us, to the minute: what the integrations status shows. */
-function touchProvider(ctx: ProgramCtx, provider: ProviderName): SQL {
-  const column = sql.identifier(`${provider}_last_event_at`);
-  return sql`update programs set ${column} = ${iso(ctx.now)}
-    where id = ${ctx.program.id} and (${column} is null or ${column} < ${iso(ctx.now - MINUTE)})`;
+function touchProvider(ctx: ProgramCtx, provider: ProviderName): Statement[] {
+  const before = iso(ctx.now - MINUTE);
+  const { last_event_at } = connectionOf(ctx.program, provider);
+  if (last_event_at !== null && last_event_at >= before) return [];
+  return [
+    ctx.db.run(sql`update provider_connections set last_event_at = ${iso(ctx.now)}
+      where program_id = ${ctx.program.id} and provider = ${provider}
+        and (last_event_at is null or last_event_at < ${before})`),
+  ];
 }

@@ -11,6 +11,7 @@ import type { Payout, Program } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { sealRecipient } from "./recipient.ts";
 import { payoutMoved } from "./rows.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** Of one program and of all together: what one look takes. */
 const PAYOUTS_AT_ONCE = 100;
@@ -29,9 +30,7 @@ export function freezeRecipients(ctx: Ctx): Work<Unfrozen> {
   return {
     cost: 9,
     async due(after) {
-      const rows = await ctx.db
-        .select()
-        .from(programs)
+      const rows = await selectPrograms(ctx.db)
         .where(
           sql`${programs.id} in (select distinct program_id from payouts indexed by payouts_unfrozen where ${UNFROZEN}
             and program_id > ${after} order by program_id limit ${literal(PROGRAMS_AT_ONCE)})`,

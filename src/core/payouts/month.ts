@@ -9,6 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
 import { chunksOf, generateChunk, payableOf, type Chunk, type GenerationInput } from "./generate.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;
 
@@ -31,9 +32,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   return {
     cost: 13,
     async due(after) {
-      const rows = await ctx.db
-        .select()
-        .from(programs)
+      const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.created_at} < ${dayOver}
           and not exists (select 1 from payout_runs r
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})

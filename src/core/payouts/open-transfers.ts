@@ -7,6 +7,7 @@ import type { Transfers } from "../../providers/connect.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { takeUpTransfer } from "./pay.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** Of one program and of all together: what one look takes. */
 const PAYOUTS_AT_ONCE = 50;
@@ -46,10 +47,7 @@ export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTra
       const [[payout], [program]] = await runBatch(ctx.db, [
         ctx.db.select().from(payouts).where(sql`${payouts.id} = ${id} and ${payouts.status} = 'processing'
           and ${payouts.reconcile_at} <= ${iso(ctx.now)}`),
-        ctx.db
-          .select()
-          .from(programs)
-          .where(sql`${programs.id} = ${key}`),
+        selectPrograms(ctx.db).where(sql`${programs.id} = ${key}`),
       ]);
       if (payout && program) await takeUpTransfer(forProgram(ctx, program), payout, transfers);
       return payout_ids.length > 0;

@@ -6,6 +6,7 @@ import { ageOfProgramId, programIdOn, shardOfProgram } from "../../domain/shard.
 import type { BaseCtx } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";
 import { askAll } from "../kernel/shards.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 /**
  * All programs of the deployment, newest first, over all its databases; for its operator. Ids of several shards sort by
@@ -34,13 +35,7 @@ async function readPage(
   range: ReturnType<typeof window>,
 ) {
   const [rows, [counted]] = await runBatch(ctx.db, [
-    ctx.db
-      .select()
-      .from(programs)
-      .where(where)
-      .orderBy(desc(programs.id))
-      .limit(atMost(range.limit))
-      .offset(range.offset),
+    selectPrograms(ctx.db).where(where).orderBy(desc(programs.id)).limit(atMost(range.limit)).offset(range.offset),
     ctx.db.select({ total: sql<number>`count(*)` }).from(programs),
   ]);
   return { rows, total: counted?.total ?? 0 };

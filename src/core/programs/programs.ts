@@ -1,7 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, whole } from "../../db/rows.ts";
-import { programs, sessions } from "../../db/schema.ts";
 import { NOTHING, percent, type Cents, type Percent } from "../../domain/money.ts";
 import type { Attribution } from "../../domain/program.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
@@ -13,11 +12,19 @@ import { SECRET_SETTINGS } from "../../providers/registry.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
-import { changedSecrets, type SecretPatch } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Program } from "../kernel/rows.ts";
+import type { OwnColumns, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
+import { programs, providerConnections, sessions } from "../../db/schema.ts";
+import { connectionOf, type Connections } from "../kernel/connections.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import {
+  changedSecrets,
+  secretsChanged,
+  type ConnectionChanges,
+  type SecretPatch,
+} from "../kernel/provider-secrets.ts";
 
 export interface ProgramInput {
   name: string;
@@ -54,7 +61,7 @@ export interface ProgramWithKey {
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const stamp = iso(ctx.now);
-  const program: Program = {
+  const row: OwnColumns = {
     id: programIdOn(ctx.shard, newId("program", ctx.now)),
     name: input.name,
     owner_email: input.owner_email,
@@ -69,22 +76,12 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     live_only: input.live_only,
     shard: ctx.shard,
     ...columns,
-    provider_a_webhook_secret: null,
-    provider_a_webhook_secret_previous: null,
-    provider_a_webhook_secret_previous_until: null,
-    provider_b_webhook_secret: null,
-    provider_b_webhook_secret_previous: null,
-    provider_b_webhook_secret_previous_until: null,
-    provider_a_api_key: null,
-    provider_a_last_event_at: null,
-    provider_b_last_event_at: null,
-    provider_a_refusals: null,
-    provider_b_refusals: null,
     created_at: stamp,
     updated_at: stamp,
   };
+  const program: Program = { ...row, connections: {} };
   await commit(forProgram(ctx, program), {
-    writes: [{ statement: ctx.db.insert(programs).values(program) }],
+    writes: [{ statement: ctx.db.insert(programs).values(row) }],
     occurrences: [],
   });
   return { program, api_key };
@@ -94,7 +91,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
 export async function openProgram(ctx: Ctx, id: string): Promise<ProgramCtx> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) throw notFound("program");
-  const [[program]] = await runBatch(on.db, [on.db.select().from(programs).where(eq(programs.id, id))]);
+  const [[program]] = await runBatch(on.db, [selectPrograms(on.db).where(eq(programs.id, id))]);
   if (!program) throw notFound("program");
   return forProgram(on, program);
 }
@@ -112,19 +109,19 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
   return untilWon(async () => {
     const [ctx, [before], [commissioned]] = await prove(
       caller,
-      caller.db
-        .select()
-        .from(programs)
-        .where(sql`${programs.id} = ${caller.programId}`),
+      selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
       shaped(caller.db, { any: whole }, sql`select ${hasCommissions(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
-    const changes: Partial<Program> = {
-      ...changedSettings(before, patch),
-      ...(await changedSecrets(ctx, before, patch)),
+    const changes = changedSettings(before, patch);
+    const secrets = await changedSecrets(ctx, before, patch);
+    if (Object.keys(changes).length === 0 && secrets.size === 0) return before;
+    const program: Program = {
+      ...before,
+      ...changes,
+      connections: withChanges(before, secrets),
+      updated_at: nextStamp(before.updated_at, ctx.now),
     };
-    if (Object.keys(changes).length === 0) return before;
-    const program: Program = { ...before, ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
     const writes: Write[] = [
       {
         statement: ctx.db
@@ -133,18 +130,28 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
           .where(and(eq(programs.id, program.id), eq(programs.updated_at, before.updated_at))),
         expect: 1,
       },
+      ...[...secrets].map(([provider, values]) => ({
+        statement: ctx.db
+          .insert(providerConnections)
+          .values({ program_id: program.id, provider, ...values })
+          .onConflictDoUpdate({
+            target: [providerConnections.program_id, providerConnections.provider],
+            set: values,
+          }),
+      })),
     ];
     if (changes.currency !== undefined) {
       if (commissioned?.any) throw invalidField("currency", "The currency is locked once a commission exists.");
       writes.push(refuseWhere(ctx, hasCommissions(sql`${program.id}`)));
     }
-    const changed = Object.keys(changes).filter((name) => name in patch);
+    const changesOfSecrets = secretsChanged(before, program);
+    const changed = [...Object.keys(changes), ...Object.keys(changesOfSecrets)];
     await commit(ctx, {
       writes,
       occurrences: [
         {
           type: "program.updated",
-          changes: changesOf("program", before, program),
+          changes: { ...changesOf("program", before, program), ...changesOfSecrets },
           payload: { program_id: program.id, changed },
         },
       ],
@@ -152,6 +159,11 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
     });
     return program;
   });
+}
+
+function withChanges(before: Program, changes: ConnectionChanges): Connections {
+  const changed = [...changes].map(([name, values]) => [name, { ...connectionOf(before, name), ...values }]);
+  return { ...before.connections, ...Object.fromEntries(changed) };
 }
 
 /** Issues a new API key; the old one is dead at once, and the owners' sessions end with it (ACCESS-3). */
@@ -207,7 +219,7 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
 }
 
 /** The settings that are given and differ; secrets are not among them. */
-function changedSettings(before: Program, given: ProgramPatch): Partial<Program> {
+function changedSettings(before: Program, given: ProgramPatch): Partial<OwnColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
     if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
     return value !== before[name as keyof Program];

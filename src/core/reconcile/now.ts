@@ -8,6 +8,7 @@ import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import { onShard } from "../kernel/shards.ts";
 import { openProgram } from "../programs/programs.ts";
 import { NAMED, openDifferences } from "./findings.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 import { reconcileStep, type ReconcileTools } from "./reconcile.ts";
 import { repairBalances } from "./repair.ts";
 
@@ -110,9 +111,7 @@ async function programAfter(ctx: Ctx, before: ProgramCtx | null): Promise<Progra
     if (!on) continue;
     const after = before !== null && shard === first ? before.program.id : "";
     const next = sql`${programs.id} > ${after}`;
-    const [[row]] = await runBatch(on.db, [
-      on.db.select().from(programs).where(next).orderBy(programs.id).limit(atMost(1)),
-    ]);
+    const [[row]] = await runBatch(on.db, [selectPrograms(on.db).where(next).orderBy(programs.id).limit(atMost(1))]);
     if (row) return forProgram(on, row);
   }
   return null;

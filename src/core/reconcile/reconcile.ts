@@ -33,6 +33,7 @@ import { mailAboutDifferences } from "./mail.ts";
 import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./place.ts";
 import { checkTransfers, hasTransfer } from "./transfers.ts";
 import { walkOn, walkReads } from "./walk.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 type Reconciliation = InferSelectModel<typeof reconciliations>;
 
@@ -83,9 +84,7 @@ export function reconcilePrograms(ctx: Ctx, tools: ReconcileTools): Work<Due> {
     cost: 122,
     async due(after) {
       const own = sql`program_id = ${programs.id}`;
-      const rows = await ctx.db
-        .select()
-        .from(programs)
+      const rows = await selectPrograms(ctx.db)
         .where(
           sql`${programs.id} > ${after}
             and (exists (select 1 from payments where ${own}) or exists (select 1 from commissions where ${own}))

@@ -13,6 +13,7 @@ import { nextStamp } from "../kernel/updated-at.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
 import type { Audience, Identity } from "./identities.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** 14 days for partners, 12 hours for owners (PAGE-3), from the moment the address was proven. */
 export const SESSION_LIFETIME: Record<Audience, number> = { owner: 12 * HOUR, partner: 14 * DAY };
@@ -123,7 +124,7 @@ export async function actAs(
   const ctx = onShard(base, shardOfProgram(program_id));
   if (!ctx) throw new Error("an identity names a database that is not bound");
   const [[program], [partner = null]] = await runBatch(ctx.db, [
-    ctx.db.select().from(programs).where(eq(programs.id, program_id)),
+    selectPrograms(ctx.db).where(eq(programs.id, program_id)),
     ctx.db
       .select()
       .from(partners)
@@ -153,10 +154,7 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
     sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash})`;
   const [[record], [program], [partner]] = await runBatch(ctx.db, [
     ctx.db.select().from(sessions).where(live),
-    ctx.db
-      .select()
-      .from(programs)
-      .where(sql`${programs.id} = ${of("program_id")}`),
+    selectPrograms(ctx.db).where(sql`${programs.id} = ${of("program_id")}`),
     ctx.db
       .select()
       .from(partners)

@@ -9,6 +9,7 @@ import type { Owner, Work } from "../kernel/job.ts";
 import type { Endpoint, Program } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { endpointChanged } from "./endpoints.ts";
+import { programFields } from "../kernel/program-rows.ts";
 
 const ENDPOINTS_AT_ONCE = 50;
 
@@ -29,7 +30,7 @@ export function disableGivenUp(
     cost: 10,
     async due(after) {
       const rows = await ctx.db
-        .select({ endpoint: webhookEndpoints, program: programs })
+        .select({ endpoint: webhookEndpoints, program: programFields() })
         .from(webhookEndpoints)
         .innerJoin(programs, eq(programs.id, webhookEndpoints.program_id))
         .where(

@@ -1,0 +1,13 @@
+import { boundTo } from "../../db/sealed.ts";
+import type { SecretSealer } from "../../lib/seal.ts";
+import type { Sealer } from "./context.ts";
+
+/** Seals for the places of the database (`db/sealed.ts`). */
+export function sealerOf(secrets: SecretSealer): Sealer {
+  return {
+    mark: () => secrets.mark(),
+    seal: (plain, place) => secrets.seal(plain, boundTo(place)),
+    open: (sealed, place) => secrets.open(sealed, boundTo(place)),
+    openOrNull: (sealed, place) => secrets.openOrNull(sealed, boundTo(place)),
+  };
+}

@@ -4,24 +4,27 @@
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { ProviderName } from "../../src/domain/provider-name.ts";
+import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { makeProgram, SECRET_A, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
-import { SecretSealer } from "../../src/lib/seal.ts";
+
+type Kept = Record<string, string | null>;
 
 const NAMES = ["webhook_secret", "webhook_secret_previous", "webhook_secret_previous_until", "api_key", "refusals"];
 
 /** The connection as the version before has it, in columns of `programs`; it knows no API key of provider B. */
-async function former({ id }: TestProgram, provider: "provider_a" | "provider_b") {
-  const row = await env.DB.prepare("select * from programs where id = ?").bind(id).first<Record<string, unknown>>();
+async function former({ id }: TestProgram, provider: ProviderName): Promise<Kept> {
+  const row = await env.DB.prepare("select * from programs where id = ?").bind(id).first<Kept>();
   return Object.fromEntries(NAMES.map((name) => [name, row?.[`${provider}_${name}`] ?? null]));
 }
 
-async function present({ id }: TestProgram, provider: "provider_a" | "provider_b") {
+async function present({ id }: TestProgram, provider: ProviderName): Promise<Kept> {
   const row = await env.DB.prepare("select * from provider_connections where program_id = ? and provider = ?")
     .bind(id, provider)
-    .first<Record<string, unknown>>();
+    .first<Kept>();
   return Object.fromEntries(NAMES.map((name) => [name, row?.[name] ?? null]));
 }
 
@@ -48,7 +51,7 @@ describe("a deploy gap with the version before provider_connections", () => {
       ["webhook_secret_previous", SECRET_A],
       ["api_key", "rk_of_a"],
     ] as const) {
-      expect(await sealer.open(row[column] as never, place(column))).toBe(plain);
+      expect(await sealer.open(row[column] as Sealed, place(column))).toBe(plain);
     }
     await patch(program, { provider_a_webhook_secret: null, provider_a_api_key: null });
     expect((await former(program, "provider_a"))["api_key"]).toBeNull();

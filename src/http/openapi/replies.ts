@@ -231,10 +231,8 @@ const provider = once(() =>
   }),
 );
 
-/** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
-export const replies = once(() => ({
-  Error: error(),
-  Health: z.strictObject({
+const health = () =>
+  z.strictObject({
     status: z.literal("ok"),
     jobs: z
       .strictObject({
@@ -250,7 +248,43 @@ export const replies = once(() => ({
       })
       .optional()
       .describe("Only where periodic jobs are more than an hour behind."),
-  }),
+  });
+
+const imported = () =>
+  shows<ReturnType<typeof viewImport>>()({
+    kind: z.enum(IMPORT_KINDS),
+    product: z.enum(IMPORT_PRODUCT_IDS),
+    dry_run: z.boolean().describe("True: nothing was changed, the counts are what would be."),
+    data_param: z
+      .string()
+      .nullable()
+      .describe("The script's `data-param` with which old links go on working; null where it needs none."),
+    lines: z.int().describe("Lines below the column names; the five counts add up to it."),
+    added: z.int().describe("New partners, or customers bound to a partner; what was really written."),
+    completed: z.int().describe("Lines that added something to a partner who is there."),
+    unchanged: z.int().describe("Lines that are there already."),
+    left_out: z.int().describe("Lines that are nothing to import, such as a customer that another partner has."),
+    refused: z.int().describe("Lines with a mistake."),
+    columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
+    problems: z
+      .array(
+        z.strictObject({
+          line: z.int().describe("Counted from 1, the column names included."),
+          column: z.string().nullable(),
+          outcome: z.enum(ROW_OUTCOMES),
+          message: z.string().describe("For people; it may change."),
+        }),
+      )
+      .describe("The lines left out and refused, and why; the first 500."),
+    notes: z
+      .array(z.strictObject({ line: z.int(), column: z.string(), message: z.string() }))
+      .describe("What was chosen in lines that are taken: of two addresses to be paid at, one. The first 500."),
+  });
+
+/** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
+export const replies = once(() => ({
+  Error: error(),
+  Health: health(),
   Program: program(),
   ProgramList: listOf(program()),
   ProgramWithKey: z.strictObject({
@@ -311,35 +345,7 @@ export const replies = once(() => ({
   DeliveryList: listOf(delivery()),
   Recovered: shows<Recovered>()({ recovered: z.int(), has_more: z.boolean() }),
   Deleted: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
-  Import: shows<ReturnType<typeof viewImport>>()({
-    kind: z.enum(IMPORT_KINDS),
-    product: z.enum(IMPORT_PRODUCT_IDS),
-    dry_run: z.boolean().describe("True: nothing was changed, the counts are what would be."),
-    data_param: z
-      .string()
-      .nullable()
-      .describe("The script's `data-param` with which old links go on working; null where it needs none."),
-    lines: z.int().describe("Lines below the column names; the five counts add up to it."),
-    added: z.int().describe("New partners, or customers bound to a partner; what was really written."),
-    completed: z.int().describe("Lines that added something to a partner who is there."),
-    unchanged: z.int().describe("Lines that are there already."),
-    left_out: z.int().describe("Lines that are nothing to import, such as a customer that another partner has."),
-    refused: z.int().describe("Lines with a mistake."),
-    columns: z.array(z.strictObject({ column: z.string(), taken_as: z.enum(ALL_IMPORT_FIELDS).nullable() })),
-    problems: z
-      .array(
-        z.strictObject({
-          line: z.int().describe("Counted from 1, the column names included."),
-          column: z.string().nullable(),
-          outcome: z.enum(ROW_OUTCOMES),
-          message: z.string().describe("For people; it may change."),
-        }),
-      )
-      .describe("The lines left out and refused, and why; the first 500."),
-    notes: z
-      .array(z.strictObject({ line: z.int(), column: z.string(), message: z.string() }))
-      .describe("What was chosen in lines that are taken: of two addresses to be paid at, one. The first 500."),
-  }),
+  Import: imported(),
   Erased: z.strictObject({
     erased: shows<Erased>()({ payments: z.int(), commissions: z.int(), provider_events: z.int() }),
   }),

@@ -173,11 +173,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
     { title, at: AT, status: problem === undefined ? 200 : 422 },
     <>
       <PageHead title={title} back={{ href: backUrl(filter), label: "Commissions" }} />
-      {problem === undefined ? null : (
-        <Notice tone="bad">
-          <p>{problem}</p>
-        </Notice>
-      )}
+      {problem === undefined ? null : <Problem text={problem} />}
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
         {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
@@ -206,11 +202,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
             {held === 0 ? null : count === 0 ? (
               <input type="hidden" name="include_flagged" value="yes" />
             ) : (
-              <Checkbox
-                name="include_flagged"
-                label={`${verb} the flagged ones too: ${plural(held, "commission")}, ${sumsText(sumUp(flagged, program))}`}
-                hint={<a href={flaggedUrl(filter)}>Look at them first</a>}
-              />
+              <IncludeFlagged verb={verb} held={held} sum={sumsText(sumUp(flagged, program))} filter={filter} />
             )}
             {move === "reject" ? (
               <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
@@ -229,6 +221,31 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
         )}
       </Form>
     </>,
+  );
+}
+
+function Problem({ text }: { text: string }) {
+  return (
+    <Notice tone="bad">
+      <p>{text}</p>
+    </Notice>
+  );
+}
+
+interface IncludeFlaggedProps {
+  verb: string;
+  held: number;
+  sum: string;
+  filter: CommissionListFilter;
+}
+
+function IncludeFlagged({ verb, held, sum, filter }: IncludeFlaggedProps) {
+  return (
+    <Checkbox
+      name="include_flagged"
+      label={`${verb} the flagged ones too: ${plural(held, "commission")}, ${sum}`}
+      hint={<a href={flaggedUrl(filter)}>Look at them first</a>}
+    />
   );
 }
 

@@ -65,41 +65,7 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
             </p>
           )}
         </section>
-        <section class="card">
-          <h2>Details</h2>
-          <Facts
-            rows={[
-              ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
-              ["Kind", commission.kind],
-              ["Dated", <When at={commission.created_at} />],
-              commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
-              commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],
-              commission.rejected_reason === null ? null : ["Rejected because", commission.rejected_reason],
-              [
-                "Payout",
-                payout ? (
-                  <>
-                    <a href={`/dashboard/payouts/${payout.id}`}>
-                      <When at={payout.created_at} only="day" />
-                    </a>{" "}
-                    <Badge state={payout.status} />
-                  </>
-                ) : (
-                  "in none yet"
-                ),
-              ],
-              commission.provider === null ? null : ["Provider", providerText(commission.provider)],
-              commission.subscription_id === null ? null : ["Subscription", <code>{commission.subscription_id}</code>],
-              payment === null ? null : ["Payment", <a href={`/dashboard/payments/${payment.id}`}>Open the payment</a>],
-              ["Id", <code>{commission.id}</code>],
-            ]}
-          />
-          {commission.flagged || payout !== null || commission.status === "paid" ? null : (
-            <p class="more">
-              <ActionButton action={`${AT}/${commission.id}`} values={{ flagged: "true" }} label="Flag for review" />
-            </p>
-          )}
-        </section>
+        <CommissionFacts story={story} />
       </div>
     </>
   );
@@ -129,5 +95,45 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
         </details>
       ) : null}
     </>
+  );
+}
+
+function CommissionFacts({ story: { commission, partner, payment, payout } }: { story: CommissionDetail }) {
+  return (
+    <section class="card">
+      <h2>Details</h2>
+      <Facts
+        rows={[
+          ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
+          ["Kind", commission.kind],
+          ["Dated", <When at={commission.created_at} />],
+          commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
+          commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],
+          commission.rejected_reason === null ? null : ["Rejected because", commission.rejected_reason],
+          [
+            "Payout",
+            payout ? (
+              <>
+                <a href={`/dashboard/payouts/${payout.id}`}>
+                  <When at={payout.created_at} only="day" />
+                </a>{" "}
+                <Badge state={payout.status} />
+              </>
+            ) : (
+              "in none yet"
+            ),
+          ],
+          commission.provider === null ? null : ["Provider", providerText(commission.provider)],
+          commission.subscription_id === null ? null : ["Subscription", <code>{commission.subscription_id}</code>],
+          payment === null ? null : ["Payment", <a href={`/dashboard/payments/${payment.id}`}>Open the payment</a>],
+          ["Id", <code>{commission.id}</code>],
+        ]}
+      />
+      {commission.flagged || payout !== null || commission.status === "paid" ? null : (
+        <p class="more">
+          <ActionButton action={`${AT}/${commission.id}`} values={{ flagged: "true" }} label="Flag for review" />
+        </p>
+      )}
+    </section>
   );
 }

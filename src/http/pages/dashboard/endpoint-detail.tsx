@@ -49,34 +49,7 @@ export function EndpointDetail({ endpoint, deliveries, filter }: EndpointDetailP
           </p>
         </Notice>
       ) : null}
-      <section class="card">
-        <Facts
-          rows={[
-            ["Address", <code>{endpoint.url}</code>],
-            endpoint.description === null ? null : ["Description", endpoint.description],
-            ["Sends", endpoint.events.includes("*") ? "everything" : endpoint.events.join(", ")],
-            [
-              "Status",
-              <span class="actions">
-                <Badge state={endpoint.active ? "active" : "off"} />
-                <ActionButton
-                  action={`${path}/switch`}
-                  values={{ active: String(!endpoint.active) }}
-                  label={endpoint.active ? "Switch off" : "Switch on"}
-                />
-              </span>,
-            ],
-            endpoint.failing_since === null
-              ? null
-              : [
-                  "Failing since",
-                  <>
-                    <When at={endpoint.failing_since} />, {plural(endpoint.failure_count, "attempt")}
-                  </>,
-                ],
-          ]}
-        />
-      </section>
+      <EndpointFacts endpoint={endpoint} path={path} />
       <section class="card flush">
         <div class="card-head">
           <h2>Deliveries</h2>
@@ -99,42 +72,7 @@ export function EndpointDetail({ endpoint, deliveries, filter }: EndpointDetailP
           </Empty>
         ) : (
           <>
-            <Table
-              label="Deliveries"
-              columns={[
-                { label: "Event" },
-                { label: "Status" },
-                { label: "Attempts" },
-                { label: "Send again", hidden: true },
-              ]}
-              rows={deliveries.data.map((delivery) => [
-                <span>
-                  <code>{delivery.event}</code>
-                  <span class="second">
-                    <When at={delivery.created_at} />
-                  </span>
-                </span>,
-                <span>
-                  <Badge state={delivery.status} />
-                  {delivery.next_attempt_at === null || delivery.status !== "pending" ? null : (
-                    <span class="second">
-                      next <When at={delivery.next_attempt_at} />
-                    </span>
-                  )}
-                </span>,
-                <Attempts delivery={delivery} />,
-                delivery.status === "pending" || delivery.status === "delivering" ? null : (
-                  <ActionButton
-                    action={`${path}/deliveries/${delivery.id}/redeliver`}
-                    label={
-                      <>
-                        Send again<span class="visually-hidden"> {delivery.id}</span>
-                      </>
-                    }
-                  />
-                ),
-              ])}
-            />
+            <DeliveryTable deliveries={deliveries.data} path={path} />
             <Pager page={deliveries} path={path} query={filter} />
           </>
         )}
@@ -183,4 +121,73 @@ const ERROR_TEXTS: Record<NonNullable<AttemptRecord["error"]>, string> = {
 function resultText({ status_code, error }: AttemptRecord): string {
   const said = error === null ? "delivered" : ERROR_TEXTS[error];
   return status_code === null ? said : `${said}, ${status_code}`;
+}
+
+function EndpointFacts({ endpoint, path }: { endpoint: Endpoint; path: string }) {
+  return (
+    <section class="card">
+      <Facts
+        rows={[
+          ["Address", <code>{endpoint.url}</code>],
+          endpoint.description === null ? null : ["Description", endpoint.description],
+          ["Sends", endpoint.events.includes("*") ? "everything" : endpoint.events.join(", ")],
+          [
+            "Status",
+            <span class="actions">
+              <Badge state={endpoint.active ? "active" : "off"} />
+              <ActionButton
+                action={`${path}/switch`}
+                values={{ active: String(!endpoint.active) }}
+                label={endpoint.active ? "Switch off" : "Switch on"}
+              />
+            </span>,
+          ],
+          endpoint.failing_since === null
+            ? null
+            : [
+                "Failing since",
+                <>
+                  <When at={endpoint.failing_since} />, {plural(endpoint.failure_count, "attempt")}
+                </>,
+              ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function DeliveryTable({ deliveries, path }: { deliveries: readonly DeliveryRecord[]; path: string }) {
+  return (
+    <Table
+      label="Deliveries"
+      columns={[{ label: "Event" }, { label: "Status" }, { label: "Attempts" }, { label: "Send again", hidden: true }]}
+      rows={deliveries.map((delivery) => [
+        <span>
+          <code>{delivery.event}</code>
+          <span class="second">
+            <When at={delivery.created_at} />
+          </span>
+        </span>,
+        <span>
+          <Badge state={delivery.status} />
+          {delivery.next_attempt_at === null || delivery.status !== "pending" ? null : (
+            <span class="second">
+              next <When at={delivery.next_attempt_at} />
+            </span>
+          )}
+        </span>,
+        <Attempts delivery={delivery} />,
+        delivery.status === "pending" || delivery.status === "delivering" ? null : (
+          <ActionButton
+            action={`${path}/deliveries/${delivery.id}/redeliver`}
+            label={
+              <>
+                Send again<span class="visually-hidden"> {delivery.id}</span>
+              </>
+            }
+          />
+        ),
+      ])}
+    />
+  );
 }

@@ -48,29 +48,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           </>
         }
         back={{ href: "/dashboard/partners", label: "Partners" }}
-        actions={
-          <>
-            <a class="button" href={`/dashboard/partners/${partner.id}/edit`}>
-              Edit
-            </a>
-            {partner.status === "active" ? (
-              <a class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
-                Add commission
-              </a>
-            ) : (
-              <ActionButton
-                action={`/dashboard/partners/${partner.id}/activate`}
-                label={partner.status === "deactivated" ? "Make active again" : "Make active"}
-                kind="primary"
-              />
-            )}
-            {partner.status === "deactivated" ? null : (
-              <a class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
-                Deactivate
-              </a>
-            )}
-          </>
-        }
+        actions={<PartnerActions partner={partner} />}
       />
       {partner.status === "active" ? null : (
         <Notice tone="warn">
@@ -95,35 +73,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
         <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} />
       </dl>
       <div class="grid">
-        <section class="card">
-          <h2>Details</h2>
-          <Facts
-            rows={[
-              ["E-mail", partner.email],
-              ["Slug", <code>{partner.slug}</code>],
-              [
-                "Rate",
-                partner.commission_pct === null
-                  ? `${program.default_commission_pct}\u00a0% (the program's)`
-                  : `${partner.commission_pct}\u00a0%`,
-              ],
-              ["Paid by", payoutMethodText(partner.payout_method)],
-              partner.payout_email === null ? null : ["Wallet e-mail", partner.payout_email],
-              partner.provider_a_account_id === null
-                ? null
-                : ["Provider A account", <code>{partner.provider_a_account_id}</code>],
-              ["Added", <When at={partner.created_at} />],
-              partner.metadata === null
-                ? null
-                : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
-            ]}
-          />
-          <p class="actions more">
-            <a href={`/dashboard/commissions?partner_id=${partner.id}`}>Commissions</a>
-            <a href={`/dashboard/payouts?partner_id=${partner.id}`}>Payouts</a>
-            <a href={`/dashboard/payments?partner_id=${partner.id}`}>Payments</a>
-          </p>
-        </section>
+        <PartnerFacts partner={partner} program={program} />
         <section class="card">
           <h2>Links</h2>
           <p class="muted small">To your site, for pages that carry the script:</p>
@@ -146,5 +96,63 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
         <MoneyPlots title="Commissions" days={30} tone="three" amounts={overview.commissions} />
       </div>
     </>
+  );
+}
+
+function PartnerActions({ partner }: { partner: Partner }) {
+  return (
+    <>
+      <a class="button" href={`/dashboard/partners/${partner.id}/edit`}>
+        Edit
+      </a>
+      {partner.status === "active" ? (
+        <a class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
+          Add commission
+        </a>
+      ) : (
+        <ActionButton
+          action={`/dashboard/partners/${partner.id}/activate`}
+          label={partner.status === "deactivated" ? "Make active again" : "Make active"}
+          kind="primary"
+        />
+      )}
+      {partner.status === "deactivated" ? null : (
+        <a class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
+          Deactivate
+        </a>
+      )}
+    </>
+  );
+}
+
+function PartnerFacts({ partner, program }: Pick<PartnerDetailProps, "partner" | "program">) {
+  return (
+    <section class="card">
+      <h2>Details</h2>
+      <Facts
+        rows={[
+          ["E-mail", partner.email],
+          ["Slug", <code>{partner.slug}</code>],
+          [
+            "Rate",
+            partner.commission_pct === null
+              ? `${program.default_commission_pct}\u00a0% (the program's)`
+              : `${partner.commission_pct}\u00a0%`,
+          ],
+          ["Paid by", payoutMethodText(partner.payout_method)],
+          partner.payout_email === null ? null : ["Wallet e-mail", partner.payout_email],
+          partner.provider_a_account_id === null
+            ? null
+            : ["Provider A account", <code>{partner.provider_a_account_id}</code>],
+          ["Added", <When at={partner.created_at} />],
+          partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
+        ]}
+      />
+      <p class="actions more">
+        <a href={`/dashboard/commissions?partner_id=${partner.id}`}>Commissions</a>
+        <a href={`/dashboard/payouts?partner_id=${partner.id}`}>Payouts</a>
+        <a href={`/dashboard/payments?partner_id=${partner.id}`}>Payments</a>
+      </p>
+    </section>
   );
 }

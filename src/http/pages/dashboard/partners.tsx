@@ -101,27 +101,7 @@ export const partners = new Hono<PageEnv>()
             )
           ) : (
             <>
-              <Table
-                label="Partners"
-                columns={[
-                  { label: "Partner" },
-                  { label: "Slug" },
-                  { label: "Status" },
-                  { label: "Own rate", align: "end" },
-                  { label: "Added", align: "end" },
-                ]}
-                rows={page.data.map((partner) => [
-                  <PartnerCell partner={partner} />,
-                  <code>{partner.slug}</code>,
-                  <Badge state={partner.status} />,
-                  partner.commission_pct === null ? (
-                    <span class="muted">default</span>
-                  ) : (
-                    `${partner.commission_pct}\u00a0%`
-                  ),
-                  <When at={partner.created_at} only="day" />,
-                ])}
-              />
+              <PartnerTable partners={page.data} />
               <Pager page={page} path={AT} query={filter.texts} />
             </>
           )}
@@ -284,5 +264,27 @@ function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerV
         </div>
       </Form>
     </>,
+  );
+}
+
+function PartnerTable({ partners: shown }: { partners: readonly PartnerView[] }) {
+  return (
+    <Table
+      label="Partners"
+      columns={[
+        { label: "Partner" },
+        { label: "Slug" },
+        { label: "Status" },
+        { label: "Own rate", align: "end" },
+        { label: "Added", align: "end" },
+      ]}
+      rows={shown.map((partner) => [
+        <PartnerCell partner={partner} />,
+        <code>{partner.slug}</code>,
+        <Badge state={partner.status} />,
+        partner.commission_pct === null ? <span class="muted">default</span> : `${partner.commission_pct}\u00a0%`,
+        <When at={partner.created_at} only="day" />,
+      ])}
+    />
   );
 }

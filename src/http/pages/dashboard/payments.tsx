@@ -1,5 +1,6 @@
 import { Hono } from "hono";
-import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import type { PaymentView } from "../../../core/kernel/views.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
@@ -80,30 +81,7 @@ export const payments = new Hono<PageEnv>()
             )
           ) : (
             <>
-              <Table
-                label="Payments"
-                columns={[
-                  { label: "Payment" },
-                  { label: "Partner" },
-                  { label: "Outcome" },
-                  { label: "Net of tax", align: "end" },
-                ]}
-                rows={page.data.map((payment) => [
-                  <span>
-                    <a href={`${AT}/${payment.id}`}>
-                      <When at={payment.created_at} />
-                    </a>
-                    <span class="second">{providerText(payment.provider)}</span>
-                  </span>,
-                  <PartnerLink partner={payment.partner_id === null ? undefined : names.get(payment.partner_id)} />,
-                  payment.outcome === null ? (
-                    <Badge state="pending" />
-                  ) : (
-                    <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
-                  ),
-                  <Money of={amountOf(payment, payment.txn_amount_cents)} />,
-                ])}
-              />
+              <PaymentTable payments={page.data} names={names} />
               <Pager page={page} path={AT} query={filter.texts} />
             </>
           )}
@@ -153,3 +131,37 @@ export const payments = new Hono<PageEnv>()
     const { payment } = await reprocessPayment(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
   });
+
+interface PaymentTableProps {
+  payments: readonly PaymentView[];
+  names: ReadonlyMap<string, PartnerName>;
+}
+
+function PaymentTable({ payments: shown, names }: PaymentTableProps) {
+  return (
+    <Table
+      label="Payments"
+      columns={[
+        { label: "Payment" },
+        { label: "Partner" },
+        { label: "Outcome" },
+        { label: "Net of tax", align: "end" },
+      ]}
+      rows={shown.map((payment) => [
+        <span>
+          <a href={`${AT}/${payment.id}`}>
+            <When at={payment.created_at} />
+          </a>
+          <span class="second">{providerText(payment.provider)}</span>
+        </span>,
+        <PartnerLink partner={payment.partner_id === null ? undefined : names.get(payment.partner_id)} />,
+        payment.outcome === null ? (
+          <Badge state="pending" />
+        ) : (
+          <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
+        ),
+        <Money of={amountOf(payment, payment.txn_amount_cents)} />,
+      ])}
+    />
+  );
+}

@@ -72,32 +72,7 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
           ]}
         />
       </section>
-      <section class="card flush">
-        <h2>Commissions in it</h2>
-        {commissions.length === 0 ? (
-          <Empty title="It holds none any more">They went back to be paid by a later payout.</Empty>
-        ) : (
-          <>
-            <Table
-              label="Commissions in this payout"
-              columns={[{ label: "Dated" }, { label: "Kind" }, { label: "Amount", align: "end" }]}
-              rows={commissions.slice(0, SHOWN).map((row) => [
-                <a href={`/dashboard/commissions/${row.id}`}>
-                  <When at={row.created_at} />
-                </a>,
-                row.kind === "sale" ? providerText(row.provider) : row.kind,
-                <Money of={row} />,
-              ])}
-            />
-            {payout.commission_count > SHOWN ? (
-              <p class="table-note">
-                The newest {SHOWN} of {countText(payout.commission_count)}.{" "}
-                <a href={`/dashboard/commissions?payout_id=${payout.id}`}>See all</a>
-              </p>
-            ) : null}
-          </>
-        )}
-      </section>
+      <CommissionsIn payout={payout} commissions={commissions} />
     </>
   );
 }
@@ -136,5 +111,36 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
         </a>
       ) : null}
     </>
+  );
+}
+
+function CommissionsIn({ payout, commissions }: Pick<PayoutDetailProps, "payout" | "commissions">) {
+  return (
+    <section class="card flush">
+      <h2>Commissions in it</h2>
+      {commissions.length === 0 ? (
+        <Empty title="It holds none any more">They went back to be paid by a later payout.</Empty>
+      ) : (
+        <>
+          <Table
+            label="Commissions in this payout"
+            columns={[{ label: "Dated" }, { label: "Kind" }, { label: "Amount", align: "end" }]}
+            rows={commissions.slice(0, SHOWN).map((row) => [
+              <a href={`/dashboard/commissions/${row.id}`}>
+                <When at={row.created_at} />
+              </a>,
+              row.kind === "sale" ? providerText(row.provider) : row.kind,
+              <Money of={row} />,
+            ])}
+          />
+          {payout.commission_count > SHOWN ? (
+            <p class="table-note">
+              The newest {SHOWN} of {countText(payout.commission_count)}.{" "}
+              <a href={`/dashboard/commissions?payout_id=${payout.id}`}>See all</a>
+            </p>
+          ) : null}
+        </>
+      )}
+    </section>
   );
 }

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
-import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
+import { generatePayouts, type Generation, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -74,16 +74,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
         back={{ href: AT, label: "Payouts" }}
         lede="Approved commissions that no payout holds, one payout per partner and currency. Nothing is paid yet by preparing."
       />
-      <form method="get" action={`${AT}/new`} class="filter" aria-label="Period">
-        <Field
-          name="to"
-          label="Commissions up to and including"
-          type="date"
-          value={filter.texts.to}
-          class="wide-label"
-        />
-        <button type="submit">Preview</button>
-      </form>
+      <PeriodForm to={filter.texts.to} />
       {problems ? (
         <Notice tone="bad">
           <p>{[problems.message, ...Object.values(problems.fields)].join(" ")}</p>
@@ -107,21 +98,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
           </Empty>
         ) : (
           <>
-            <Table
-              label="Payouts to prepare"
-              columns={[
-                { label: "Partner" },
-                { label: "Paid by" },
-                { label: "Commissions", align: "end" },
-                { label: "Amount", align: "end" },
-              ]}
-              rows={[...Map.groupBy(plan.payouts.slice(0, SHOWN), (row) => row.partner_id)].map(([id, rows]) => [
-                <PartnerLink partner={names.get(id)} />,
-                payoutMethodText(rows[0]?.method ?? null),
-                countText(rows.reduce((sum, row) => sum + row.commission_count, 0)),
-                <Sums of={sumUp(rows, program)} />,
-              ])}
-            />
+            <Prepared plan={plan} names={names} program={program} />
             <p class="table-note">
               {count > SHOWN ? `The first ${SHOWN} of ${countText(count)}. ` : ""}Due{" "}
               <When at={plan.due_at} only="day" /> ({program.payout_term}).
@@ -191,5 +168,40 @@ function donePage(c: Context<PageEnv>, made: Generation) {
         </p>
       </section>
     </>,
+  );
+}
+
+interface PreparedProps {
+  plan: Generation;
+  names: Awaited<ReturnType<typeof readPartnerNames>>;
+  program: Program;
+}
+
+function Prepared({ plan, names, program }: PreparedProps) {
+  return (
+    <Table
+      label="Payouts to prepare"
+      columns={[
+        { label: "Partner" },
+        { label: "Paid by" },
+        { label: "Commissions", align: "end" },
+        { label: "Amount", align: "end" },
+      ]}
+      rows={[...Map.groupBy(plan.payouts.slice(0, SHOWN), (row) => row.partner_id)].map(([id, rows]) => [
+        <PartnerLink partner={names.get(id)} />,
+        payoutMethodText(rows[0]?.method ?? null),
+        countText(rows.reduce((sum, row) => sum + row.commission_count, 0)),
+        <Sums of={sumUp(rows, program)} />,
+      ])}
+    />
+  );
+}
+
+function PeriodForm({ to }: { to: string | undefined }) {
+  return (
+    <form method="get" action={`${AT}/new`} class="filter" aria-label="Period">
+      <Field name="to" label="Commissions up to and including" type="date" value={to} class="wide-label" />
+      <button type="submit">Preview</button>
+    </form>
   );
 }

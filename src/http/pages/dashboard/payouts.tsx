@@ -1,12 +1,13 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { PageEnv } from "../../session.ts";
-import { readPartnerNames } from "../../../core/partners/display-names.ts";
+import type { PayoutView } from "../../../core/kernel/views.ts";
+import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { exportPayouts } from "../../../core/payouts/export.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
-import type { Payout } from "../../../core/kernel/rows.ts";
+import type { Payout, Program } from "../../../core/kernel/rows.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
@@ -79,42 +80,7 @@ export const payouts = new Hono<PageEnv>()
           ) : (
             <>
               <Form action={`${AT}/chosen`}>
-                <Table
-                  label="Payouts"
-                  columns={[
-                    { label: "Choose", hidden: true },
-                    { label: "Payout" },
-                    { label: "Partner" },
-                    { label: "Paid by" },
-                    { label: "Status" },
-                    { label: "Due", align: "end" },
-                    { label: "Amount", align: "end" },
-                  ]}
-                  rows={page.data.map((row) => [
-                    isPayable(row, program) ? (
-                      <input
-                        type="checkbox"
-                        name="ids"
-                        value={row.id}
-                        aria-label={`Choose the payout of ${moneyText(row)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
-                      />
-                    ) : null,
-                    <span>
-                      <a href={`${AT}/${row.id}`}>
-                        <When at={row.created_at} only="day" />
-                      </a>
-                      <span class="second">{plural(row.commission_count, "commission")}</span>
-                    </span>,
-                    <PartnerLink partner={names.get(row.partner_id)} />,
-                    <span>
-                      {payoutMethodText(row.method)}
-                      {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
-                    </span>,
-                    <Badge state={row.status} />,
-                    <When at={row.due_at} only="day" />,
-                    <Money of={row} />,
-                  ])}
-                />
+                <PayoutTable payouts={page.data} names={names} program={program} />
                 {page.data.some((row) => isPayable(row, program)) ? (
                   <ChosenActions canPay={page.data.some((row) => isOffered("pay", row, program))} />
                 ) : null}
@@ -299,5 +265,52 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
       On the first of each month, the approved commissions of the month before become payouts automatically. You can
       also prepare them at any time.
     </Empty>
+  );
+}
+
+interface PayoutTableProps {
+  payouts: readonly PayoutView[];
+  names: ReadonlyMap<string, PartnerName>;
+  program: Program;
+}
+
+function PayoutTable({ payouts: shown, names, program }: PayoutTableProps) {
+  return (
+    <Table
+      label="Payouts"
+      columns={[
+        { label: "Choose", hidden: true },
+        { label: "Payout" },
+        { label: "Partner" },
+        { label: "Paid by" },
+        { label: "Status" },
+        { label: "Due", align: "end" },
+        { label: "Amount", align: "end" },
+      ]}
+      rows={shown.map((row) => [
+        isPayable(row, program) ? (
+          <input
+            type="checkbox"
+            name="ids"
+            value={row.id}
+            aria-label={`Choose the payout of ${moneyText(row)} to ${partnerText(names.get(row.partner_id) ?? { first_name: null, last_name: null, email: row.partner_id })}`}
+          />
+        ) : null,
+        <span>
+          <a href={`${AT}/${row.id}`}>
+            <When at={row.created_at} only="day" />
+          </a>
+          <span class="second">{plural(row.commission_count, "commission")}</span>
+        </span>,
+        <PartnerLink partner={names.get(row.partner_id)} />,
+        <span>
+          {payoutMethodText(row.method)}
+          {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
+        </span>,
+        <Badge state={row.status} />,
+        <When at={row.due_at} only="day" />,
+        <Money of={row} />,
+      ])}
+    />
   );
 }

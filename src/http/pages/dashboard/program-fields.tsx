@@ -108,48 +108,57 @@ export function ProgramFields({ values, problems, currency }: ProgramFieldsProps
           maxlength={7}
           hint="NET-30: due 30 days after the period ends."
         />
-        <Field
-          name="min_payout_cents"
-          label="Minimum payout"
-          value={values.min_payout_cents}
-          problems={problems}
-          inputmode="decimal"
-          unit={currency}
-          hint="Less than that is carried forward."
-        />
-        <Field
-          name="cookie_days"
-          label="Remember a click for"
-          value={values.cookie_days}
-          problems={problems}
-          required={true}
-          inputmode="numeric"
-          unit="days"
-          hint="Changes the script tag below: copy it again."
-        />
-        <SelectField
-          name="attribution"
-          label="If several partners sent the visitor"
-          value={values.attribution}
-          problems={problems}
-          options={[
-            { value: "last", label: "the last one earns" },
-            { value: "first", label: "the first one earns" },
-          ]}
-          hint="Changes the script tag below: copy it again."
-        />
-        <SelectField
-          name="live_only"
-          label="The providers' test payments"
-          value={values.live_only}
-          problems={problems}
-          options={[
-            { value: "true", label: "earn nothing" },
-            { value: "false", label: "earn as real ones do" },
-          ]}
-          hint="For trying things out; commissions on test payments can be paid out like any others."
-        />
+        <LaterFields values={values} problems={problems} currency={currency} />
       </div>
+    </>
+  );
+}
+
+/** The rest of them. */
+function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
+  return (
+    <>
+      <Field
+        name="min_payout_cents"
+        label="Minimum payout"
+        value={values.min_payout_cents}
+        problems={problems}
+        inputmode="decimal"
+        unit={currency}
+        hint="Less than that is carried forward."
+      />
+      <Field
+        name="cookie_days"
+        label="Remember a click for"
+        value={values.cookie_days}
+        problems={problems}
+        required={true}
+        inputmode="numeric"
+        unit="days"
+        hint="Changes the script tag below: copy it again."
+      />
+      <SelectField
+        name="attribution"
+        label="If several partners sent the visitor"
+        value={values.attribution}
+        problems={problems}
+        options={[
+          { value: "last", label: "the last one earns" },
+          { value: "first", label: "the first one earns" },
+        ]}
+        hint="Changes the script tag below: copy it again."
+      />
+      <SelectField
+        name="live_only"
+        label="The providers' test payments"
+        value={values.live_only}
+        problems={problems}
+        options={[
+          { value: "true", label: "earn nothing" },
+          { value: "false", label: "earn as real ones do" },
+        ]}
+        hint="For trying things out; commissions on test payments can be paid out like any others."
+      />
     </>
   );
 }

@@ -89,16 +89,7 @@ export function DailyPlot<Value extends number | bigint>(props: PlotProps<Value>
           <span>{dayText(last)}</span>
         </p>
       </div>
-      <details>
-        <summary>As a table</summary>
-        <div class="plot-table" role="region" aria-label={`${title} by day`} tabindex={0}>
-          <Table
-            label={`${title} by day`}
-            columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
-            rows={points.toReversed().map(({ day, value }) => [dayText(day), format(value)])}
-          />
-        </div>
-      </details>
+      <PlotTable {...props} />
     </figure>
   );
 }
@@ -155,4 +146,20 @@ export function ShareBar({ value, of }: { value: number; of: number }) {
 
 function round(value: number): number {
   return Math.round(value * 100) / 100;
+}
+
+/** The same numbers, for reading. */
+function PlotTable<Value extends number | bigint>({ title, points, format }: PlotProps<Value>) {
+  return (
+    <details>
+      <summary>As a table</summary>
+      <div class="plot-table" role="region" aria-label={`${title} by day`} tabindex={0}>
+        <Table
+          label={`${title} by day`}
+          columns={[{ label: "Day (UTC)" }, { label: title, align: "end" }]}
+          rows={points.toReversed().map(({ day, value }) => [dayText(day), format(value)])}
+        />
+      </div>
+    </details>
+  );
 }

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
+import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -119,55 +120,8 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
           </div>
         </Form>
       </section>
-      <section class="card form-narrow">
-        <h2>Account at provider A</h2>
-        {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
-          <p class="muted">{program.name} does not offer payouts through provider A yet.</p>
-        ) : (
-          <Form action={`${AT}/provider-a-account`} class="stack" problems={wrong}>
-            {partner.provider_a_account_id === null ? (
-              <>
-                <p>Provider A pays straight to your bank. It will ask who you are and where your account is.</p>
-                <Field
-                  name="country"
-                  label="Country"
-                  problems={wrong}
-                  maxlength={2}
-                  placeholder="DE"
-                  autocomplete="country"
-                  hint="Two letters, where your bank account is. It cannot be changed later."
-                />
-              </>
-            ) : (
-              <p>
-                Your account: <code>{partner.provider_a_account_id}</code>. You can go on with it, or change what you
-                entered.
-              </p>
-            )}
-            <div class="actions">
-              <button type="submit">
-                {partner.provider_a_account_id === null ? "Set up the account" : "Open the account"}
-              </button>
-            </div>
-          </Form>
-        )}
-      </section>
-      <section class="card form-narrow">
-        <h2>About you</h2>
-        <Facts
-          rows={[
-            ["E-mail", partner.email],
-            ["Name", [partner.first_name, partner.last_name].filter(Boolean).join(" ") || "–"],
-            ["Your slug", <code>{partner.slug}</code>],
-          ]}
-        />
-        <p class="muted small">Something wrong here? {program.name} can change it.</p>
-        <p class="more">
-          <a class="button" href={`${AT}/sessions`}>
-            See your sessions
-          </a>
-        </p>
-      </section>
+      <AccountSection partner={partner} program={program} problems={wrong} />
+      <AboutYou partner={partner} program={program} />
     </>,
   );
 }
@@ -190,5 +144,70 @@ function continuePage(c: Context<PageEnv>, url: string) {
         </p>
       </section>
     </>,
+  );
+}
+
+function AboutYou({ partner, program }: { partner: Partner; program: Program }) {
+  return (
+    <section class="card form-narrow">
+      <h2>About you</h2>
+      <Facts
+        rows={[
+          ["E-mail", partner.email],
+          ["Name", [partner.first_name, partner.last_name].filter(Boolean).join(" ") || "–"],
+          ["Your slug", <code>{partner.slug}</code>],
+        ]}
+      />
+      <p class="muted small">Something wrong here? {program.name} can change it.</p>
+      <p class="more">
+        <a class="button" href={`${AT}/sessions`}>
+          See your sessions
+        </a>
+      </p>
+    </section>
+  );
+}
+
+interface AccountSectionProps {
+  partner: Partner;
+  program: Program;
+  problems: Problems | undefined;
+}
+
+function AccountSection({ partner, program, problems }: AccountSectionProps) {
+  return (
+    <section class="card form-narrow">
+      <h2>Account at provider A</h2>
+      {connectionOf(program, TRANSFER_METHOD).api_key === null ? (
+        <p class="muted">{program.name} does not offer payouts through provider A yet.</p>
+      ) : (
+        <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>
+          {partner.provider_a_account_id === null ? (
+            <>
+              <p>Provider A pays straight to your bank. It will ask who you are and where your account is.</p>
+              <Field
+                name="country"
+                label="Country"
+                problems={problems}
+                maxlength={2}
+                placeholder="DE"
+                autocomplete="country"
+                hint="Two letters, where your bank account is. It cannot be changed later."
+              />
+            </>
+          ) : (
+            <p>
+              Your account: <code>{partner.provider_a_account_id}</code>. You can go on with it, or change what you
+              entered.
+            </p>
+          )}
+          <div class="actions">
+            <button type="submit">
+              {partner.provider_a_account_id === null ? "Set up the account" : "Open the account"}
+            </button>
+          </div>
+        </Form>
+      )}
+    </section>
   );
 }

@@ -119,125 +119,164 @@ function comparable(payment: Payment) {
   };
 }
 
-function planCommissions(
-  ctx: ProgramCtx,
-  state: LedgerState,
-  decision: Decision,
-  payment: Payment,
-): { writes: Write[]; occurrences: Occurrence[] } {
-  const { record } = decision;
-  const rate = record.rate;
-  const desired =
-    decision.outcome === "commission" && record.partner_id !== null && record.amount_cents !== null
-      ? { partner_id: record.partner_id, amount_cents: record.amount_cents }
-      : null;
-  const plan = planRows(state.commissions, desired);
-  const writes: Write[] = [];
-  const occurrences: Occurrence[] = [];
-  /** What every row of the payment shares and follows it in. */
-  const shared = {
-    payment_id: payment.id,
-    currency: payment.currency,
-    provider: payment.provider,
-    provider_transaction_id: payment.provider_transaction_id,
-    subscription_id: payment.subscription_id,
-    customer_email: payment.customer_email,
-  };
-  const change = (row: Commission, patch: Partial<Commission>) => {
-    const after: Commission = { ...row, ...patch };
-    if (JSON.stringify(row) === JSON.stringify(after)) return;
-    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now) };
-    const news = isNews(row, after) ? { ...stamp, event_id: newId("event", ctx.now) } : null;
-    writes.push({
-      statement: ctx.db
-        .update(commissions)
-        .set({ ...patch, ...(news ?? stamp) })
-        .where(
-          and(
-            eq(commissions.id, row.id),
-            sql`${commissions.status} = ${literal(row.status)}`,
-            eq(commissions.updated_at, row.updated_at),
-            row.payout_id === null ? isNull(commissions.payout_id) : eq(commissions.payout_id, row.payout_id),
-          ),
-        ),
-      expect: 1,
-    });
-    if (news) occurrences.push(commissionChanged(row, { ...after, ...news }));
-  };
-  // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
-  const flag = (row: Commission) => change(row, reviewed(row, decision.review_reasons));
-  // What a difference gives waits like its commission while the money is disputed; what it takes does not.
-  const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
-  const held = (row: Omit<ReviewState, "flagged">, amount_cents: Cents) =>
-    reviewed(row, amount_cents > 0 ? disputed : []);
-  // Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
-  // row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
-  const withdraw = (row: Commission) => {
-    // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
-    const stamp = { updated_at: nextStamp(row.updated_at, ctx.now), event_id: newId("event", ctx.now) };
-    writes.push(
-      {
-        statement: ctx.db
-          .update(commissions)
-          .set({ amount_cents: NOTHING, ...stamp })
-          .where(
-            and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)),
-          ),
-        expect: 1,
-      },
-      { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
-    );
-    const gone = { status: "rejected" as const, amount_cents: NOTHING, rejected_reason: decision.outcome };
-    const change = commissionChanged(row, { ...row, ...gone, event_id: stamp.event_id });
-    occurrences.push({ ...change, payload: { ...change.payload, withdrawn: true as const, reason: decision.outcome } });
-  };
-  const add = (commission: ChangedCommission) => {
-    writes.push({ statement: ctx.db.insert(commissions).values(commission) });
-    occurrences.push(commissionCreated(commission));
-  };
+interface Planned {
+  writes: Write[];
+  occurrences: Occurrence[];
+}
 
-  // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
-  for (const row of state.commissions) if (plan.withdrawn.includes(row.id)) withdraw(row);
-  for (const row of state.commissions) {
-    const sale = plan.sales.find(({ id }) => id === row.id);
-    if (sale) {
-      change(row, {
-        ...shared,
-        amount_cents: sale.amount_cents,
-        txn_amount_cents: payment.txn_amount_cents,
-        flow_id: rate ? record.flow_id : row.flow_id,
-        rate: rate ?? row.rate,
-        created_at: payment.created_at,
-        ...reviewed(row, decision.review_reasons),
-      });
-    } else if (isInPayout(row) && row.partner_id === record.partner_id) flag(row);
-    const clawback = plan.clawbacks.find(({ id }) => id === row.id);
-    if (clawback) change(row, { amount_cents: clawback.amount_cents, ...held(row, clawback.amount_cents) });
+/** What the rows of a payment are planned from. */
+interface Settling {
+  ctx: ProgramCtx;
+  state: LedgerState;
+  decision: Decision;
+  payment: Payment;
+  /** Whose commission it is to be; null where there is to be none. */
+  desired: { partner_id: string; amount_cents: Cents } | null;
+}
+
+function planCommissions(ctx: ProgramCtx, state: LedgerState, decision: Decision, payment: Payment): Planned {
+  const { partner_id, amount_cents } = decision.record;
+  const isEarned = decision.outcome === "commission" && partner_id !== null && amount_cents !== null;
+  const settling: Settling = { ctx, state, decision, payment, desired: isEarned ? { partner_id, amount_cents } : null };
+  const plan = planRows(state.commissions, settling.desired);
+  const withdrawn = state.commissions.filter(({ id }) => plan.withdrawn.includes(id));
+  const planned = [
+    // Withdrawn rows go first: they make room in the unique index for one that moves here from a joined payment.
+    ...withdrawn.map((row) => withdrawRow(settling, row)),
+    ...state.commissions.flatMap((row) => changesOfRow(settling, plan, row)),
+    ...(plan.insert_sale ? newSale(settling) : []),
+    ...plan.insert_clawbacks.flatMap((clawback) => newClawback(settling, clawback)),
+  ];
+  return {
+    writes: planned.flatMap(({ writes }) => writes),
+    occurrences: planned.flatMap(({ occurrences }) => occurrences),
+  };
+}
+
+type RowsPlan = ReturnType<typeof planRows>;
+
+/** What every row of the payment shares and follows it in. */
+function sharedOf(payment: Payment) {
+  const { currency, provider, provider_transaction_id, subscription_id, customer_email } = payment;
+  return { payment_id: payment.id, currency, provider, provider_transaction_id, subscription_id, customer_email };
+}
+
+/** What a difference gives waits like its commission while the money is disputed; what it takes does not. */
+function held({ decision }: Settling, row: Omit<ReviewState, "flagged">, amount_cents: Cents) {
+  const disputed = decision.review_reasons.filter((reason) => reason === "disputed");
+  return reviewed(row, amount_cents > 0 ? disputed : []);
+}
+
+function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Planned[] {
+  const { decision, payment } = settling;
+  const { record } = decision;
+  const planned: Planned[] = [];
+  const sale = plan.sales.find(({ id }) => id === row.id);
+  if (sale) {
+    const patch = {
+      ...sharedOf(payment),
+      amount_cents: sale.amount_cents,
+      txn_amount_cents: payment.txn_amount_cents,
+      flow_id: record.rate ? record.flow_id : row.flow_id,
+      rate: record.rate ?? row.rate,
+      created_at: payment.created_at,
+      ...reviewed(row, decision.review_reasons),
+    };
+    planned.push(changeRow(settling, row, patch));
+  } else if (isInPayout(row) && row.partner_id === record.partner_id) {
+    // A payout that holds it is paid as it is; the flag says what has come since, and holds once the payout is canceled.
+    planned.push(changeRow(settling, row, reviewed(row, decision.review_reasons)));
   }
-  if (plan.insert_sale && desired && rate) {
-    const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
-    add({
+  const clawback = plan.clawbacks.find(({ id }) => id === row.id);
+  if (clawback) {
+    const { amount_cents } = clawback;
+    planned.push(changeRow(settling, row, { amount_cents, ...held(settling, row, amount_cents) }));
+  }
+  return planned;
+}
+
+function changeRow({ ctx }: Settling, row: Commission, patch: Partial<Commission>): Planned {
+  const after: Commission = { ...row, ...patch };
+  if (JSON.stringify(row) === JSON.stringify(after)) return { writes: [], occurrences: [] };
+  const stamp = { updated_at: nextStamp(row.updated_at, ctx.now) };
+  const news = isNews(row, after) ? { ...stamp, event_id: newId("event", ctx.now) } : null;
+  const statement = ctx.db
+    .update(commissions)
+    .set({ ...patch, ...(news ?? stamp) })
+    .where(
+      and(
+        eq(commissions.id, row.id),
+        sql`${commissions.status} = ${literal(row.status)}`,
+        eq(commissions.updated_at, row.updated_at),
+        row.payout_id === null ? isNull(commissions.payout_id) : eq(commissions.payout_id, row.payout_id),
+      ),
+    );
+  return {
+    writes: [{ statement, expect: 1 }],
+    occurrences: news ? [commissionChanged(row, { ...after, ...news })] : [],
+  };
+}
+
+/**
+ * Facts that came late took the ground from a commission that was never paid: had they come first, there would be no
+ * row, and any order ends in the same commissions. A rejection goes to the log and the endpoints.
+ */
+function withdrawRow({ ctx, decision }: Settling, row: Commission): Planned {
+  // What the row was worth leaves the journal as of now; the row that then goes is worth nothing.
+  const stamp = { updated_at: nextStamp(row.updated_at, ctx.now), event_id: newId("event", ctx.now) };
+  const statement = ctx.db
+    .update(commissions)
+    .set({ amount_cents: NOTHING, ...stamp })
+    .where(and(eq(commissions.id, row.id), eq(commissions.updated_at, row.updated_at), isNull(commissions.payout_id)));
+  const gone = { status: "rejected" as const, amount_cents: NOTHING, rejected_reason: decision.outcome };
+  const change = commissionChanged(row, { ...row, ...gone, event_id: stamp.event_id });
+  return {
+    writes: [
+      { statement, expect: 1 },
+      { statement: ctx.db.delete(commissions).where(eq(commissions.id, row.id)), expect: 1 },
+    ],
+    occurrences: [{ ...change, payload: { ...change.payload, withdrawn: true as const, reason: decision.outcome } }],
+  };
+}
+
+function addRow(ctx: ProgramCtx, commission: ChangedCommission): Planned {
+  return {
+    writes: [{ statement: ctx.db.insert(commissions).values(commission) }],
+    occurrences: [commissionCreated(commission)],
+  };
+}
+
+function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[] {
+  const { rate, flow_id } = decision.record;
+  if (!desired || !rate) return [];
+  const judged = judgedBy(state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id));
+  return [
+    addRow(ctx, {
       ...blank(ctx, newId("commission", Date.parse(payment.created_at))),
-      ...shared,
+      ...sharedOf(payment),
       ...judged,
       ...reviewed(judged, decision.review_reasons),
       ...desired,
-      flow_id: record.flow_id,
+      flow_id,
       kind: "sale",
       txn_amount_cents: payment.txn_amount_cents,
       rate,
       created_at: payment.created_at,
-    });
-  }
-  for (const clawback of plan.insert_clawbacks) {
-    const source = state.commissions.find(({ id }) => id === clawback.source_commission_id);
-    if (!source) continue;
-    const row = blank(ctx, newId("commission", ctx.now));
-    add({
+    }),
+  ];
+}
+
+function newClawback(settling: Settling, clawback: RowsPlan["insert_clawbacks"][number]): Planned[] {
+  const { ctx, state, payment } = settling;
+  const source = state.commissions.find(({ id }) => id === clawback.source_commission_id);
+  if (!source) return [];
+  const row = blank(ctx, newId("commission", ctx.now));
+  return [
+    addRow(ctx, {
       ...row,
-      ...shared,
+      ...sharedOf(payment),
       ...clawback,
-      ...held(row, clawback.amount_cents),
+      ...held(settling, row, clawback.amount_cents),
       currency: source.currency,
       flow_id: source.flow_id,
       kind: "clawback",
@@ -246,9 +285,8 @@ function planCommissions(
       approved_at: iso(ctx.now),
       txn_amount_cents: NOTHING,
       rate: source.rate,
-    });
-  }
-  return { writes, occurrences };
+    }),
+  ];
 }
 
 /** A sale that waits in a payout. */

@@ -281,6 +281,18 @@ const imported = () =>
       .describe("What was chosen in lines that are taken: of two addresses to be paid at, one. The first 500."),
   });
 
+const integrations = () =>
+  z.strictObject({
+    ...byProvider(() => provider()),
+    reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
+    differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
+    deliveries_left: z
+      .int()
+      .min(0)
+      .describe("Deliveries to webhook endpoints that it found waiting an hour beyond their time, at most 100."),
+    email: z.strictObject({ configured: z.boolean() }),
+  });
+
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
 export const replies = once(() => ({
   Error: error(),
@@ -299,16 +311,7 @@ export const replies = once(() => ({
       .array(z.strictObject({ program_id: z.string(), field: z.string(), id: z.string() }))
       .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
   }),
-  Integrations: z.strictObject({
-    ...byProvider(() => provider()),
-    reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
-    differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
-    deliveries_left: z
-      .int()
-      .min(0)
-      .describe("Deliveries to webhook endpoints that it found waiting an hour beyond their time, at most 100."),
-    email: z.strictObject({ configured: z.boolean() }),
-  }),
+  Integrations: integrations(),
   Partner: partner(),
   PartnerList: listOf(partner()),
   PartnerWithStats: z.strictObject({ ...partnerFields(), stats: stats() }),

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
-import { generatePayouts, type Generation, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
+import { generatePayouts, type Generation, type SkippedSum } from "../../../core/payouts/generate.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";

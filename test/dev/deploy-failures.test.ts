@@ -104,7 +104,7 @@ async function failUntilWell(world: World, failed: Set<string>, how: "failWhen" 
 }
 
 describe("npm run deploy, where the platform fails", () => {
-  it("goes on after the refusal of any call, and says what is true", { timeout: 900_000 }, async () => {
+  it("goes on after the refusal of any call, and says what is true (DEP-6)", { timeout: 900_000 }, async () => {
     const failed = await failEach("failWhen", /./);
     const kinds = new Set(failed.map((kind) => kind.replace(/ \d$/, "")));
     for (const [method, path] of [

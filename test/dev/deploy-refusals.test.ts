@@ -159,7 +159,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       world.platform.url = url;
     }));
 
-  it("every look that the platform refuses", () =>
+  it("every look that the platform refuses (DEP-6)", () =>
     inReadyWorld(async (world) => {
       world.platform.failWhen = (call) => call === "POST /accounts/:id/d1/database";
       await world.deployInCi();

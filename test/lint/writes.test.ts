@@ -42,7 +42,7 @@ const LISTED: Record<string, Listed> = {
     why: "clicks move from the database to the bucket; what they say stays",
   },
   "core/ledger/facts.ts": {
-    outside: ["fact_subjects", "facts", "payments", "programs", "provider_events"],
+    outside: ["fact_subjects", "facts", "payments", "provider_connections", "provider_events"],
     why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
   },
   "core/ledger/erased.ts": {
@@ -74,7 +74,7 @@ const LISTED: Record<string, Listed> = {
   "core/sessions/list.ts": { outside: [], commit: ["sessions"], why: "it runs reads, and the statement of sign-in.ts" },
   "core/programs/programs.ts": {
     outside: ["programs"],
-    commit: ["programs", "sessions"],
+    commit: ["programs", "provider_connections", "sessions"],
     why: "when an API key was last used, at most once in a while",
   },
   "core/operations/recount-events.ts": {

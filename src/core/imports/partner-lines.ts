@@ -4,20 +4,30 @@ import { SliceCounter } from "../../lib/slices.ts";
 import type { Partner } from "../kernel/rows.ts";
 import type { PartnerInput } from "../partners/partners.ts";
 
+/** What a line can say of a partner beside the codes and the state. */
+type LineInput = Omit<PartnerInput, "slug" | "metadata">;
+
 /** A line of a file of partners. */
 export interface PartnerLine {
   /** Its number in the file, for people. */
   line: number;
-  input: Omit<PartnerInput, "slug">;
+  input: LineInput;
   /** What the partner's links carry. */
   codes: readonly string[];
   /** The state of a new partner; null where the line does not say. */
   status: PartnerStatus | null;
 }
 
+type FilledText = Exclude<keyof LineInput, "email" | "commission_pct" | "payout_method" | "payout_email">;
+
+const FILLED: Record<FilledText, true> = { first_name: true, last_name: true };
+
+/** The columns that are filled in each separately where a partner has none. */
+export const FILLED_TEXTS = Object.keys(FILLED) as FilledText[];
+
 /** What is filled in where a partner has none. */
-const DETAILS = ["first_name", "last_name", "payout"] as const;
-type Detail = (typeof DETAILS)[number];
+const DETAILS: readonly Detail[] = [...FILLED_TEXTS, "payout"];
+type Detail = FilledText | "payout";
 
 /**
  * The result of a line: a new partner; one who is there gets what was missing; nothing, for all of it is there
@@ -181,9 +191,10 @@ function states({ input }: PartnerLine, detail: Detail): boolean {
 /** In an order that only what they say decides: first the line whose code is the partner's slug, if it is new. */
 function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
   const keyed = lines.map((line) => {
-    const { email, first_name, last_name, payout_method, payout_email } = line.input;
+    const { email, payout_method, payout_email } = line.input;
+    const texts = FILLED_TEXTS.map((column) => line.input[column]);
     const [code] = line.codes;
-    const said = JSON.stringify([code, first_name, last_name, payout_method, payout_email, email, line.codes]);
+    const said = JSON.stringify([code, ...texts, payout_method, payout_email, email, line.codes]);
     return { line, code: code === undefined ? null : slugKey(code), said };
   });
   return keyed
@@ -197,23 +208,21 @@ function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
 }
 
 /** Of each field the first value among the lines. */
-function statedBy(ordered: readonly PartnerLine[]): Omit<PartnerInput, "slug"> {
+function statedBy(ordered: readonly PartnerLine[]): LineInput {
   const first = (detail: Detail) => ordered.find((line) => states(line, detail))?.input;
   const payout = first("payout");
   return {
     email: ordered[0]!.input.email,
-    first_name: first("first_name")?.first_name,
-    last_name: first("last_name")?.last_name,
+    ...Object.fromEntries(FILLED_TEXTS.map((column) => [column, first(column)?.[column]])),
     commission_pct: ordered.find(({ input }) => input.commission_pct != null)?.input.commission_pct,
     payout_method: payout?.payout_method,
     payout_email: payout?.payout_email,
   };
 }
 
-function filledIn(before: KnownPartner, stated: Omit<PartnerInput, "slug">): KnownPartner {
+function filledIn(before: KnownPartner, stated: LineInput): KnownPartner {
   const after = { ...before };
-  if (lacks(before, "first_name")) after.first_name = stated.first_name ?? before.first_name;
-  if (lacks(before, "last_name")) after.last_name = stated.last_name ?? before.last_name;
+  for (const column of FILLED_TEXTS) if (lacks(before, column)) after[column] = stated[column] ?? before[column];
   if (lacks(before, "payout")) {
     after.payout_method = stated.payout_method ?? null;
     after.payout_email = stated.payout_email ?? null;

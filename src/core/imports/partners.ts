@@ -14,6 +14,7 @@ import { newPartner, partnerChanged, partnerCreated } from "../partners/partners
 import {
   decidePartnerLines,
   type ChangedPartner,
+  FILLED_TEXTS,
   type KnownPartner,
   type PartnerLine,
   type PartnerVerdict,
@@ -224,7 +225,7 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
 
 /** A compare-and-set on every row: one that changed meanwhile is not counted, and the commit does not happen. */
 function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
-  const columns = ["first_name", "last_name", "payout_method", "payout_email", "search_text", "updated_at"];
+  const columns = [...FILLED_TEXTS, "payout_method", "payout_email", "search_text", "updated_at"];
   const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));
   const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
   return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j

@@ -14,14 +14,15 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
   const named = splitName(cell("name"));
   const hasOwnNames = cell("first_name") !== "" || cell("last_name") !== "";
   const payout = payoutAddress(each("payout_email"));
-  const parsed = parseInput(partnerLine, {
+  const input: Record<keyof PartnerLine["input"], unknown> = {
     email: cell("email"),
     first_name: hasOwnNames ? cell("first_name") || null : named.first_name,
     last_name: hasOwnNames ? cell("last_name") || null : named.last_name,
     commission_pct: readPercentage(cell("commission_pct")),
     payout_method: cell("payout_method").toLowerCase() || (payout ? "wallet" : null),
     payout_email: payout?.text ?? null,
-  });
+  };
+  const parsed = parseInput(partnerLine, input);
   if (!parsed.ok) {
     const [[field, message] = ["", parsed.problems.message]] = Object.entries(parsed.problems.fields);
     if (field === "payout_email" && payout) return { ...refused(field, message), column: payout.column };

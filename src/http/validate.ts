@@ -11,6 +11,16 @@ export function jsonBody<T extends z.ZodType>(schema: T) {
   return zValidator("json", schema, refuse);
 }
 
+/**
+ * An object with every field of `Input`, what a verb takes, and no other: a field that one side lacks does not compile,
+ * and is refused in a request.
+ */
+export function takes<Input>() {
+  return <S extends { [K in keyof Input]-?: z.core.$ZodType<Input[K] | undefined> }>(
+    shape: S & { [K in Exclude<keyof S, keyof Input>]: never },
+  ) => z.strictObject<S>(shape);
+}
+
 /** The query string as `schema` reads it, 422 with the parameter's name. */
 export function query<T extends z.ZodType>(schema: T) {
   return zValidator("query", schema, refuse);

@@ -22,3 +22,11 @@ export type Flow = InferSelectModel<typeof flows>;
 export type Payout = InferSelectModel<typeof payouts>;
 export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
 export type AuditEvent = InferSelectModel<typeof events>;
+
+/**
+ * What a verb takes for a row: `Needed` columns, and as options all others but those `Kept` by the service. A new column is
+ * an input until it is named among the kept.
+ */
+export type InputOf<Row, Kept extends keyof Row, Needed extends Exclude<keyof Row, Kept>> = Pick<Row, Needed> & {
+  [K in Exclude<keyof Row, Kept | Needed>]?: Row[K] | undefined;
+};

@@ -1,8 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { clickCounts, partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
-import type { Percent } from "../../domain/money.ts";
-import { searchText, slugKey, type PartnerStatus, type PayoutMethod } from "../../domain/partner.ts";
+import { searchText, slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -12,22 +11,22 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { Partner } from "../kernel/rows.ts";
+import type { InputOf, Partner } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 
-export interface PartnerInput {
-  email: string;
-  slug: string;
-  first_name?: string | null | undefined;
-  last_name?: string | null | undefined;
-  commission_pct?: Percent | null | undefined;
-  payout_method?: PayoutMethod | null | undefined;
-  payout_email?: string | null | undefined;
-  metadata?: Record<string, unknown> | null | undefined;
-}
+type KeptColumn =
+  | "id"
+  | "program_id"
+  | "status"
+  | "provider_a_account_id"
+  | "search_text"
+  | "created_at"
+  | "updated_at";
+
+export type PartnerInput = InputOf<Partner, KeptColumn, "email" | "slug">;
 
 export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undefined } & {
   status?: PartnerStatus | undefined;

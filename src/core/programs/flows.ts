@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
 import { flows } from "../../db/schema.ts";
-import { actionProblem, MAX_FLOWS, type Condition, type FlowActionType } from "../../domain/flow.ts";
+import { actionProblem, MAX_FLOWS } from "../../domain/flow.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -8,18 +8,14 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Flow } from "../kernel/rows.ts";
+import type { Flow, InputOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
-export interface FlowInput {
-  name: string;
-  event?: Flow["event"] | undefined;
-  action_type: FlowActionType;
-  action_value: number;
-  conditions?: Condition[] | undefined;
-  priority?: number | undefined;
-  active?: boolean | undefined;
-}
+export type FlowInput = InputOf<
+  Flow,
+  "id" | "program_id" | "created_at" | "updated_at",
+  "name" | "action_type" | "action_value"
+>;
 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 

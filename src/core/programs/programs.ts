@@ -1,8 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, whole } from "../../db/rows.ts";
-import { NOTHING, percent, type Cents, type Percent } from "../../domain/money.ts";
-import type { Attribution } from "../../domain/program.ts";
+import { NOTHING, percent } from "../../domain/money.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
@@ -13,7 +12,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { OwnColumns, Program } from "../kernel/rows.ts";
+import type { InputOf, OwnColumns, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { programs, providerConnections, sessions } from "../../db/schema.ts";
@@ -35,18 +34,11 @@ export interface ProgramInput {
 }
 
 /** Settings in clear; the secrets among them are sealed before they are kept, and null clears one. */
-export interface ProgramPatch extends SecretPatch {
-  name?: string | undefined;
-  domain?: string | null | undefined;
-  currency?: string | undefined;
-  default_commission_pct?: Percent | undefined;
-  payout_term?: string | undefined;
-  min_payout_cents?: Cents | undefined;
-  cookie_days?: number | undefined;
-  attribution?: Attribution | undefined;
-  auto_approve_days?: number | null | undefined;
-  live_only?: boolean | undefined;
-}
+export type ProgramPatch = SecretPatch & InputOf<OwnColumns, KeptColumn, never>;
+
+type KeptColumn =
+  | ("id" | "owner_email" | "shard" | "created_at" | "updated_at")
+  | Extract<keyof OwnColumns, `api_key_${string}`>;
 
 /** A program with its API key in clear: only for the reply that shows it. */
 export interface ProgramWithKey {

@@ -10,18 +10,18 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Endpoint } from "../kernel/rows.ts";
+import type { Endpoint, InputOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
 /** At most this many endpoints a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;
 
-export interface EndpointInput {
-  /** Judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
-  url: string;
-  events: Subscription[];
-  description?: string | null | undefined;
-}
+type KeptColumn =
+  | ("id" | "program_id" | "secret" | "secret_previous" | "secret_previous_until" | "active" | "failing_since")
+  | ("failure_count" | "disabled_at" | "deleted_at" | "created_at" | "updated_at");
+
+/** `url` is judged by `domain/target-url.ts` before it comes here, and again before every attempt. */
+export type EndpointInput = InputOf<Endpoint, KeptColumn, "url" | "events">;
 
 export type EndpointPatch = { [K in keyof EndpointInput]?: EndpointInput[K] | undefined } & {
   active?: boolean | undefined;

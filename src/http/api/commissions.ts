@@ -5,6 +5,7 @@ import {
   getCommission,
   listCommissions,
   updateCommission,
+  type ManualCommission,
 } from "../../core/commissions/commissions.ts";
 import { updateCommissions, updateMatching, type BulkReport, type BulkResult } from "../../core/commissions/bulk.ts";
 import { viewCommission } from "../../core/kernel/views.ts";
@@ -15,7 +16,7 @@ import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { commissionQuery } from "../queries.ts";
-import { cents, jsonBody, query, requireJson, text, timeRange } from "../validate.ts";
+import { cents, jsonBody, query, requireJson, takes, text, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 /** Far beyond any commission, and sums of many stay exact. */
@@ -62,7 +63,7 @@ export const commissionBulk = z
     }
   });
 
-export const commissionCreate = z.strictObject({
+export const commissionCreate = takes<ManualCommission>()({
   partner_id: z.string().min(1).max(64),
   amount_cents: cents
     .min(-MAX_AMOUNT)

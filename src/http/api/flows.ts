@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../core/programs/flows.ts";
+import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput } from "../../core/programs/flows.ts";
 import { simulateFlow } from "../../core/programs/simulate.ts";
 import { viewFlow } from "../../core/kernel/views.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
-import { jsonBody, requireJson, text } from "../validate.ts";
+import { jsonBody, requireJson, takes, text } from "../validate.ts";
 
 const condition = z
   .strictObject({
@@ -28,7 +28,7 @@ const condition = z
     if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
   });
 
-export const flowCreate = z.strictObject({
+export const flowCreate = takes<FlowInput>()({
   name: text(200),
   event: z.enum(FLOW_EVENTS).optional(),
   action_type: z.enum(FLOW_ACTION_TYPES),

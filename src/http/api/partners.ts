@@ -1,7 +1,15 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { listEntries, readBalance } from "../../core/ledger/journal.ts";
-import { createPartner, deletePartner, getPartner, listPartners, updatePartner } from "../../core/partners/partners.ts";
+import {
+  createPartner,
+  deletePartner,
+  getPartner,
+  listPartners,
+  updatePartner,
+  type PartnerInput,
+  type PartnerPatch,
+} from "../../core/partners/partners.ts";
 import { viewPartner, viewStats } from "../../core/kernel/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
@@ -9,7 +17,7 @@ import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { partnerQuery } from "../queries.ts";
-import { email, jsonBody, pageQuery, percentage, query, requireJson, text } from "../validate.ts";
+import { email, jsonBody, pageQuery, percentage, query, requireJson, takes, text } from "../validate.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
 
@@ -42,9 +50,9 @@ const optional = {
   metadata: metadata.nullish(),
 };
 
-export const partnerCreate = z.strictObject({ email, slug, ...optional });
+export const partnerCreate = takes<PartnerInput>()({ email, slug, ...optional });
 
-export const partnerPatch = z.strictObject({
+export const partnerPatch = takes<PartnerPatch>()({
   email: email.optional(),
   slug: slug.optional(),
   status: z.enum(PARTNER_STATUSES).optional(),

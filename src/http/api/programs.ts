@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import * as z from "zod";
-import { getProgram, updateProgram } from "../../core/programs/programs.ts";
+import { getProgram, updateProgram, type ProgramPatch } from "../../core/programs/programs.ts";
 import { viewProgram } from "../../core/kernel/views.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
-import { cents, jsonBody, percentage, requireJson, text } from "../validate.ts";
+import { cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 
 export const programName = text(200);
 
@@ -23,21 +23,19 @@ export const domain = text(253).transform((value, issues) => {
 /** Pasted by hand, so the blanks around it are not part of it. */
 const secret = z.string().trim().pipe(text(500));
 
-export const programPatch = z
-  .strictObject({
-    name: programName,
-    domain: domain.nullable(),
-    currency,
-    default_commission_pct: percentage,
-    payout_term: z.string().regex(PAYOUT_TERM_PATTERN, "This must be NET- and the days, 0 to 365: NET-30."),
-    min_payout_cents: cents.min(0),
-    cookie_days: z.int().min(1).max(365),
-    attribution: z.enum(ATTRIBUTIONS),
-    auto_approve_days: z.int().min(0).max(365).nullable(),
-    live_only: z.boolean(),
-    ...bySecretSetting(() => secret.nullable()),
-  })
-  .partial();
+export const programPatch = takes<ProgramPatch>()({
+  name: programName,
+  domain: domain.nullable(),
+  currency,
+  default_commission_pct: percentage,
+  payout_term: z.string().regex(PAYOUT_TERM_PATTERN, "This must be NET- and the days, 0 to 365: NET-30."),
+  min_payout_cents: cents.min(0),
+  cookie_days: z.int().min(1).max(365),
+  attribution: z.enum(ATTRIBUTIONS),
+  auto_approve_days: z.int().min(0).max(365).nullable(),
+  live_only: z.boolean(),
+  ...bySecretSetting(() => secret.nullable()),
+}).partial();
 
 /** `/api/v1/programs/me` (PROG-7). */
 export const programs = new Hono<AppEnv>()

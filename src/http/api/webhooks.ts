@@ -6,6 +6,7 @@ import {
   deleteEndpoint,
   listEndpoints,
   updateEndpoint,
+  type EndpointInput,
   type EndpointWithSecret,
 } from "../../core/webhooks/endpoints.ts";
 import { viewEndpoint } from "../../core/kernel/views.ts";
@@ -14,7 +15,7 @@ import { checkTargetUrl, MAX_TARGET_URL_LENGTH } from "../../domain/target-url.t
 import type { AppEnv } from "../../env.ts";
 import { replies } from "../idempotency.ts";
 import { deliveryQuery } from "../queries.ts";
-import { jsonBody, query, requireJson, text } from "../validate.ts";
+import { jsonBody, query, requireJson, takes, text } from "../validate.ts";
 
 /** Judged at create and at PATCH alike (HOOK-7); the resolver is asked before every attempt. */
 const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
@@ -22,7 +23,7 @@ const url = text(MAX_TARGET_URL_LENGTH).superRefine((value, issues) => {
   if (!checked.ok) issues.addIssue({ code: "custom", message: `The URL ${checked.reason}.` });
 });
 
-export const endpointCreate = z.strictObject({
+export const endpointCreate = takes<EndpointInput>()({
   url,
   events: z.array(z.enum(SUBSCRIPTIONS)).min(1),
   description: text(500, 0).nullish(),

@@ -1,3 +1,4 @@
+import type { EndpointInput } from "../../../core/webhooks/endpoints.ts";
 import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
 import { FormFields, type Problems } from "../forms.ts";
@@ -16,7 +17,7 @@ export function endpointValues(of: FormFields | Endpoint): EndpointValues {
 }
 
 /** What was typed, as the schemas of the API take it. */
-export function endpointInput(fields: FormFields) {
+export function endpointInput(fields: FormFields): Record<keyof EndpointInput, unknown> {
   const { url, description, events } = endpointValues(fields);
   return { url, description: description || null, events };
 }

@@ -1,3 +1,4 @@
+import type { FlowInput } from "../../../core/programs/flows.ts";
 import type { Flow } from "../../../core/kernel/rows.ts";
 import {
   CONDITION_FIELDS,
@@ -65,7 +66,7 @@ export function typedFlow(fields: FormFields): FlowValues {
 }
 
 /** What was typed, as the schemas of the API take it. */
-export function flowInput(fields: FormFields, currency: string) {
+export function flowInput(fields: FormFields, currency: string): Record<Exclude<keyof FlowInput, "event">, unknown> {
   const typed = typedFlow(fields);
   const isFlat = typed.action_type === "flat";
   return {

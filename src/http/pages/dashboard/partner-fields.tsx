@@ -2,11 +2,13 @@ import { FormFields, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
+import type { PartnerInput } from "../../../core/partners/partners.ts";
 
-const TEXTS = ["email", "slug", "first_name", "last_name", "payout_method", "payout_email"] as const;
+/** What of a partner is typed: everything that can be given but `metadata`, which the API alone takes. */
+type Typed = Exclude<keyof PartnerInput, "metadata">;
 
 /** The fields of a partner as a form shows them. */
-export type PartnerValues = Record<(typeof TEXTS)[number] | "commission_pct", string>;
+export type PartnerValues = Record<Typed, string>;
 
 export function partnerValues(of: FormFields | Partner): PartnerValues {
   const text = (name: keyof PartnerValues) => (of instanceof FormFields ? of.text(name) : String(of[name] ?? ""));
@@ -22,7 +24,7 @@ export function partnerValues(of: FormFields | Partner): PartnerValues {
 }
 
 /** What was typed, as the schemas of the API take it. */
-export function partnerInput(fields: FormFields) {
+export function partnerInput(fields: FormFields): Record<Typed, unknown> {
   return {
     email: fields.text("email"),
     slug: fields.text("slug"),

@@ -1,26 +1,31 @@
+import type { ProgramPatch } from "../../../core/programs/programs.ts";
+import type { SecretPatch } from "../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { FormFields, moneyValue, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 
-const FIELDS = [
-  "name",
-  "domain",
-  "currency",
-  "default_commission_pct",
-  "payout_term",
-  "min_payout_cents",
-  "cookie_days",
-  "attribution",
-  "auto_approve_days",
-  "live_only",
-] as const;
+/** The secrets have forms of their own. */
+type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch>;
+
+const FIELDS = Object.keys({
+  name: true,
+  domain: true,
+  currency: true,
+  default_commission_pct: true,
+  payout_term: true,
+  min_payout_cents: true,
+  cookie_days: true,
+  attribution: true,
+  auto_approve_days: true,
+  live_only: true,
+} satisfies Record<ProgramField, true>) as ProgramField[];
 
 /** The settings as their form shows them: the minimum payout with the currency's decimals. */
-export type ProgramValues = Record<(typeof FIELDS)[number], string>;
+export type ProgramValues = Record<ProgramField, string>;
 
 export function programValues(of: FormFields | Program): ProgramValues {
-  const text = (name: (typeof FIELDS)[number]) => {
+  const text = (name: ProgramField) => {
     if (of instanceof FormFields) return of.text(name);
     if (name === "live_only") return String(isLiveOnly(of));
     return name === "min_payout_cents" ? moneyValue(of.min_payout_cents, of.currency) : String(of[name] ?? "");
@@ -29,7 +34,7 @@ export function programValues(of: FormFields | Program): ProgramValues {
 }
 
 /** What was typed, as the schema of the API takes it. */
-export function programInput(fields: FormFields, currency: string) {
+export function programInput(fields: FormFields, currency: string): Record<ProgramField, unknown> {
   const chosen = fields.text("currency").toUpperCase() || currency;
   return {
     name: fields.text("name"),

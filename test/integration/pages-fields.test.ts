@@ -1,0 +1,119 @@
+/** What can be given by the API can be typed in the dashboard, and is shown there. */
+import { beforeAll, describe, expect, it } from "vitest";
+import type { PartnerInput } from "../../src/core/partners/partners.ts";
+import type { FlowInput } from "../../src/core/programs/flows.ts";
+import type { EndpointInput } from "../../src/core/webhooks/endpoints.ts";
+import { percent } from "../../src/domain/money.ts";
+import { SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { commissionCreate } from "../../src/http/api/commissions.ts";
+import { flowPatch } from "../../src/http/api/flows.ts";
+import { partnerCreate, partnerPatch } from "../../src/http/api/partners.ts";
+import { programPatch } from "../../src/http/api/programs.ts";
+import { endpointPatch } from "../../src/http/api/webhooks.ts";
+import { create } from "../support/conformance.ts";
+import { makeProgram, type TestProgram } from "../support/program.ts";
+import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
+
+/** A value for each field: a new one does not compile until it has one here, and then the pages have to show it. */
+const PARTNER: Required<PartnerInput> = {
+  email: "ottilie@partners.example",
+  slug: "ottilie-q",
+  first_name: "Ottilie",
+  last_name: "Quandt",
+  commission_pct: percent(31.25),
+  payout_method: "bank_transfer",
+  payout_email: "wallet@partners.example",
+  metadata: { tier: "first-circle" },
+};
+
+const FLOW: Required<FlowInput> = {
+  name: "Large orders",
+  event: "transaction_completed",
+  action_type: "percentage",
+  action_value: 37,
+  conditions: [{ field: "partner_slug", op: "neq", value: "somebody" }],
+  priority: 43,
+  active: true,
+};
+
+const ENDPOINT: Required<EndpointInput> = {
+  url: "https://receiver.example.com/fields",
+  events: ["payout.paid"],
+  description: "The one of the warehouse",
+};
+
+/** What is no field of a form, or has another name there. */
+const NOT_TYPED = new Set([
+  // The API's alone.
+  ...["metadata", "event", "currency of a commission"],
+  // Buttons.
+  ...["status", "active of an endpoint"],
+  // Forms of their own.
+  ...SECRET_SETTINGS.map(({ setting }) => setting),
+]);
+const TYPED_AS: Record<string, string> = { amount_cents: "amount" };
+
+let owner: Visitor;
+let ids: Record<"partner" | "flow" | "endpoint", string>;
+
+beforeAll(async () => {
+  const program: TestProgram = await makeProgram();
+  const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
+  ids = {
+    partner: await made("/partners", PARTNER),
+    flow: await made("/flows", FLOW),
+    endpoint: await made("/webhooks", ENDPOINT),
+  };
+  await program.api("PATCH", `/api/v1/partners/${ids.partner}`, { status: "active" });
+  owner = await signInOwner(program);
+});
+
+function addressOf(path: string): string {
+  return path.replaceAll(/:(partner|flow|endpoint)/g, (_, kind: keyof typeof ids) => ids[kind]);
+}
+
+describe("a form of the dashboard (PAGE-7)", () => {
+  it.each([
+    ["/dashboard/partners/new", "a partner", partnerCreate],
+    ["/dashboard/partners/:partner/edit", "a partner", partnerPatch],
+    ["/dashboard/flows/new", "a flow", flowPatch],
+    ["/dashboard/flows/:flow", "a flow", flowPatch],
+    ["/dashboard/webhooks/new", "an endpoint", endpointPatch],
+    ["/dashboard/webhooks/:endpoint/edit", "an endpoint", endpointPatch],
+    ["/dashboard/settings", "a program", programPatch],
+    ["/dashboard/commissions/new?partner_id=:partner", "a commission", commissionCreate],
+  ])("has every field that the API takes: %s", async (path, kind, { shape }) => {
+    const { body } = await owner.get(addressOf(path));
+    const names = new Set([...body.matchAll(/ name="([a-z_]+)[^"]*"/g)].map(([, name]) => name));
+    const fields = Object.keys(shape).filter((field) => !NOT_TYPED.has(field) && !NOT_TYPED.has(`${field} of ${kind}`));
+    expect(fields.map((field) => TYPED_AS[field] ?? field).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it.each([
+    ["/dashboard/partners/:partner/edit", PARTNER],
+    ["/dashboard/flows/:flow", FLOW],
+    ["/dashboard/webhooks/:endpoint/edit", ENDPOINT],
+  ])("holds what was saved: %s", async (path, saved) => {
+    const { body } = await owner.get(addressOf(path));
+    const typed = Object.entries(saved).filter(([field]) => !NOT_TYPED.has(field));
+    expect(typed.filter(([, value]) => !textsIn(value).every((text) => body.includes(`"${text}"`)))).toEqual([]);
+  });
+});
+
+describe("the page of one thing (PAGE-7)", () => {
+  it.each([
+    ["/dashboard/partners/:partner", PARTNER],
+    ["/dashboard/webhooks/:endpoint", ENDPOINT],
+  ])("shows all that was given: %s", async (path, given) => {
+    const text = textOf((await owner.get(addressOf(path))).body).toLowerCase();
+    const isShown = (value: unknown) =>
+      textsIn(value).every((part) => text.includes(part.toLowerCase().replaceAll("_", " ")));
+    expect(Object.entries(given).filter(([, value]) => !isShown(value))).toEqual([]);
+  });
+});
+
+/** The texts and numbers in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}

@@ -51,6 +51,15 @@ const DEPLOYMENT_WIDE = [
 ];
 const SHARDED = "test/integration/shard*.test.ts";
 const JOBS = "test/integration/jobs*.test.ts";
+// The line of a provider that only the tests have, in the list of providers; nothing else of the source is changed.
+const THIRD_PROVIDER = "test/integration/third-provider.test.ts";
+const thirdProvider = {
+  name: "third-provider",
+  transform: (code: string, id: string) =>
+    id.endsWith("/src/providers/list.ts")
+      ? `${code}export { providerC } from "../../test/support/third-provider.ts";\n`
+      : undefined,
+};
 const setupFiles = ["./test/support/setup.ts"];
 
 export default defineConfig({
@@ -77,7 +86,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/{integration,conformance}/**/*.test.ts"],
-          exclude: [...DEPLOYMENT_WIDE, SHARDED, JOBS],
+          exclude: [...DEPLOYMENT_WIDE, SHARDED, JOBS, THIRD_PROVIDER],
           setupFiles,
           isolate: false,
         },
@@ -86,6 +95,12 @@ export default defineConfig({
         extends: true,
         plugins: [workers],
         test: { name: "deployment", include: DEPLOYMENT_WIDE, setupFiles },
+      },
+      // A service with one provider more.
+      {
+        extends: true,
+        plugins: [workers, thirdProvider],
+        test: { name: "third-provider", include: [THIRD_PROVIDER], setupFiles },
       },
       // Left out of `npm test`, which is to be quick.
       {

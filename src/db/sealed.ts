@@ -46,7 +46,7 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
 
 /**
  * What a value is authenticated with. Values of a connection are bound to the column of `programs` that held them before
- * there was `provider_connections`, and holds a copy until it is dropped: `provider_a_webhook_secret` of the program. So
+ * there was `provider_connections`, and holds a copy until it is dropped: `<provider>_webhook_secret` of the program. So
  * whatever is sealed opens in both, and is bound to one program, provider and column as before.
  */
 export function boundTo({ table, column, row }: SealedPlace): Place {

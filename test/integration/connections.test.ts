@@ -1,6 +1,6 @@
 /**
  * What a program keeps of a provider is a row of `provider_connections`. The version before reads and writes columns of
- * `programs` instead; while both run, or after a rollback, each sees what the other wrote (decision 0017).
+ * `programs` instead; while both run, or after a rollback, each sees what the other wrote.
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -66,6 +66,12 @@ const of = <T extends AuditEventType>() => shows<EventPayloads[T]>();
 /** The types that can occur: of all the names that a provider could have, those of the list. */
 export type CatalogueType = Exclude<AuditEventType, ProviderEventType> | `webhook.${ListedProvider}`;
 
+function ofProviders() {
+  type Types = `webhook.${ListedProvider}`;
+  const entries = PROVIDER_NAMES.map((name) => [`webhook.${name}`, of<Types>()(providerEvent)]);
+  return Object.fromEntries(entries) as { [T in Types]: z.ZodType<EventPayloads[T]> };
+}
+
 /** Strict: a field more is not as the catalogue has it. */
 export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]> } = {
   click: of<"click">()({
@@ -92,8 +98,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     status: z.enum(PAYOUT_STATUSES).nullable(),
     count: z.int(),
   }),
-  "webhook.provider_a": of<"webhook.provider_a">()(providerEvent),
-  "webhook.provider_b": of<"webhook.provider_b">()(providerEvent),
+  ...ofProviders(),
   "webhook.refused": of<"webhook.refused">()({
     provider: z.enum(PROVIDER_NAMES),
     reason: z.enum(REFUSAL_REASONS),

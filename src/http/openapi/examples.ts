@@ -225,7 +225,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Resealing: {
     resealed: 42,
     left: 1,
-    unreadable: [{ program_id: id("prog"), field: "programs.provider_a_api_key", id: id("prog") }],
+    unreadable: [{ program_id: id("prog"), field: "provider_connections.api_key", id: PROVIDER }],
   },
   Reconciling: {
     checked: { commissions: 310, payments: 290, partners: 12, payouts: 9, transfers: 2 },

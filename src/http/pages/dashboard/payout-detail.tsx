@@ -8,7 +8,7 @@ import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
-import { isOffered, missingForProviderA } from "../parts/payout-move.ts";
+import { isOffered, missingForTransfer } from "../parts/payout-move.ts";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions pages through all. */
@@ -22,7 +22,7 @@ interface PayoutDetailProps {
 }
 
 export function PayoutDetail({ payout, commissions, partner, program }: PayoutDetailProps) {
-  const missing = payout.method === TRANSFER_METHOD ? missingForProviderA(payout, program) : null;
+  const missing = payout.method === TRANSFER_METHOD ? missingForTransfer(payout, program) : null;
   const isOpen = canMove(payout.status, "pay");
   return (
     <>

@@ -13,11 +13,11 @@ type Payer = Program;
 /** What keeps the owner from this move now, in words; null where nothing does. Nothing else is offered on any page. */
 export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
   if (!canMove(payout.status, move)) return `A payout that is ${payout.status} cannot be changed that way.`;
-  return move === "pay" ? missingForProviderA(payout, payer) : null;
+  return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
 
 /** What is missing for a payment through provider A. Method and recipient were fixed when the payout was generated. */
-export function missingForProviderA(payout: Omit<Movable, "status">, payer: Payer): string | null {
+export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
   if (payout.method !== TRANSFER_METHOD) return `It is not to be paid through provider A (${recipientText(payout)}).`;
   if (payout.recipient === null) {
     return "The partner had no connected account at provider A when it was prepared. Cancel it, and prepare it again once there is one.";

@@ -1,0 +1,127 @@
+/**
+ * A provider is one folder and one line (CONTRIBUTING, "Add a provider"): nothing outside `src/providers` names one, or
+ * looks into its folder. `EXCEPTIONS` are the places where the interface, another product or an older version names one.
+ */
+import assert from "node:assert/strict";
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A name of a provider or of its vendor, in any spelling that code has. */
+const NAMED =
+  /\bprovider_[a-z](?:_\w+)?\b|\bprovider-[a-z](?:-\w+)?\b|\bPROVIDER_[A-Z](?:_\w+)?\b|\b[pP]rovider[A-Z]\b|[sS]tripe|[pP]addle/g;
+
+/** Written by tools, or Node programs that play a vendor. */
+const LEFT_OUT = /^src\/(?:providers|client|dev|docs)\/|worker-configuration\.d\.ts$/;
+
+const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
+  {
+    file: /^src\//,
+    texts: ["provider_a_account_id"],
+    why: "the interface's field of a partner",
+  },
+  {
+    file: /^src\/http\/(?:openapi\/routes-program\.ts|api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
+    texts: ["provider-a-account"],
+    why: "the interface's path of onboarding",
+  },
+  {
+    file: /^src\/domain\/partner\.ts$/,
+    texts: ["provider_a"],
+    why: "the interface's payout method, as TRANSFER_METHOD",
+  },
+  { file: /^src\/http\/connect\.ts$/, texts: ["PROVIDER_A_API_URL"], why: "the deployment's variable (DEP-2)" },
+  {
+    file: /^src\/db\/schema-ledger\.ts$/,
+    texts: ["provider_[ab]_\\w+", "provider_b"],
+    why: "columns of the version before, and the index of payments whose events claim programs",
+  },
+  {
+    file: /^src\/domain\/import-(?:columns|product)\.ts$/,
+    texts: ["stripe", "paddle"],
+    why: "columns of other products",
+  },
+  { file: /^src\/tracker\/service\.js$/, texts: ["stripe"], why: "the host of the vendor's payment links (TRACK-13)" },
+];
+
+/** Comments may name a provider where they say why. */
+function codeOf(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "");
+}
+
+function namesIn(file: string, text: string, used = new Set<string>()): string[] {
+  return [...codeOf(text).matchAll(NAMED)].flatMap(([name]) => {
+    const found = EXCEPTIONS.find(
+      (exception) => exception.file.test(file) && exception.texts.some((own) => new RegExp(`^${own}$`, "i").test(name)),
+    );
+    if (found) used.add(found.why);
+    return found ? [] : [`${file}: ${name}`];
+  });
+}
+
+const files = globSync("src/**/*.{ts,tsx,js}", { cwd: ROOT })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => !LEFT_OUT.test(file));
+const read = (file: string) => readFileSync(`${ROOT}${file}`, "utf8");
+
+describe("a provider", () => {
+  it("is named by nothing outside its folder", () => {
+    assert.ok(files.length > 200);
+    const used = new Set<string>();
+    assert.deepEqual(
+      files.flatMap((file) => namesIn(file, read(file), used)),
+      [],
+    );
+    assert.deepEqual(
+      EXCEPTIONS.filter(({ why }) => !used.has(why)),
+      [],
+      "an exception that nothing needs",
+    );
+  });
+
+  it("is found wherever it is named", () => {
+    for (const text of [
+      'if (name === "provider_b") return;',
+      "program.provider_a_webhook_secret",
+      'import { providerA } from "x";',
+      "const host = 'buy.stripe.com';",
+      '"Paddle-Signature"',
+      "env.PROVIDER_B_API_URL",
+    ]) {
+      assert.equal(namesIn("src/http/x.ts", text).length, 1, text);
+    }
+    for (const text of [
+      "providerNamed(name)",
+      "provider_connections",
+      "partner.provider_a_account_id",
+      "// provider_a",
+    ]) {
+      assert.deepEqual(namesIn("src/http/x.ts", text), [], text);
+    }
+  });
+
+  it("is one folder, and one line of the list", () => {
+    const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const lines = codeOf(read("src/providers/list.ts"))
+      .split("\n")
+      .filter((line) => line.trim() !== "");
+    const listed = lines.map((line) => /^export \{ \w+ \} from "\.\/([a-z-]+)\/index\.ts";$/.exec(line)?.[1]);
+    assert.deepEqual(listed.toSorted(), folders.map(({ name }) => name).toSorted());
+    const inside = files.filter((file) => /from "[^"]*providers\/[a-z-]+\//.test(read(file)));
+    assert.deepEqual(inside, []);
+  });
+
+  it("whose events claim programs has an index by the vendor's ids", () => {
+    const schema = read("src/db/schema-ledger.ts");
+    for (const { name } of readdirSync(`${ROOT}src/providers`, { withFileTypes: true }).filter((one) =>
+      one.isDirectory(),
+    )) {
+      const texts = readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
+      if (!texts.some((text) => text.includes("claims_programs: true"))) continue;
+      const index = `.on(t.provider_transaction_id, t.program_id)\n      .where(sql\`provider = '${name.replace("-", "_")}'\`)`;
+      assert.ok(schema.includes(index), `${name}: an index of payments, as payments_of_b is`);
+    }
+  });
+});

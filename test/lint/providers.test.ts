@@ -1,6 +1,6 @@
 /**
  * A provider is one folder and one line (CONTRIBUTING, "Add a provider"): nothing outside `src/providers` names one, or
- * looks into its folder. `EXCEPTIONS` are the places where the interface, another product or an older version names one.
+ * looks into its folder. `EXCEPTIONS` are the places where the API, another product or an older version names one.
  */
 import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
@@ -20,17 +20,17 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   {
     file: /^src\//,
     texts: ["provider_a_account_id"],
-    why: "the interface's field of a partner",
+    why: "the API's field of a partner",
   },
   {
     file: /^src\/http\/(?:openapi\/routes-program\.ts|api\/onboarding\.ts|pages\/portal\/details\.tsx)$/,
     texts: ["provider-a-account"],
-    why: "the interface's path of onboarding",
+    why: "the API's path of onboarding (OUT-15)",
   },
   {
     file: /^src\/domain\/partner\.ts$/,
     texts: ["provider_a"],
-    why: "the interface's payout method, as TRANSFER_METHOD",
+    why: "the API's payout method, as TRANSFER_METHOD",
   },
   { file: /^src\/http\/connect\.ts$/, texts: ["PROVIDER_A_API_URL"], why: "the deployment's variable (DEP-2)" },
   {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { withoutPage } from "../support/looked-at.ts";
 import { seedProgram, type SeededProgram } from "./pages-seed.ts";
 import { signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
 
@@ -90,6 +91,11 @@ async function visit(page: Page, pages: Record<string, string>): Promise<void> {
   assert.deepEqual(problems, {});
   assert.deepEqual(said, [], "what the pages complained of");
 }
+
+it("has an address for every page that is to be looked at", () => {
+  const { owner, partner } = seeded.pages;
+  assert.deepEqual(withoutPage([...Object.values(owner), ...Object.values(partner)]), []);
+});
 
 for (const width of [1280, 360]) {
   for (const dark of [false, true]) {

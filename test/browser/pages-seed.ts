@@ -71,6 +71,8 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     "delete flow": `${at("flows", flow)}/delete`,
     endpoint: at("webhooks", endpoint),
     "edit endpoint": `${at("webhooks", endpoint)}/edit`,
+    "rotate secret": `${at("webhooks", endpoint)}/rotate-secret`,
+    "delete endpoint": `${at("webhooks", endpoint)}/delete`,
   };
   return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: PORTAL_PLACES } };
 }
@@ -174,6 +176,7 @@ const PLACES = {
   settings: "/dashboard/settings",
   "new API key": "/dashboard/settings/api-key",
   sessions: "/dashboard/settings/sessions",
+  "remove a secret": "/dashboard/settings/secrets/provider_a_webhook_secret/remove",
   "choose an account": "/switch",
   "not found": "/dashboard/nowhere",
 };

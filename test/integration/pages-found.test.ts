@@ -1,0 +1,52 @@
+/** Every page is found: a link or a form of another page leads to it, and the browser's suite looks at it. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { LOOKED_AT, NOT_LOOKED_AT } from "../support/looked-at.ts";
+import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
+import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
+
+const GETS = pageRoutes("dashboard", "portal")
+  .filter(({ method }) => method === "GET")
+  .map(({ path }) => path);
+
+/** Pages that nothing leads to, each with its reason. */
+const ALONE: Record<string, string> = {
+  "/dashboard/payouts/:id/pay": "offered where provider A can pay, which it cannot in this program",
+};
+
+let stocked: Stocked;
+let visitors: Record<"dashboard" | "portal", Visitor>;
+
+beforeAll(async () => {
+  stocked = await makeStocked();
+  visitors = {
+    dashboard: await signInOwner(stocked.program, makeVisitor()),
+    portal: await signInPartner(stocked.partner.email, makeVisitor()),
+  };
+});
+
+/** The routes that the links and forms of a page lead to. */
+function routesIn(body: string): string[] {
+  const addresses = [...body.matchAll(/\s(?:href|action|formaction)="([^"#?]+)/g)].map(([, address]) => address!);
+  return GETS.filter((route) => {
+    const pattern = new RegExp(`^${route.replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
+    return addresses.some(
+      (address) => pattern.test(address) && !GETS.some((other) => other === address && other !== route),
+    );
+  });
+}
+
+describe("every page", () => {
+  it("is reached from the first one", async () => {
+    const reached = new Set<string>(["/dashboard", "/portal"]);
+    for (const route of reached) {
+      const visitor = route.startsWith("/portal") ? visitors.portal : visitors.dashboard;
+      const { body } = await visitor.get(pageAddress(route, stocked.ids));
+      for (const next of routesIn(body)) reached.add(next);
+    }
+    expect(GETS.filter((route) => !reached.has(route))).toEqual(Object.keys(ALONE));
+  });
+
+  it("is looked at in a browser, or listed with the reason why not", () => {
+    expect([...LOOKED_AT, ...Object.keys(NOT_LOOKED_AT)].toSorted()).toEqual(GETS.toSorted());
+  });
+});

@@ -27,9 +27,10 @@ export interface Flow extends Rule {
   name: string;
   priority: number;
   active: boolean;
-  /** Applies to this partner, and above this amount. */
+  /** Applies to this partner, above this amount, and to customers of this address. */
   slug: string | null;
   above: number | null;
+  email: string | null;
 }
 
 export interface Row {
@@ -208,7 +209,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
   const kept = before.erased && before.partner === slug && before.rule ? before : null;
-  const rule = earns ? (kept?.rule ?? ruleFor(then, slug, money.base)) : null;
+  const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { base: money.base, email: emailOf(purchase) })) : null;
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
   state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, rule, isSelf };
@@ -306,10 +307,16 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
 }
 
 /** "highest priority first, then the older; first match wins; else the partner's rate, else the program's". */
-function ruleFor(state: Rules, slug: string, base: number): Rule {
+function ruleFor(state: Rules, slug: string, { base, email }: { base: number; email: string | null }): Rule {
   const flow = state.flows
     .toSorted((a, b) => b.priority - a.priority)
-    .find((one) => one.active && (one.slug ?? slug) === slug && (one.above === null || base > one.above));
+    .find(
+      (one) =>
+        one.active &&
+        (one.slug ?? slug) === slug &&
+        (one.above === null || base > one.above) &&
+        (one.email ?? email) === email,
+    );
   if (flow) return { type: flow.type, value: flow.value };
   return { type: "percentage", value: state.partners[slug]!.pct ?? state.pct };
 }

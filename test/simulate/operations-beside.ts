@@ -19,7 +19,7 @@ const changeEndpoint: Maker = ({ world }, chance) => {
 const eraseCustomer: Maker = ({ world, vendors }, chance) => {
   const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
   if (known.length === 0) return null;
-  const email = chance.of(known);
+  const email = vendors.recent(chance)?.email ?? chance.of(known);
   return {
     text: `${email} is erased`,
     ...post(world, "/customers/erase", { email }),
@@ -45,7 +45,13 @@ function bind(state: State, customer: string, slug: string, now: number): void {
 
 const importCustomer: Maker = ({ world, vendors, ids }, chance) => {
   const customers = vendors.sold.flatMap(({ provider, customer }) => (provider === "provider_a" ? [customer] : []));
-  const customer = chance.happens(0.7) && customers.length > 0 ? chance.of(customers) : vendors.nextCustomer;
+  const recent = vendors.recent(chance);
+  const customer =
+    recent?.provider === "provider_a" && chance.happens(0.5)
+      ? recent.customer
+      : chance.happens(0.7) && customers.length > 0
+        ? chance.of(customers)
+        : vendors.nextCustomer;
   const slug = chance.of(Object.keys(ids));
   return {
     text: `${customer} is imported as a customer of ${slug}`,

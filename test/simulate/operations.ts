@@ -137,10 +137,20 @@ const makePayouts: Maker = ({ world }, chance) => {
   };
 };
 
+/** Whether something is owed back of what an open payout holds. */
+function isOwedBack({ rows, payouts }: State, payout: State["payouts"][number]): boolean {
+  const held = rows.filter((row) => row.payout !== null && payouts[row.payout] === payout);
+  return held.some(({ sale, slug }) =>
+    rows.some((row) => row.kind === "clawback" && row.sale === sale && row.slug === slug && row.payout === null),
+  );
+}
+
 const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   const open = state.payouts.filter(({ status }) => status !== "paid" && status !== "canceled");
   const near = state.payouts.filter(({ id }) => id !== undefined && id === nearPayout);
-  const of = near.length > 0 ? near : open.length > 0 && chance.happens(0.9) ? open : state.payouts;
+  const owing = open.filter((one) => isOwedBack(state, one));
+  const free = owing.length > 0 && chance.happens(0.4) ? owing : open;
+  const of = near.length > 0 ? near : free.length > 0 && chance.happens(0.9) ? free : state.payouts;
   const { id, slug, amount } = of.length > 0 ? chance.of(of) : { id: undefined, slug: "", amount: 0 };
   if (id === undefined) return null;
   const [verb, to] = chance.of([
@@ -233,7 +243,7 @@ const changeProgram: Maker = (scene, chance) => {
   };
 };
 
-const changeFlows: Maker = ({ world, state }, chance) => {
+const changeFlows: Maker = ({ world, vendors, state }, chance) => {
   const old = state.flows.length > 0 && chance.happens(0.6) ? chance.of(state.flows) : null;
   if (old?.id) {
     const change = chance.of([{ active: !old.active }, { priority: chance.whole(0, 3) }]);
@@ -258,11 +268,13 @@ const changeFlows: Maker = ({ world, state }, chance) => {
     active: true,
     slug: chance.happens(0.3) ? chance.of(["ann", "bob"]) : null,
     above: chance.happens(0.5) ? chance.whole(1, 20_000) : null,
+    email: chance.happens(0.3) ? (vendors.recent(chance)?.email ?? null) : null,
   };
-  const { name, type, value, priority, slug, above } = flow;
+  const { name, type, value, priority, slug, above, email } = flow;
   const conditions = [
     ...(slug === null ? [] : [{ field: "partner_slug", op: "eq", value: slug }]),
     ...(above === null ? [] : [{ field: "txn_amount_cents", op: "gt", value: above }]),
+    ...(email === null ? [] : [{ field: "customer_email", op: "eq", value: email }]),
   ];
   return {
     text: `a flow: ${JSON.stringify(flow)}`,
@@ -344,6 +356,8 @@ export function choose(scene: Scene, chance: Chance): Operation {
     return (chance.happens(0.4) ? changeProgram : fireCron)(scene, chance)!;
   }
   if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
+  // What a canceled payout frees is generated again while it is being settled.
+  if (scene.nearPayout !== null && chance.happens(0.5)) return makePayouts(scene, chance)!;
   for (;;) {
     let at = chance.next() * WEIGHT;
     const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;

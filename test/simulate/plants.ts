@@ -92,7 +92,7 @@ export const PLANTS: readonly Plant[] = [
     "(${c}.flagged = 1 and ${c}.review_reason is 'disputed')",
     "(${c}.flagged = 1 and ${c}.review_reason is 'refuted')",
   ]),
-  plant("payout: what is being settled is paid", "core/payouts/generate.ts", [
+  plant("payout: what is being settled is paid", "core/ledger/decisions.ts", [
     "u.settled_revision < u.facts_revision)",
     "u.settled_revision > u.facts_revision)",
   ]),

@@ -63,6 +63,13 @@ export class Vendors {
     return `cus_${this.#made + 1}`;
   }
 
+  /** A late purchase, often one of which an event has not arrived yet. */
+  recent(chance: Chance): Pick<Sold, "provider" | "customer" | "email"> | null {
+    const open = this.sold.filter(({ key }) => this.waiting.some(({ sale }) => sale === key));
+    const from = open.length > 0 && chance.happens(0.6) ? open : this.sold;
+    return from.length > 0 ? chance.of(from.slice(-12)) : null;
+  }
+
   /** The purchases that an event may change: its own first, then others of the customer. */
   touchedBy({ sale }: VendorEvent): string[] {
     const own = this.sold.find(({ key }) => key === sale)!;
@@ -116,7 +123,7 @@ export class Vendors {
     const provider = before?.provider ?? (chance.happens(0.65) ? "provider_a" : "provider_b");
     const isSubscription = chance.happens(0.4);
     const sold = this.#new(chance, provider, before, isSubscription);
-    const ref = chance.of(REFS);
+    const ref = before && chance.happens(0.4) ? null : chance.of(REFS);
     if (provider === "provider_b") {
       this.#transaction(sold, ref);
     } else if (isSubscription) {

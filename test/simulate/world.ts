@@ -272,9 +272,16 @@ export class World {
 
   /** The vendor's API fails for a while: some calls, or look-ups as long as it lasts and the next sending; or keys. */
   upsetVendor(chance: Chance): void {
+    const look = () => chance.of(["drop_request", "gateway", "rate_limit"] as const);
+    if (chance.happens(0.2)) {
+      // Nothing is known of what was sent before, and the next sending is refused.
+      this.#mood = { look: look(), calls: [] };
+      for (const vendor of this.vendors) vendor.keys.clear();
+      return;
+    }
     if (chance.happens(0.5)) {
       const reply = chance.of(["drop_reply", "hang", "garbage", "error_after_effect"] as const);
-      this.#mood = { look: chance.of(["drop_request", "gateway", "rate_limit"] as const), calls: [reply] };
+      this.#mood = { look: look(), calls: [reply] };
     } else {
       const calls = Array.from({ length: chance.whole(1, 4) }, () =>
         chance.happens(0.3) ? null : chance.of(VENDOR_FAULTS),

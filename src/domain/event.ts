@@ -56,6 +56,10 @@ export interface EventPayloads {
   "reconciliation.repaired": { what: "balances"; partner_ids: string[] };
 }
 
+/** Every field that a payload can have. */
+export type PayloadField = { [T in AuditEventType]: FieldOf<EventPayloads[T]> }[AuditEventType];
+type FieldOf<P> = P extends unknown ? keyof P : never;
+
 interface CommissionPayload {
   commission_id: string;
   partner_id: string;

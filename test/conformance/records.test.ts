@@ -1,5 +1,6 @@
 /** What the API shows of each thing, held to the fields that the specification lists. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { SUBSCRIPTIONS } from "../../src/domain/event.ts";
 import specification from "../../src/docs/specification.md?raw";
 import { create } from "../support/conformance.ts";
 import { call, makePartner } from "../support/program.ts";
@@ -137,6 +138,10 @@ describe("closed lists", () => {
     });
     const parameter = document.paths["/api/v1/events"]?.["get"]?.parameters?.find(({ name }) => name === "type");
     expect(parameter?.schema.enum?.toSorted()).toEqual(types.toSorted());
+  });
+
+  it("of webhooks are those of the specification (HOOK-1)", () => {
+    expect(codeOf("HOOK-1", /^(?:\*|[a-z_]+\.[a-z_]+)$/).toSorted()).toEqual([...SUBSCRIPTIONS].toSorted());
   });
 
   it("of error codes are those of the specification (HTTP-3, IN-3, IN-4)", () => {

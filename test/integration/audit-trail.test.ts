@@ -143,6 +143,14 @@ describe("the audit trail", () => {
     expect(textOf(owner.html)).toContain("not recorded");
   });
 
+  it("says in words what an event of each type is, on the page too", async () => {
+    for (const type of AUDIT_EVENT_TYPES) {
+      await world.owner.get(`/dashboard/events?type=${type}`);
+      const lines = [...world.owner.html.matchAll(/<summary>([^<]+)<span/g)].map(([, line]) => line);
+      expect([type, lines.length > 0, lines.includes(type)]).toEqual([type, true, false]);
+    }
+  });
+
   it("a click's row holds neither: it costs nothing more (EVT-2)", async () => {
     const rows = await env.DB.prepare("select actor, changes from events where program_id = ? and type = 'click'")
       .bind(world.program.id)

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
+import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { isWhole, KINDS, partsOf, type Kind, type Place, type Turn } from "./place.ts";
@@ -18,14 +19,18 @@ const DELIVERED_AFTER = HOUR;
 /** Waiting deliveries are counted up to here. */
 const DELIVERIES_COUNTED = 100;
 
-/** Events after which something is to be looked at. */
-const TOUCHING = [
-  "commission.created",
-  "commission.updated",
-  "payout.generated",
-  "payout.updated",
-  "payout.paid",
-] as const;
+/** Events of a commission or a payout: after each something is to be looked at. */
+type TouchingType = {
+  [T in AuditEventType]: EventPayloads[T] extends { commission_id: string } | { payout_id: string } ? T : never;
+}[AuditEventType];
+
+const TOUCHING = Object.keys({
+  "commission.created": true,
+  "commission.updated": true,
+  "payout.generated": true,
+  "payout.updated": true,
+  "payout.paid": true,
+} satisfies Record<TouchingType, true>);
 
 interface Touched {
   id: string;

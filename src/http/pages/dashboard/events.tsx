@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { listEvents } from "../../../core/events/events.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
+import { eventKind, type PayloadField } from "../../../domain/event.ts";
 import { AUDIT_EVENT_TYPES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
@@ -77,14 +78,17 @@ export const events = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-/** Payload fields that lead to a page. */
-const PLACES: Record<string, string> = {
+/** The pages that ids in payloads lead to; null: there is none. */
+const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   commission_id: "commissions",
   partner_id: "partners",
   payment_id: "payments",
   payout_id: "payouts",
   flow_id: "flows",
   endpoint_id: "webhooks",
+  event_id: null,
+  program_id: null,
+  session_id: null,
 };
 
 const ACTORS: Record<Actor["type"], string> = {
@@ -112,7 +116,7 @@ function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) 
   return (
     <details>
       <summary>
-        {summaryOf(payload) || type}
+        {summaryOf(payload) || eventKind(type).text}
         <span class="visually-hidden">, details of {id}</span>
       </summary>
       {changes ? <Changed changes={changes} /> : null}
@@ -143,7 +147,9 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
     <span class="links">
       {Object.entries(PLACES).map(([field, place]) => {
         const target = payload[field];
-        return typeof target === "string" ? <a href={`/dashboard/${place}/${target}`}>{place.slice(0, -1)}</a> : null;
+        return place !== null && typeof target === "string" ? (
+          <a href={`/dashboard/${place}/${target}`}>{place.slice(0, -1)}</a>
+        ) : null;
       })}
     </span>
   );

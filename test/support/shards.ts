@@ -1,9 +1,11 @@
 /** A deployment of two databases, and a look into each. */
 import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import type { BaseCtx } from "../../src/core/kernel/context.ts";
 import type { FurtherDatabases } from "../../src/core/kernel/database.ts";
-import type { Program } from "../../src/core/kernel/rows.ts";
+import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { onShard } from "../../src/core/kernel/shards.ts";
+import { programs } from "../../src/db/schema.ts";
 import { callApi, SECRET_A, SECRET_B, testContext, type TestProgram } from "./program.ts";
 import { callWith, watchDatabase } from "./watched-database.ts";
 
@@ -53,7 +55,7 @@ export async function makeProgramOn(shard: 0 | 1, fields: Record<string, unknown
   const secrets = { provider_a_webhook_secret: SECRET_A, provider_b_webhook_secret: SECRET_B };
   const patched = await api("PATCH", "/api/v1/programs/me", secrets);
   if (patched.status !== 200) throw new Error(`program not set up: ${JSON.stringify(patched.body)}`);
-  const row = await databaseOn(shard).prepare("select * from programs where id = ?").bind(program.id).first<Program>();
+  const [row] = await selectPrograms(contextOn(shard).db).where(eq(programs.id, program.id));
   if (!row) throw new Error("the program is not where it should be");
   return { program: row, id: row.id, api_key, api };
 }

@@ -1,4 +1,5 @@
 import { openDatabase, type Database } from "./client.ts";
+import type { MAX_SHARD } from "../domain/shard.ts";
 
 /** The bindings that hold databases: `DB` is shard 0, `DB_1` to `DB_31` are further ones where they are bound. */
 export interface DatabaseBindings extends FurtherDatabases {
@@ -10,8 +11,8 @@ export type FurtherDatabases = { [Name in FurtherName]?: D1Database | undefined 
 type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 type FurtherName = `DB_${Exclude<Digit, "0"> | `${"1" | "2"}${Digit}` | "30" | "31"}`;
 
-/** The highest number of a database: a program id names its shard by one digit of base 32. */
-const LAST_SHARD = 31;
+/** The highest number of a database, which `domain/shard.ts` says: only its type may be imported here. */
+const LAST_SHARD: typeof MAX_SHARD = 31;
 
 /** The database of a shard, or null where it is not bound: the one seam between programs and databases. */
 export function databaseOf(bindings: DatabaseBindings, shard: number): Database | null {

@@ -1,5 +1,4 @@
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS } from "./duration.ts";
 
 export const DELIVERY_STATUSES = ["pending", "delivering", "succeeded", "failed", "blocked"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

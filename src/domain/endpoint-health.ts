@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "./duration.ts";
 
 /** After 5 days without one success and at least 20 failures an endpoint is disabled (HOOK-9). */
 export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
 export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
@@ -27,10 +28,6 @@ export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
  */
 export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
-
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** `due_at` = `period_end` + payout term, in days of UTC (OUT-3); milliseconds. */
 export function dueAt(period_end: number, payout_term: string): number {

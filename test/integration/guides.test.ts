@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { IMPORT_KINDS, importFields, matchColumns } from "../../src/domain/import-columns.ts";
 import { GUIDES } from "../../src/http/guides/list.ts";
 import { call } from "../support/program.ts";
 
@@ -78,6 +79,16 @@ describe("GET /docs/:guide", () => {
       for (const { name } of GUIDES) expect(body).toContain(`href="/docs/${name}"`);
     }
     expect(between).toBeGreaterThan(1);
+  });
+
+  it("of a migration names a column for every field that an import can fill", () => {
+    const guide = SOURCES["../../src/docs/migrate.md"] ?? "";
+    const sentence = /columns are found by common names \(([^)]*)\)/.exec(guide)?.[1] ?? "";
+    const columns = [...sentence.matchAll(/`([^`]+)`/g)].map(([, column = ""]) => column);
+    for (const kind of IMPORT_KINDS) {
+      const fields = new Set(columns.map((column) => matchColumns(kind, {}, [column]).columns[0]?.field));
+      expect([kind, importFields(kind).filter((field) => !fields.has(field))]).toEqual([kind, []]);
+    }
   });
 
   it("of another name is 404", async () => {

@@ -1,5 +1,8 @@
 import { lowerAscii } from "./ascii.ts";
 
+/** The longest that mail can carry (RFC 5321): what is longer is no address. */
+export const LONGEST_ADDRESS = 320;
+
 /** The form under which addresses are stored and found. */
 export function emailKey(address: string): string {
   return lowerAscii(address);

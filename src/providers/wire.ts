@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ErrorDetail } from "../lib/errors.ts";
 import type { CarriedRef, RefPlace } from "../domain/fact.ts";
+import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
 import type { AttributionFact, Fact, ParseResult } from "./provider.ts";
 
@@ -109,11 +110,14 @@ export const currency = z
   .regex(/^[A-Za-z]{3}$/, "expected a three-letter currency")
   .transform((code) => code.toUpperCase());
 
-/** An e-mail address or another text of which the empty form means absence; so does one that cannot be stored. */
+/** A text of which the empty form means absence; so does one that cannot be stored. */
 export const optionalText = z
   .string()
   .nullish()
   .transform((text) => (text && isStorable(text) ? text : null));
+
+/** An e-mail address that may be absent; one that is longer than any is none, so each that is stored can be erased. */
+export const optionalAddress = optionalText.transform((text) => (text && text.length <= LONGEST_ADDRESS ? text : null));
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 

@@ -40,6 +40,14 @@ describe("a vendor's event (IN-4)", () => {
     expect((await ledgerOf(program)).commissions).toMatchObject([{ customer_email: null }]);
   });
 
+  it("with an address that is longer than any is taken without it, for nobody could have it erased", async () => {
+    const program = await programOfKate();
+    const at = (length: number) => `${"a".repeat(length - 12)}@example.com`;
+    for (const email of [at(321), at(320)]) await sendA(program, sessionCompleted({ ref: "kate", email }));
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ customer_email }) => customer_email).toSorted()).toEqual([at(320), null]);
+  });
+
   it.each(["9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59"])(
     "of a time that is in no year of four digits (%s) is refused",
     async (occurred_at) => {

@@ -1,5 +1,5 @@
 import type { CustomerIdentity, CustomerLine } from "../../core/imports/customer-lines.ts";
-import { emailKey } from "../../domain/email.ts";
+import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
@@ -54,12 +54,9 @@ const PREFIXES = PROVIDERS.map(({ text, customers }) => `${customers.id_prefix} 
 
 const NO_ADDRESS = "This must be an e-mail address.";
 
-/** The longest that mail can carry (RFC 5321). */
-const MAX_ADDRESS = 320;
-
 /** The text, if it can be an address. */
 function addressOrNull(text: string): string | null {
-  return text.length <= MAX_ADDRESS && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) ? text : null;
+  return text.length <= LONGEST_ADDRESS && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) ? text : null;
 }
 
 function leftOut(field: ImportField | null, message: string): ReadLine<never> {

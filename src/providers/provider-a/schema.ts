@@ -1,5 +1,15 @@
 import * as z from "zod";
-import { amount, bag, currency, expandable, expandableId, id, optionalText, signedAmount } from "../wire.ts";
+import {
+  amount,
+  bag,
+  currency,
+  expandable,
+  expandableId,
+  id,
+  optionalAddress,
+  optionalText,
+  signedAmount,
+} from "../wire.ts";
 
 export const checkoutSession = z.object({
   id,
@@ -15,8 +25,8 @@ export const checkoutSession = z.object({
   subscription: expandable,
   invoice: expandable,
   payment_intent: expandableId,
-  customer_details: z.object({ email: optionalText }).nullish(),
-  customer_email: optionalText,
+  customer_details: z.object({ email: optionalAddress }).nullish(),
+  customer_email: optionalAddress,
 });
 export type CheckoutSession = z.output<typeof checkoutSession>;
 
@@ -50,7 +60,7 @@ export const invoice = z.object({
   total_tax_amounts: taxes,
   metadata: bag,
   customer: expandable,
-  customer_email: optionalText,
+  customer_email: optionalAddress,
   parent: z.object({ subscription_details: z.object({ subscription: expandable, metadata: bag }).nullish() }).nullish(),
   /** Old shape. */
   subscription: expandable,

@@ -15,7 +15,7 @@ import {
   id,
   ignore,
   instant,
-  optionalText,
+  optionalAddress,
   parseWith,
   reader,
   refIn,
@@ -232,7 +232,7 @@ const subscriptionReader = reader(["data"], subscription, (data, { event_type, o
   );
 });
 
-const customer = z.object({ id, email: optionalText, custom_data: bag });
+const customer = z.object({ id, email: optionalAddress, custom_data: bag });
 
 const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
   const ref = refIn(data.custom_data);

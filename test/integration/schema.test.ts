@@ -22,6 +22,21 @@ const WITHOUT_ROWID = [
 
 const dialect = new SQLiteSyncDialect();
 
+/**
+ * Columns of what rules payments that are read as they are today, or by no decision. What decides a payment as it was at the
+ * payment's time is kept by the triggers of `past_rules`: a new column belongs to these or to those.
+ */
+const AS_OF_TODAY: Record<string, string> = {
+  programs: `id name owner_email domain currency payout_term min_payout_cents cookie_days auto_approve_days shard api_key_hash
+    api_key_last4 api_key_created_at api_key_last_used_at provider_a_webhook_secret provider_a_webhook_secret_previous
+    provider_a_webhook_secret_previous_until provider_b_webhook_secret provider_b_webhook_secret_previous
+    provider_b_webhook_secret_previous_until provider_a_api_key provider_a_last_event_at provider_b_last_event_at
+    created_at updated_at live_only provider_a_refusals provider_b_refusals`,
+  partners: `id program_id email first_name last_name slug payout_method payout_email provider_a_account_id metadata
+    search_text created_at updated_at`,
+  flows: "id program_id event created_at updated_at",
+};
+
 /** SQL in one spelling: no quotes, no table names before columns, one kind of space, lower case. */
 function normal(text: string, table: string): string {
   return text
@@ -149,4 +164,17 @@ describe("the migrated database", () => {
       /NOT NULL constraint failed: commit_guards/,
     );
   });
+
+  it.each(Object.entries(AS_OF_TODAY))(
+    "keeps the past of every column of %s that decides a payment (PAY-16)",
+    async (table, names) => {
+      const [trigger] = await rows<{ sql: string }>(
+        `select sql from sqlite_master where type = 'trigger' and name = '${table}_rules_changed'`,
+      );
+      const kept = /AFTER UPDATE OF ([\w`, ]+) ON/.exec(trigger!.sql)![1]!.match(/\w+/g)!;
+      for (const name of kept) expect([name, trigger!.sql.includes(`'${name}'`)]).toEqual([name, true]);
+      const { columns } = TABLES.find(({ name }) => name === table)!;
+      expect([...kept, ...names.split(/\s+/)].toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
+    },
+  );
 });

@@ -67,9 +67,10 @@ export default defineConfig({
   logLevel: "error",
   test: {
     maxWorkers: 2,
-    // On a busy machine everything takes longer, and nothing else is different: no result depends on speed.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // On a busy machine everything takes longer, and nothing else is different: no result depends on speed, and no test
+    // has a time-out of its own.
+    testTimeout: 1_200_000,
+    hookTimeout: 1_200_000,
     expect: { poll: { timeout: 90_000 } },
     deps: { optimizer: { ssr: { enabled: true, include: packages } } },
     projects: [

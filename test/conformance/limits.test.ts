@@ -13,7 +13,6 @@ interface Page {
 describe("limits", () => {
   it.each(["partners", "events"])(
     "%s: page defaults to 1, per_page to 20, and is at most 100 (HTTP-7)",
-    { timeout: 30_000 },
     async (list) => {
       const program = await makeProgram();
       for (let i = 0; i < 21; i++) await makePartner(program, {}, "invited");

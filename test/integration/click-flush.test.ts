@@ -382,5 +382,5 @@ describe("exactly once (TRACK-8)", () => {
       }),
       { numRuns: 15 },
     );
-  }, 60_000);
+  });
 });

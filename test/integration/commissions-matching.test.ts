@@ -230,7 +230,7 @@ async function makeMany(program: TestProgram, partner_id: string): Promise<void>
   await env.DB.prepare("delete from commissions where id = ?").bind(model!.id).run();
 }
 
-describe("more than one step does (COM-5)", { timeout: 60_000 }, () => {
+describe("more than one step does (COM-5)", () => {
   it("is done in calls that say what is left, and each commission changes once", async () => {
     holdClock();
     const { program, jane } = await listening();

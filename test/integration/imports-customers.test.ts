@@ -343,5 +343,5 @@ describe("the ledger is a function of the set of facts, imported ones among them
       ),
       { numRuns: RUNS },
     );
-  }, 60_000);
+  });
 });

@@ -162,7 +162,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
       }),
       options(RUNS),
     );
-  }, 600_000);
+  });
 
   it("also when commissions are approved and paid in between; what is disputed is held back", async () => {
     await fc.assert(
@@ -193,7 +193,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
       }),
       options(RUNS / 3),
     );
-  }, 600_000);
+  });
 
   it("through the signed addresses of the service", async () => {
     await fc.assert(
@@ -216,5 +216,5 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
       }),
       options(RUNS / 6),
     );
-  }, 600_000);
+  });
 });

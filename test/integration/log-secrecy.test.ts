@@ -58,7 +58,7 @@ describe("the log", () => {
     program = await makeProgram({ owner_email: MARKS.owner });
     secrets.push(program.api_key);
     await journey(program, secrets);
-  }, 30_000);
+  });
   afterAll(() => vi.restoreAllMocks());
 
   it("was written to in the journey, by all that failed in it", () => {

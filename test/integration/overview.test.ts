@@ -115,7 +115,7 @@ describe("the overviews", () => {
       ),
       { numRuns: RUNS },
     );
-  }, 120_000);
+  });
 
   it("read no more rows after 3,000 more commissions in every state, of before the days that are plotted", async () => {
     const program = await makeProgram();

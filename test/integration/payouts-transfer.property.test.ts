@@ -276,49 +276,42 @@ async function check(run: Run): Promise<void> {
   if (payout.status === "processing") expect(Date.parse(payout.reconcile_at!)).toBeLessThanOrEqual(run.now + HOUR + 2);
 }
 
-it(
-  "at most one transfer exists at every step, and in the end the payout is paid or failed (LAW-8, OUT-6, OUT-7)",
-  { timeout: 300_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(ops, async (schedule) => {
-        // What an earlier run left open is not this vendor's.
-        await db
-          .update(payouts)
-          .set({ status: "canceled", reconcile_at: null })
-          .where(eq(payouts.status, "processing"));
-        const latency = () => new Promise<void>((done) => setTimeout(done, 0));
-        const world = await makePayingProgram({ latency, keys: [STORED_KEYS.first, STORED_KEYS.rolled] });
-        const other = openVendor({ latency, keys: [STORED_KEYS.other], accounts: { [world.account_id]: "active" } });
-        const now = Date.now();
-        const vendor = withOther(world.vendor, other);
-        const run: Run = { world, vendor, other, id: await newPayout(world, now), now };
-        for (const op of schedule) {
-          await perform(run, op);
+it("at most one transfer exists at every step, and in the end the payout is paid or failed (LAW-8, OUT-6, OUT-7)", async () => {
+  await fc.assert(
+    fc.asyncProperty(ops, async (schedule) => {
+      // What an earlier run left open is not this vendor's.
+      await db.update(payouts).set({ status: "canceled", reconcile_at: null }).where(eq(payouts.status, "processing"));
+      const latency = () => new Promise<void>((done) => setTimeout(done, 0));
+      const world = await makePayingProgram({ latency, keys: [STORED_KEYS.first, STORED_KEYS.rolled] });
+      const other = openVendor({ latency, keys: [STORED_KEYS.other], accounts: { [world.account_id]: "active" } });
+      const now = Date.now();
+      const vendor = withOther(world.vendor, other);
+      const run: Run = { world, vendor, other, id: await newPayout(world, now), now };
+      for (const op of schedule) {
+        await perform(run, op);
+        await check(run);
+      }
+      // The vendor is well again: within two days of cron runs the payout leaves `processing`.
+      await perform(run, { op: "account", state: "active" });
+      await perform(run, { op: "key", accepted: true });
+      // A transfer that waits for the key it was begun with goes on when that one is stored again.
+      for (const key of ["other", "rolled", "first"] as const) {
+        await perform(run, { op: "store", key });
+        for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
+          await perform(run, { op: "wait", ms: HOUR });
+          await perform(run, { op: "cron", faults: [], die: null });
           await check(run);
         }
-        // The vendor is well again: within two days of cron runs the payout leaves `processing`.
-        await perform(run, { op: "account", state: "active" });
-        await perform(run, { op: "key", accepted: true });
-        // A transfer that waits for the key it was begun with goes on when that one is stored again.
-        for (const key of ["other", "rolled", "first"] as const) {
-          await perform(run, { op: "store", key });
-          for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
-            await perform(run, { op: "wait", ms: HOUR });
-            await perform(run, { op: "cron", faults: [], die: null });
-            await check(run);
-          }
-        }
-        const ended = await payoutById(run.id);
-        expect(["paid", "failed", "pending", "canceled"]).toContain(ended.status);
-        if (ended.status === "pending" || ended.status === "failed") {
-          await perform(run, { op: "balance", enough: true });
-          await perform(run, { op: "click", faults: [], die: null });
-          await check(run);
-          expect((await payoutById(run.id)).status).toBe("paid");
-        }
-      }),
-      { numRuns: RUNS, seed: SEED, endOnFailure: true },
-    );
-  },
-);
+      }
+      const ended = await payoutById(run.id);
+      expect(["paid", "failed", "pending", "canceled"]).toContain(ended.status);
+      if (ended.status === "pending" || ended.status === "failed") {
+        await perform(run, { op: "balance", enough: true });
+        await perform(run, { op: "click", faults: [], die: null });
+        await check(run);
+        expect((await payoutById(run.id)).status).toBe("paid");
+      }
+    }),
+    { numRuns: RUNS, seed: SEED, endOnFailure: true },
+  );
+});

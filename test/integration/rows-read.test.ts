@@ -104,7 +104,7 @@ describe("the rows that an operation reads", () => {
     expect(tooMany).toEqual([]);
     expect(meter.statements.size).toBeGreaterThan(300);
     expect(await plannedByValue(env.DB, meter.statements)).toEqual([]);
-  }, 900_000);
+  });
 
   it("are measured for every route", () => {
     const measured = new Set(GROUPS.flatMap((group) => Object.keys(group).map((name) => name.split(",")[0])));

@@ -236,7 +236,7 @@ describe("with READ_REPLICATION on", () => {
       expect(slugs((await readOn(program.api_key, reply)).body)).toEqual(["old"]);
     });
 
-    it("so that who passes bookmarks on never goes back in time, whatever fails", { timeout: 60_000 }, async () => {
+    it("so that who passes bookmarks on never goes back in time, whatever fails", async () => {
       const step = fc.constantFrom("read", "copy fails", "key unknown", "program", "write", "catch up" as const);
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {

@@ -17,7 +17,7 @@ async function twoPrograms(shard: 0 | 1): Promise<{ q: TestProgram; p: TestProgr
 }
 
 describe("two programs of one vendor account in two databases", () => {
-  it("in any order, at either URL, the refunds are the payment's (IN-13)", { timeout: 120_000 }, async () => {
+  it("in any order, at either URL, the refunds are the payment's (IN-13)", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(0 as const, 1 as const),

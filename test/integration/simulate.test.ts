@@ -86,5 +86,5 @@ describe("flow simulation (FLOW-6)", () => {
       }),
       { numRuns: RUNS },
     );
-  }, 300_000);
+  });
 });

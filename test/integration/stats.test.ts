@@ -72,7 +72,7 @@ describe("partner stats", () => {
       ),
       { numRuns: RUNS },
     );
-  }, 300_000);
+  });
 });
 
 function sumsOf(rows: Row[], currency: string): Stats {

@@ -205,7 +205,7 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(sorted(entries)).toEqual(sorted(rows.flatMap(entriesOf)));
     expect(await keptBooks(program_id)).toEqual(books);
     expect(await shown()).toEqual(said);
-  }, 300_000);
+  });
 
   it("changes nothing of what the version before left wrong: the reconciler lists it, and nothing else", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
@@ -225,5 +225,5 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect([...new Set(names)].toSorted()).toEqual(LEFT_WRONG.map((name) => `entitlement ${name}`));
     expect(found.length).toBe(LEFT_WRONG.length * LOOKED_AT);
     expect([await untouched(), await keptBooks(program_id)]).toEqual(before);
-  }, 300_000);
+  });
 });

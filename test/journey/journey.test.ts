@@ -135,5 +135,5 @@ describe("the journey of a referral", () => {
       rate: { source: "flow", action_type: "percentage", action_value: 30 },
       arithmetic: "30 % of 10000 = 3000",
     });
-  }, 30_000);
+  });
 });

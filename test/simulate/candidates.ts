@@ -148,6 +148,7 @@ export function distinct(states: readonly State[]): State[] {
 }
 
 function distinctly(candidates: readonly Candidate[]): Candidate[] {
+  if (candidates.length < 2) return [...candidates];
   const key = ({ state, applied }: Candidate) =>
     `${applied
       .map(({ text }) => text)

@@ -92,7 +92,9 @@ const MOVES: Record<string, Payout["status"][]> = {
 /** A payout canceled, paid by hand, or begun to be paid; false where the rules refuse it. */
 export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
   const payout = state.payouts[index]!;
-  if (!MOVES[to]!.includes(payout.status)) return false;
+  // Of two who pay at once the second may begin when the first has failed.
+  const isAgain = to === "processing" && payout.status === to && payout.changed === now;
+  if (!isAgain && !MOVES[to]!.includes(payout.status)) return false;
   putPayout(state, index, to, now);
   return true;
 }

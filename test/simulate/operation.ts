@@ -17,6 +17,8 @@ export interface Operation {
   sales: string[];
   /** The payout that it moves. */
   payout?: string;
+  /** Whether it frees what a payout holds, of which something is owed back. */
+  frees?: boolean;
   /** Whether it makes payouts or approves: it leaves out what is not settled. */
   generates?: boolean;
   /** Whether it switches the endpoint. */
@@ -40,6 +42,8 @@ export interface Scene {
   /** A purchase, and a payout, to which something else happens at the same moment. */
   near: string | null;
   nearPayout: string | null;
+  /** Whether what happens at the same moment frees commissions that are then settled. */
+  isFreeing: boolean;
 }
 
 export type Maker = (scene: Scene, chance: Chance) => Operation | null;

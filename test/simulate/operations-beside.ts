@@ -16,10 +16,13 @@ const changeEndpoint: Maker = ({ world }, chance) => {
   };
 };
 
-const eraseCustomer: Maker = ({ world, vendors }, chance) => {
+const eraseCustomer: Maker = ({ world, vendors, state }, chance) => {
   const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
   if (known.length === 0) return null;
-  const email = vendors.recent(chance)?.email ?? chance.of(known);
+  // Most is at stake where a rule asks for the address.
+  const asked = state.flows.flatMap((flow) => (flow.active && flow.email !== null ? [flow.email] : []));
+  const email =
+    asked.length > 0 && chance.happens(0.6) ? chance.of(asked) : (vendors.recent(chance)?.email ?? chance.of(known));
   return {
     text: `${email} is erased`,
     ...post(world, "/customers/erase", { email }),
@@ -63,6 +66,6 @@ const importCustomer: Maker = ({ world, vendors, ids }, chance) => {
 
 export const BESIDE_MAKERS: readonly [Maker, number][] = [
   [changeEndpoint, 3],
-  [eraseCustomer, 2],
+  [eraseCustomer, 3],
   [importCustomer, 4],
 ];

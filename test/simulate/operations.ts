@@ -164,6 +164,7 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   return {
     text: `${verb} ${id} of ${slug} (${amount})`,
     payout: id,
+    frees: verb === "cancel" && owing.some((one) => one.id === id),
     ...post(world, `/payouts/${id}/${verb}`, {}),
     effects: [
       (state, now) => {
@@ -355,9 +356,9 @@ export function choose(scene: Scene, chance: Chance): Operation {
   if (isPaying(scene) && chance.happens(0.4)) {
     return (chance.happens(0.4) ? changeProgram : fireCron)(scene, chance)!;
   }
-  if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
   // What a canceled payout frees is generated again while it is being settled.
-  if (scene.nearPayout !== null && chance.happens(0.5)) return makePayouts(scene, chance)!;
+  if (scene.isFreeing && chance.happens(0.8)) return makePayouts(scene, chance)!;
+  if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
   for (;;) {
     let at = chance.next() * WEIGHT;
     const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;

@@ -194,13 +194,15 @@ class Run {
       ids: this.#ids,
       near: null,
       nearPayout: null,
+      isFreeing: false,
     };
     const operations = [choose(scene, chance)];
+    const { sales, payout = null, frees = false } = operations[0]!;
     // Two at once mostly meet on one purchase.
     const second = chanceOf(step, "second");
-    if (second?.happens(0.4)) {
-      const [near = null] = second.happens(0.7) ? operations[0]!.sales : [];
-      operations.push(choose({ ...scene, near, nearPayout: operations[0]!.payout ?? null }, second));
+    if (second?.happens(frees ? 0.8 : 0.4)) {
+      const [near = null] = second.happens(0.7) ? sales : [];
+      operations.push(choose({ ...scene, near, nearPayout: payout, isFreeing: frees }, second));
     }
     return operations;
   }

@@ -101,9 +101,10 @@ export function finish({ state, applied }: Candidate, operation: Operation, now:
   });
 }
 
-/** What a generation may find unsettled of the purchases that change beside it. */
+/** What a job may find unsettled of the purchases that change beside it: any of few, else all. */
 function withoutSome(others: readonly string[]): string[][] {
-  return [[...others], ...(others.length < 6 ? others.map((one) => [one]) : [])];
+  if (others.length > 6) return [[...others]];
+  return others.reduce<string[][]>((sets, one) => [...sets, ...sets.map((set) => [...set, one])], [[]]).slice(1);
 }
 
 function ordersOf(all: readonly number[]): number[][] {

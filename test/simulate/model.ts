@@ -433,15 +433,3 @@ export function approveDue(state: State, now: number, beside?: { without: readon
     remember(state, row);
   }
 }
-
-/** A partner's status; who turns active gets what waited. */
-export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
-  const partner = state.partners[slug]!;
-  if (partner.status === status) return;
-  state.changes.push({ at: now, undo: { partner: [slug, partner.status, partner.pct] } });
-  partner.status = status;
-  if (status !== "active") return;
-  for (const [key, { outcome, partner }] of Object.entries(state.sales)) {
-    if (outcome === "partner_not_active" && partner === slug) settle(state, key, now);
-  }
-}

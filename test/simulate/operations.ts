@@ -1,7 +1,8 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
+import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { generate, generateMonth, movePayout } from "./model-payouts.ts";
-import { approveDue, changeRules, flag, judge, setPartnerStatus, settle, type Flow, type State } from "./model.ts";
+import { approveDue, changeRules, flag, judge, settle, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
@@ -197,7 +198,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
     text: `${slug} turns ${status}`,
     ...patch(world, `/partners/${ids[slug]}`, { status }),
     effects: [(state, now) => setPartnerStatus(state, slug, status, now)],
-    sales: [],
+    sales: status === "active" ? waitingFor(state, slug) : [],
   };
 };
 

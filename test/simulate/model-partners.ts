@@ -1,0 +1,21 @@
+/** Partners who are deactivated and turn active. */
+import { settle, type State } from "./model.ts";
+
+type PartnerStatus = State["partners"][string]["status"];
+
+/** A partner's status; who turns active gets what waited. */
+export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
+  const partner = state.partners[slug]!;
+  if (partner.status === status) return;
+  state.changes.push({ at: now, undo: { partner: [slug, partner.status, partner.pct] } });
+  partner.status = status;
+  if (status !== "active") return;
+  for (const key of waitingFor(state, slug)) settle(state, key, now);
+}
+
+/** The purchases that wait for a partner to turn active. */
+export function waitingFor({ sales }: State, slug: string): string[] {
+  return Object.entries(sales).flatMap(([key, { outcome, partner }]) =>
+    outcome === "partner_not_active" && partner === slug ? [key] : [],
+  );
+}

@@ -52,12 +52,12 @@ const DEPLOYMENT_WIDE = [
 const SHARDED = "test/integration/shard*.test.ts";
 const JOBS = "test/integration/jobs*.test.ts";
 // The line of a provider that only the tests have, in the list of providers; nothing else of the source is changed.
-const THIRD_PROVIDER = "test/integration/third-provider.test.ts";
-const thirdProvider = {
-  name: "third-provider",
+const EXAMPLE_PROVIDER = "test/integration/example-provider.test.ts";
+const exampleProvider = {
+  name: "example-provider",
   transform: (code: string, id: string) =>
     id.endsWith("/src/providers/list.ts")
-      ? `${code}export { providerC } from "../../test/support/third-provider.ts";\n`
+      ? `${code}export { providerExample } from "../../test/support/example-provider.ts";\n`
       : undefined,
 };
 const setupFiles = ["./test/support/setup.ts"];
@@ -87,7 +87,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/{integration,conformance}/**/*.test.ts"],
-          exclude: [...DEPLOYMENT_WIDE, SHARDED, JOBS, THIRD_PROVIDER],
+          exclude: [...DEPLOYMENT_WIDE, SHARDED, JOBS, EXAMPLE_PROVIDER],
           setupFiles,
           isolate: false,
         },
@@ -100,8 +100,8 @@ export default defineConfig({
       // A service with one provider more.
       {
         extends: true,
-        plugins: [workers, thirdProvider],
-        test: { name: "third-provider", include: [THIRD_PROVIDER], setupFiles },
+        plugins: [workers, exampleProvider],
+        test: { name: "example-provider", include: [EXAMPLE_PROVIDER], setupFiles },
       },
       // Left out of `npm test`, which is to be quick.
       {

@@ -5,13 +5,17 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { transform } from "esbuild";
+import { PROVIDERS } from "../providers/registry.ts";
 
 const SOURCE = new URL("../tracker/service.js", import.meta.url);
 const SERVED = new URL("../tracker/service.min.txt", import.meta.url);
 /** In gzip and in brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_024;
 
-const served = await minify(await readFile(SOURCE, "utf8"));
+/** What the source says once, of any provider that hosts payment pages. */
+const PAYMENT_LINKS = /^ *if \(getRef\(\) && HOSTS[^}]*\}\n/m;
+
+const served = await minify(withPaymentLinks(await readFile(SOURCE, "utf8")));
 const gzipped = gzipSync(served, { level: 9 }).length;
 const brotli = brotliCompressSync(served).length;
 const most = Math.max(gzipped, brotli);
@@ -21,6 +25,18 @@ else if ((await readFile(SERVED, "utf8")) !== served) {
   fail("src/tracker/service.min.txt is not what src/tracker/service.js gives: run node src/dev/build-tracker.ts");
 }
 console.log(`tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotli} with brotli`);
+
+/** The source with the hosts and the parameter of each provider's payment pages (TRACK-13). */
+function withPaymentLinks(source: string): string {
+  const links = PROVIDERS.flatMap(({ checkout }) => checkout.payment_links ?? []);
+  const filled = source.replace(PAYMENT_LINKS, (one) =>
+    links
+      .map(({ hosts, parameter }) => one.replaceAll("HOSTS", () => String(hosts)).replaceAll("PARAMETER", parameter))
+      .join(""),
+  );
+  if (filled === source) fail(`src/tracker/service.js has no place for payment links: ${PAYMENT_LINKS}`);
+  return filled;
+}
 
 /** ES2019 is what every browser that has `fetch` with `keepalive` reads; an empty tsconfig keeps the project's out. */
 async function minify(source: string): Promise<string> {

@@ -91,9 +91,17 @@ export interface Snippet {
   code: (values: { program_id: string; slug: string }) => string;
 }
 
+/** Pages that the provider hosts: the tracking script gives links to them the reference (TRACK-13). */
+export interface PaymentLinks {
+  /** Matches the hosts, in the fewest bytes: the script is sent to every visitor. */
+  hosts: RegExp;
+  /** The query parameter that takes the reference. */
+  parameter: string;
+}
+
 /** Customers as the provider knows them: for imports. */
 export interface ProviderCustomers {
-  /** The form of its customer ids, and how they begin: no two providers have the same. */
+  /** The form of its customer ids, and how they begin: `registered` refuses two providers whose ids begin alike. */
   id_pattern: RegExp;
   id_prefix: string;
   /** Whether its payments have the customer's e-mail address. One provider at most. */
@@ -126,7 +134,7 @@ export interface Provider extends WebhookFormat {
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
   /** How the reference is passed to its checkout; `intro` has code in backquotes. */
-  checkout: { intro: string; snippets: readonly Snippet[] };
+  checkout: { intro: string; snippets: readonly Snippet[]; payment_links: PaymentLinks | null };
   customers: ProviderCustomers;
   document: WebhookDocument;
   /** Payouts through its connected accounts: of the provider that the payout method is named after. */

@@ -13,9 +13,7 @@ import {
 } from "./provider.ts";
 
 /** In the order of their names, which is that of pages and documents. */
-export const PROVIDERS: readonly Provider[] = Object.values<Provider>(list).toSorted((a, b) =>
-  a.name < b.name ? -1 : 1,
-);
+export const PROVIDERS: readonly Provider[] = registered(Object.values<Provider>(list));
 
 type Listed = (typeof list)[keyof typeof list];
 /** The names of the listed providers, one by one: what the API takes and shows. */
@@ -24,6 +22,29 @@ export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name) as readonly Prov
 
 /** The types of the audit log, those of the providers' events among them. */
 export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
+
+/**
+ * Providers in the order of their names. Throws where two of them clash, so that the service does not start: by their
+ * name, by the form of their customer ids, or as the one whose payments have an e-mail address.
+ */
+export function registered(providers: readonly Provider[]): Provider[] {
+  for (const [i, { name, customers }] of providers.entries()) {
+    const { id_prefix, id_pattern, has_email } = customers;
+    if (!id_pattern.source.startsWith(`^${id_prefix}`)) {
+      throw new Error(`${name}: the form of its customer ids does not begin with "${id_prefix}"`);
+    }
+    for (const other of providers.slice(i + 1)) {
+      if (name === other.name) throw new Error(`two providers have the name ${name}`);
+      if (id_prefix.startsWith(other.customers.id_prefix) || other.customers.id_prefix.startsWith(id_prefix)) {
+        throw new Error(`${name} and ${other.name}: customer ids begin alike`);
+      }
+      if (has_email && other.customers.has_email) {
+        throw new Error(`${name} and ${other.name}: one provider at most has the customer's e-mail address`);
+      }
+    }
+  }
+  return providers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
 
 const byName = new Map(PROVIDERS.map((provider) => [provider.name, provider]));
 

@@ -1,6 +1,7 @@
 /**
  * The tracking script (TRACK-1 to TRACK-5): keeps the reference of a referral link in a first-party cookie, reports the click
- * once, and passes the reference on to provider A's payment pages. `src/dev/build-tracker.ts` makes the served file.
+ * once, and passes the reference on to payment pages that a provider hosts. `src/dev/build-tracker.ts` makes the served
+ * file: HOSTS and PARAMETER are filled in from `src/providers`.
  *
  * A plain script for every browser that has `fetch`. It never breaks the page: whatever fails, fails silently.
  *
@@ -128,8 +129,9 @@
 
     let decorate = quiet((link) => {
       link = link.composedPath().find((node) => node.href);
-      if (getRef() && /^(buy|checkout)\.stripe\.com$/.test(link.host) && !/client_reference_id=/.test(link.search)) {
-        link.search += (link.search && "&") + "client_reference_id=" + getRef();
+      // Once for each provider that hosts payment pages (`payment_links`).
+      if (getRef() && HOSTS.test(link.host) && !/PARAMETER=/.test(link.search)) {
+        link.search += (link.search && "&") + "PARAMETER=" + getRef();
       }
     });
     ["mousedown", "click"].map((name) => addEventListener(name, decorate, 1));

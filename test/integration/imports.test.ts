@@ -310,7 +310,7 @@ describe("a file that is (IMP-1)", () => {
       ["dry_run", "yes"],
       ["param", "a b"],
       ["status", "deactivated"],
-      ["provider", "provider_c"],
+      ["provider", "provider_none"],
       ["columns", "{"],
       ["columns", '["code"]'],
       ["columns", '{"email":"customer_id"}'],

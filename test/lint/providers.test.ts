@@ -43,7 +43,6 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     texts: ["stripe", "paddle"],
     why: "columns of other products",
   },
-  { file: /^src\/tracker\/service\.js$/, texts: ["stripe"], why: "the host of the vendor's payment links (TRACK-13)" },
 ];
 
 /** Comments may name a provider where they say why. */

@@ -40,6 +40,7 @@ export const texts = {
       { label: "Subscription with provider A", code: subscriptionSnippet },
       { label: "Payment links of provider A", code: paymentLinkSnippet },
     ],
+    payment_links: { hosts: /^(buy|checkout)\.stripe\.com$/, parameter: "client_reference_id" },
   },
 } satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
 

@@ -29,6 +29,7 @@ export const texts = {
       { label: "Checkout of provider B in the page", code: customDataSnippet },
       { label: "Transaction of provider B on your server", code: customDataServerSnippet },
     ],
+    payment_links: null,
   },
 } satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
 

@@ -1,6 +1,6 @@
 /**
  * A payment provider that the service does not have: a folder as `src/providers` has them, and makers of its events.
- * vitest.config.ts adds its line to the list for `test/integration/third-provider.test.ts`.
+ * vitest.config.ts adds its line to the list for `test/integration/example-provider.test.ts`.
  */
 import * as z from "zod";
 import type { Provider } from "../../src/providers/provider.ts";
@@ -66,53 +66,58 @@ const READERS = new Map([
   ["order.refunded", refunded],
 ]);
 
-export const providerC = {
-  name: "provider_c" as const,
-  text: "provider C",
-  signature_headers: ["Provider-C-Signature"],
+export const providerExample = {
+  name: "provider_example" as const,
+  text: "provider Example",
+  signature_headers: ["Provider-Example-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
   parse: (body) => parseWith(envelope, READERS, body),
   claims_programs: false,
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
   secrets: {
-    webhook_secret: { label: "Signing secret of C", hint: "Provider C shows it once.", removed: "C is refused then." },
+    webhook_secret: {
+      label: "Signing secret of the example",
+      hint: "Provider Example shows it once.",
+      removed: "The example is refused then.",
+    },
   },
-  wanted_events: { needed: [{ type: "order.paid", purpose: "every order of C" }], better: [] },
+  wanted_events: { needed: [{ type: "order.paid", purpose: "every order of the example" }], better: [] },
   checkout: {
-    intro: "Pass the reference to C as `partner`:",
-    snippets: [{ label: "Order of provider C", code: ({ slug }) => `orders.create({ partner: "${slug}" })` }],
+    intro: "Pass the reference to the example as `partner`:",
+    snippets: [{ label: "Order of provider Example", code: ({ slug }) => `orders.create({ partner: "${slug}" })` }],
+    payment_links: null,
   },
-  customers: { id_pattern: /^third_[a-z0-9]{1,100}$/, id_prefix: "third_", has_email: false },
+  customers: { id_pattern: /^example_[a-z0-9]{1,100}$/, id_prefix: "example_", has_email: false },
   document: {
-    description: "Events of C.",
+    description: "Events of the example.",
     event: z.looseObject({ id: z.string(), type: z.string(), at: z.string() }),
-    example: { id: "c_1", type: "order.paid", at: "2026-03-02T09:30:00Z" },
+    example: { id: "example_evt_1", type: "order.paid", at: "2026-03-02T09:30:00Z" },
   },
 } satisfies Provider;
 
-export interface EventC {
+export interface ExampleEvent {
   id: string;
   type: "order.paid" | "order.refunded";
   at: string;
   order: { id: string; cents: number; [field: string]: unknown };
 }
 
-export function orderPaid(given: { id?: string; cents: number; partner: string | null; buyer?: string }): EventC {
-  const { id: order_id = uniqueId("ord_"), cents, partner, buyer = uniqueId("third_") } = given;
-  return eventC("order.paid", { id: order_id, cents, currency: "USD", partner, buyer });
+export function orderPaid(given: { id?: string; cents: number; partner: string | null; buyer?: string }): ExampleEvent {
+  const { id: order_id = uniqueId("ord_"), cents, partner, buyer = uniqueId("example_") } = given;
+  return exampleEvent("order.paid", { id: order_id, cents, currency: "USD", partner, buyer });
 }
 
-export function orderRefunded(order_id: string, cents: number): EventC {
-  return eventC("order.refunded", { id: order_id, cents });
+export function orderRefunded(order_id: string, cents: number): ExampleEvent {
+  return exampleEvent("order.refunded", { id: order_id, cents });
 }
 
-function eventC(type: EventC["type"], data: EventC["order"]): EventC {
-  return { id: uniqueId("c_"), type, at: new Date().toISOString(), order: data };
+function exampleEvent(type: ExampleEvent["type"], data: ExampleEvent["order"]): ExampleEvent {
+  return { id: uniqueId("example_"), type, at: new Date().toISOString(), order: data };
 }
 
 /** The signature header of a body under a secret. */
-export async function signC(body: string, secret: string): Promise<string> {
+export async function signExample(body: string, secret: string): Promise<string> {
   const at = nowSeconds();
   return `at=${at},mac=${await hmacHex(secret, `${at}|`, body)}`;
 }

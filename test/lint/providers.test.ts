@@ -65,6 +65,10 @@ const files = globSync("src/**/*.{ts,tsx,js}", { cwd: ROOT })
   .filter((file) => !LEFT_OUT.test(file));
 const read = (file: string) => readFileSync(`${ROOT}${file}`, "utf8");
 
+const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
 describe("a provider", () => {
   it("is named by nothing outside its folder", () => {
     assert.ok(files.length > 200);
@@ -102,25 +106,59 @@ describe("a provider", () => {
   });
 
   it("is one folder, and one line of the list", () => {
-    const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const lines = codeOf(read("src/providers/list.ts"))
       .split("\n")
       .filter((line) => line.trim() !== "");
     const listed = lines.map((line) => /^export \{ \w+ \} from "\.\/([a-z-]+)\/index\.ts";$/.exec(line)?.[1]);
-    assert.deepEqual(listed.toSorted(), folders.map(({ name }) => name).toSorted());
+    assert.deepEqual(listed.toSorted(), folders.toSorted());
     const inside = files.filter((file) => /from "[^"]*providers\/[a-z-]+\//.test(read(file)));
     assert.deepEqual(inside, []);
   });
 
   it("whose events claim programs has an index by the vendor's ids", () => {
     const schema = read("src/db/schema-ledger.ts");
-    for (const { name } of readdirSync(`${ROOT}src/providers`, { withFileTypes: true }).filter((one) =>
-      one.isDirectory(),
-    )) {
+    for (const name of folders) {
       const texts = readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
       if (!texts.some((text) => text.includes("claims_programs: true"))) continue;
       const index = `.on(t.provider_transaction_id, t.program_id)\n      .where(sql\`provider = '${name.replace("-", "_")}'\`)`;
       assert.ok(schema.includes(index), `${name}: an index of payments, as payments_of_b is`);
     }
+  });
+});
+
+/** Rules, paragraphs and rows of the documents in which the providers differ. Decisions are of their time. */
+const TEXTS = ["README.md", ...globSync("src/docs/*.md", { cwd: ROOT })].flatMap((path) => {
+  const file = path.replaceAll("\\", "/");
+  const texts = read(file).split(/\n(?=[-|#\n]|\d+\. )/);
+  return texts.map((text) => ({ at: `${file}: ${text.trim().replaceAll("*", "").slice(0, 40)}`, text }));
+});
+
+/** Texts that name two of the providers and not all, each with those that it lacks. */
+function lacking(providers: readonly string[], texts = TEXTS): string[] {
+  return texts.flatMap(({ at, text }) => {
+    const words = text.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+    const missing = providers.filter((name) => !new RegExp(`\\b${name.replaceAll("-", " ")}\\b`).test(words));
+    return missing.length > 0 && missing.length <= providers.length - 2 ? [`${at} lacks ${missing.join(", ")}`] : [];
+  });
+}
+
+describe("a text that names two providers", () => {
+  it("names all", () => {
+    assert.deepEqual(lacking(folders), []);
+  });
+
+  it("is found where it lacks one, in whatever form it names the others", () => {
+    const found = (text: string) => lacking(["provider-a", "provider-b", "provider-c"], [{ at: "x", text }]);
+    assert.deepEqual(found("`/webhooks/provider_a` and Provider-B-Signature"), ["x lacks provider-c"]);
+    assert.deepEqual(found("Stripe (provider\nA), provider B, provider C's"), []);
+    assert.deepEqual(found("a transfer through provider A"), []);
+  });
+
+  it("is each rule and guide that says something of every provider", () => {
+    const found = lacking([...folders, "provider-none"]).join("\n");
+    for (const rule of "IN-1 IN-6 IN-8 IN-9 PAY-1 PAY-17 PAY-19 REF-1 PROG-9 EVT-5 TRACK-13".split(" ")) {
+      assert.ok(found.includes(`specification.md: - ${rule} `), rule);
+    }
+    for (const file of ["README.md", "src/docs/integrate.md"]) assert.ok(found.includes(file), file);
   });
 });

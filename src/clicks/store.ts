@@ -9,6 +9,8 @@ export const SEEN_WINDOW = 30 * MINUTE;
 const SEEN_LIMIT = 131_072;
 /** UTF-16 units of entries in one row and in one flush: at most three bytes each, and a row or parameter holds 2 MB. */
 const MAX_LENGTH = 600_000;
+/** Rows that are kept to be written over, rather than deleted, which is billed as a row written. */
+export const MAX_SPARE = 1_000;
 
 /** Consecutive arrivals: those after the first `from` up to the first `to`, as a JSON array without its brackets. */
 export interface Stretch {
@@ -19,7 +21,8 @@ export interface Stretch {
 
 /**
  * The rows of one click object. Arrivals are numbered from 1 in the order they are stored; a row holds a group of them
- * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more.
+ * and is named by the number of its last. Flushed rows stay until their ids need not be remembered any more; then they
+ * are written over by new ones, so that a commit costs one row written and forgetting costs none.
  *
  * Every method is synchronous: what it writes is one write, together with whatever the caller writes beside it.
  */
@@ -32,6 +35,8 @@ export class ClickStore {
   #flushed = 0;
   #length = 0;
   #forgotAt = 0;
+  /** The names of rows that may be written over, the oldest last. */
+  #spare: number[] = [];
   #now: number;
 
   /** `now` in ms, as in every method. */
@@ -94,21 +99,29 @@ export class ClickStore {
     const before = this.#flushed;
     this.#flushed = Math.min(cursor, this.#last);
     this.#sql.exec("update object set flushed = ?", this.#flushed);
+    this.#spare = this.#spare.filter((last) => last <= this.#flushed);
     this.#length += this.#lengthBetween(this.#flushed, before) - this.#lengthBetween(before, this.#flushed);
     this.forget(now);
   }
 
-  /** Deletes flushed rows whose ids are out of the window; looks once a minute at most, because it reads them all. */
+  /** Finds flushed rows whose ids are out of the window, once a minute at most. Those beyond what is kept are deleted. */
   forget(now: number): void {
     this.#now = Math.max(this.#now, now);
     if (this.isNew || this.#now - this.#forgotAt < MINUTE) return;
     this.#forgotAt = this.#now;
-    this.#sql.exec(
-      "delete from batches where last <= ? and (stored_at < ? or last <= ?)",
+    const past: number[] = [];
+    for (const { last } of this.#sql.exec<{ last: number }>(
+      "select last from batches where last <= ? and (stored_at < ? or last <= ?) order by last",
       this.#flushed,
       this.#now - SEEN_WINDOW,
       this.#last - SEEN_LIMIT,
-    );
+    )) {
+      past.push(last);
+    }
+    // The newest row is never among those deleted: it says how many arrivals there were.
+    const kept = past.slice(-MAX_SPARE);
+    if (kept.length < past.length) this.#sql.exec("delete from batches where last < ?", kept[0]!);
+    this.#spare = kept.toReversed();
   }
 
   #begin(): void {
@@ -141,14 +154,17 @@ export class ClickStore {
   }
 
   #insert({ count, keys, entries }: Row): void {
-    this.#sql.exec(
-      "insert into batches (last, stored_at, length, keys, entries) values (?, ?, ?, ?, ?)",
-      this.#last + count,
-      this.#now,
-      entries.length,
-      keys,
-      entries,
-    );
+    const values = [this.#last + count, this.#now, entries.length, keys, entries];
+    const spare = this.#spare.pop();
+    if (spare === undefined) {
+      this.#sql.exec("insert into batches (last, stored_at, length, keys, entries) values (?, ?, ?, ?, ?)", ...values);
+    } else {
+      this.#sql.exec(
+        "update batches set last = ?, stored_at = ?, length = ?, keys = ?, entries = ? where last = ?",
+        ...values,
+        spare,
+      );
+    }
     this.#last += count;
     this.#length += entries.length;
   }
@@ -171,6 +187,8 @@ export class ClickStore {
   /** Reads everything in memory back from the rows. */
   #load(): void {
     this.#seen.clear();
+    this.#spare = [];
+    this.#forgotAt = 0;
     const [table] = this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = 'object'");
     const [object] = table
       ? this.#sql.exec<{ epoch: string; flushed: number }>("select epoch, flushed from object")

@@ -3,9 +3,11 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf, batchOf, droppedArrival } from "../../src/clicks/batch.ts";
+import { MAX_SPARE } from "../../src/clicks/store.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import { flushClicks, listClickObjects } from "../../src/core/clicks/clicks.ts";
 import type { Arrival } from "../../src/domain/click.ts";
+import { MINUTE } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import {
   clickStub,
@@ -39,6 +41,49 @@ async function store(object: string, program_id: string, count = 1, ref = "jane"
 
 async function backlog(object: string): Promise<number> {
   return (await clickStub(object).ensureAlarm()).waiting;
+}
+
+/** Plays the clock ahead and wakes the object, as the cron does. */
+async function later(object: string, ms: number): Promise<void> {
+  vi.setSystemTime(Date.now() + ms);
+  await clickStub(object).ensureAlarm();
+}
+
+function rowsOf(object: string): Promise<number[]> {
+  return runInDurableObject(clickStub(object), (_, state) =>
+    state.storage.sql
+      .exec<{ last: number }>("select last from batches order by last")
+      .toArray()
+      .map(({ last }) => last),
+  );
+}
+
+/** The rows that an object writes meanwhile, as they are billed: an alarm that is set is one. */
+async function writtenBy(object: string, work: () => Promise<void>): Promise<number> {
+  let alarms = 0;
+  const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+  const spies = await runInDurableObject(clickStub(object), (_, { storage }) => {
+    const sql = Object.getPrototypeOf(storage.sql) as SqlStorage;
+    const { exec } = sql;
+    const { setAlarm } = Object.getPrototypeOf(storage) as DurableObjectStorage;
+    return [
+      vi.spyOn(sql, "exec").mockImplementation(function counted(this: SqlStorage, ...args: unknown[]) {
+        const cursor = Reflect.apply(exec, this, args) as (typeof cursors)[number];
+        cursors.push(cursor);
+        return cursor;
+      } as typeof sql.exec),
+      vi.spyOn(Object.getPrototypeOf(storage) as DurableObjectStorage, "setAlarm").mockImplementation(function counted(
+        this: DurableObjectStorage,
+        ...args
+      ) {
+        alarms++;
+        return Reflect.apply(setAlarm, this, args);
+      }),
+    ];
+  });
+  await work();
+  for (const spy of spies) spy.mockRestore();
+  return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms);
 }
 
 let program: TestProgram;
@@ -302,24 +347,74 @@ describe("a click object", () => {
     await expect.poll(async () => (await countsOf(program.id)).rows).toBe(2);
   });
 
-  it("forgets what it flushed after half an hour, and only that", async () => {
+  it("writes over what it flushed half an hour ago, and only that", async () => {
     const object = newObject();
     await store(object, program.id, 2);
     await flush(object);
     await store(object, program.id, 1);
-    const rows = await runInDurableObject(clickStub(object), async (_, state) => {
-      state.storage.sql.exec("update batches set stored_at = stored_at - ?", 31 * 60_000);
-      return state.storage.sql.exec("select 1 from batches").toArray().length;
-    });
-    expect(rows).toBe(2);
-    await evictDurableObject(clickStub(object));
-    await clickStub(object).ensureAlarm();
-    const kept = await runInDurableObject(clickStub(object), (_, state) =>
-      state.storage.sql.exec("select last from batches").toArray(),
-    );
-    expect(kept).toEqual([{ last: 3 }]);
+    await later(object, 31 * MINUTE);
+    await store(object, program.id, 4);
+    expect(await rowsOf(object)).toEqual([3, 7]);
+    await store(object, program.id, 1);
+    expect(await rowsOf(object), "these wait for the flush").toEqual([3, 7, 8]);
     await flush(object);
-    await expectRecorded(3);
+    await expectRecorded(8);
+  });
+
+  it("keeps so many rows to write over, and its last one", async () => {
+    const object = newObject();
+    for (let i = 0; i < MAX_SPARE + 20; i++) await store(object, program.id);
+    await flush(object);
+    await later(object, 31 * MINUTE);
+    const kept = await rowsOf(object);
+    expect(kept).toHaveLength(MAX_SPARE);
+    expect(kept.at(-1)).toBe(MAX_SPARE + 20);
+    await evictDurableObject(clickStub(object));
+    await store(object, program.id);
+    await flush(object);
+    await expectRecorded(MAX_SPARE + 21);
+  });
+
+  it("writes a row for each commit, and two for a flush: its alarm and how far it got", async () => {
+    const object = newObject();
+    for (let i = 0; i < 10; i++) await store(object, program.id);
+    await flush(object);
+    await later(object, 31 * MINUTE);
+    const written = await writtenBy(object, async () => {
+      for (let i = 0; i < 10; i++) await store(object, program.id);
+      await flush(object);
+      await later(object, 31 * MINUTE);
+    });
+    expect(written).toBe(12);
+  });
+
+  it("sends again what a database that was restored has not, and does not write over it before", async () => {
+    const [object, database] = [newObject(), faultyDatabase()];
+    await connect(database.binding, object);
+    await store(object, program.id, 2);
+    await flush(object);
+    const epoch = await runInDurableObject(clickStub(object), (_, state) => {
+      const { epoch } = state.storage.sql.exec<{ epoch: string }>("select epoch from object").one();
+      return epoch;
+    });
+    await store(object, program.id, 3);
+    await flush(object);
+    await env.DB.batch([
+      env.DB.prepare("update click_batches set id = ? where id = ?").bind(`${epoch}:2`, `${epoch}:5`),
+      env.DB.prepare("delete from events where program_id = ? and type = 'click'").bind(program.id),
+    ]);
+    await later(object, 31 * MINUTE);
+    await store(object, program.id, 1);
+    expect(await rowsOf(object)).toEqual([5, 6]);
+    database.before = async () => {
+      if (database.refused > 0) database.fault = "down";
+    };
+    await flush(object);
+    await store(object, program.id, 1);
+    expect(await rowsOf(object), "what is to be sent again is not written over").toEqual([5, 6, 7]);
+    Object.assign(database, { fault: null, before: null });
+    await flush(object);
+    expect((await clicksOf(program.id)).length).toBe(5);
   });
 });
 

@@ -133,11 +133,20 @@ export interface FaultyDatabase {
   before: (() => Promise<void>) | null;
   rowsWritten: number;
   batches: number;
+  /** Batches that failed in the database. */
+  refused: number;
 }
 
 /** The database as one sees it over a network: it may be away, and it may answer nobody. */
 export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
-  const faulty: FaultyDatabase = { binding: database, fault: null, before: null, rowsWritten: 0, batches: 0 };
+  const faulty: FaultyDatabase = {
+    binding: database,
+    fault: null,
+    before: null,
+    rowsWritten: 0,
+    batches: 0,
+    refused: 0,
+  };
   const prepare = (query: string) => {
     if (faulty.fault === "down") throw new Error("the database is away");
     return database.prepare(query);
@@ -145,7 +154,10 @@ export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
   const batch = async (statements: D1PreparedStatement[]) => {
     await faulty.before?.();
     if (faulty.fault === "down") throw new Error("the database is away");
-    const results = await database.batch(statements);
+    const results = await database.batch(statements).catch((error: unknown) => {
+      faulty.refused++;
+      throw error;
+    });
     faulty.batches++;
     for (const { meta } of results) faulty.rowsWritten += meta.rows_written;
     if (faulty.fault === "lost") throw new Error("the reply is lost");

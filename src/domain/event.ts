@@ -59,6 +59,11 @@ export interface EventPayloads {
 /** Every field that a payload can have. */
 export type PayloadField = { [T in AuditEventType]: FieldOf<EventPayloads[T]> }[AuditEventType];
 type FieldOf<P> = P extends unknown ? keyof P : never;
+/** Those that can be a text. */
+export type PayloadText = { [T in AuditEventType]: TextOf<EventPayloads[T]> }[AuditEventType];
+type TextOf<P> = P extends unknown
+  ? { [F in keyof P]-?: [Extract<P[F], string>] extends [never] ? never : F }[keyof P]
+  : never;
 
 interface CommissionPayload {
   commission_id: string;
@@ -118,6 +123,8 @@ export interface EventKind {
   data?: string;
   /** It is sent as the webhook of another type. */
   sentAs?: string;
+  /** Some of its events are not sent: those of commissions that are paid with their payout, whose own is. */
+  sentInPart?: true;
 }
 
 export const EVENTS = {
@@ -127,6 +134,7 @@ export const EVENTS = {
     text: "A commission was approved, rejected or recalculated",
     isChange: true,
     data: "CommissionData",
+    sentInPart: true,
   },
   "partner.created": { text: "A partner was added", data: "Partner" },
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
@@ -204,6 +212,14 @@ export type SentAs<T extends AuditEventType> = T extends NamedEventType
     ? E
     : Extract<T, OutboundEventType>
   : never;
+
+/** Audit event types of which some events are sent as a webhook. */
+export type PartlySent = { [T in NamedEventType]: Kinds[T] extends { sentInPart: true } ? T : never }[NamedEventType];
+/** Audit event types of which every event is sent as a webhook (HOOK-15). */
+export const ALWAYS_SENT: readonly NamedEventType[] = NAMED_EVENT_TYPES.filter((type) => {
+  const { data, sentAs, sentInPart } = eventKind(type);
+  return (data ?? sentAs) !== undefined && !sentInPart;
+});
 
 /** What an owner sends to one endpoint to try it; it is in no audit log. */
 const PING = { text: "The owner tried the endpoint", data: "PingData" } as const satisfies EventKind;

@@ -1,7 +1,8 @@
 /** What the API shows of each thing, held to the fields that the specification lists. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { SUBSCRIPTIONS } from "../../src/domain/event.ts";
+import { OUTBOUND_EVENT_TYPES, SUBSCRIPTIONS } from "../../src/domain/event.ts";
 import specification from "../../src/docs/specification.md?raw";
+import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
 import { call, makePartner } from "../support/program.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
@@ -142,6 +143,18 @@ describe("closed lists", () => {
 
   it("of webhooks are those of the specification (HOOK-1)", () => {
     expect(codeOf("HOOK-1", /^(?:\*|[a-z_]+\.[a-z_]+)$/).toSorted()).toEqual([...SUBSCRIPTIONS].toSorted());
+  });
+
+  it("of webhooks are those that a rule says the occasion of (HOOK-15)", () => {
+    expect(codeOf("HOOK-15", /^[a-z_]+\.[a-z_]+$/).toSorted()).toEqual(OUTBOUND_EVENT_TYPES.toSorted());
+  });
+
+  it.each([
+    ["partner", "PART-11"],
+    ["flow", "FLOW-10"],
+  ])("of a noun's events are those that its own rule lists: %s (PART-11, FLOW-10)", (noun, rule) => {
+    const types = AUDIT_EVENT_TYPES.filter((type) => type.startsWith(`${noun}.`));
+    expect(codeOf(rule, /^[a-z_]+\.[a-z_]+$/).toSorted()).toEqual(types.toSorted());
   });
 
   it("of error codes are those of the specification (HTTP-3, IN-3, IN-4)", () => {

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
 import type { JsonText } from "../../db/page.ts";
 import type { Changes } from "../../domain/actor.ts";
-import type { AuditEventType, ChangeEventType, EventPayloads, SentAs } from "../../domain/event.ts";
+import type { AuditEventType, ChangeEventType, EventPayloads, PartlySent, SentAs } from "../../domain/event.ts";
 import { AppError } from "../../lib/errors.ts";
 import { ID_ALPHABET, newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -47,13 +47,23 @@ type Sent<T extends AuditEventType> = [SentAs<T>] extends [never]
  */
 export type SelectedOccurrences = { [T in AuditEventType]: SelectedOf<T> }[AuditEventType];
 
-type SelectedOf<T extends AuditEventType> = Changed<T> & {
-  type: T;
-  id: SQL;
-  payload: SQL<JsonText<EventPayloads[T]>>;
-  outbound?: { event: SentAs<T>; data: SQL<JsonText<OutboundData[SentAs<T>]>> };
-  from: SQL;
-};
+type SelectedOf<T extends AuditEventType> = Changed<T> &
+  SelectedSent<T> & {
+    type: T;
+    id: SQL;
+    payload: SQL<JsonText<EventPayloads[T]>>;
+    from: SQL;
+  };
+
+type SelectedSent<T extends AuditEventType> = [SentAs<T>] extends [never]
+  ? { outbound?: never }
+  : T extends PartlySent
+    ? { outbound?: SelectedOutbound<T> }
+    : { outbound: SelectedOutbound<T> };
+interface SelectedOutbound<T extends AuditEventType> {
+  event: SentAs<T>;
+  data: SQL<JsonText<OutboundData[SentAs<T>]>>;
+}
 
 export interface CommitPlan {
   writes: Write[];

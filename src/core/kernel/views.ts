@@ -3,7 +3,7 @@
  */
 
 import { VISITOR } from "../../domain/actor.ts";
-import type { DataName, EVENTS, OutboundEventType } from "../../domain/event.ts";
+import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
@@ -191,14 +191,13 @@ export function viewPayout(payout: Payout) {
 
 export type PayoutView = ReturnType<typeof viewPayout>;
 
-/** `data` of each outbound event: the object of the API that the catalogue names. */
+/** `data` of each outbound event: the object of the API that the catalogue names, which has its line in `SentObjects`. */
 export type OutboundData = { [E in OutboundEventType]: SentObjects[(typeof EVENTS)[E]["data"]] };
 
-interface SentObjects extends Record<DataName, object> {
+interface SentObjects {
   CommissionData: ReturnType<typeof viewCommissionData>;
   Partner: PartnerView;
   Payout: PayoutView;
-  PingData: PingData;
 }
 
 export interface PingData {

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { listEvents } from "../../../core/events/events.ts";
 import type { AuditEvent } from "../../../core/kernel/rows.ts";
 import type { Actor, Changes } from "../../../domain/actor.ts";
-import { eventKind, type PayloadField } from "../../../domain/event.ts";
+import { eventKind, type PayloadField, type PayloadText } from "../../../domain/event.ts";
 import { AUDIT_EVENT_TYPES } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { eventQuery } from "../../queries.ts";
@@ -155,26 +155,42 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
   );
 }
 
-const MAIN_FIELDS = [
-  "slug",
-  "ref",
-  "landing",
-  "name",
-  "url",
-  "event_type",
-  "format",
-  "outcome",
-  "status",
-  "email",
-  "device",
-  "reason",
-];
+/** The texts of payloads, those that say the most first; false: the whole payload shows it. */
+const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
+  slug: true,
+  ref: true,
+  landing: true,
+  name: true,
+  url: true,
+  event_type: true,
+  format: true,
+  outcome: true,
+  status: true,
+  email: true,
+  device: true,
+  reason: true,
+  referrer: false,
+  provider: false,
+  currency: false,
+  kind: false,
+  method: false,
+  reference: false,
+  failure_code: false,
+  action_type: false,
+  description: false,
+  failing_since: false,
+  last4: false,
+  actor: false,
+  check: false,
+  subject: false,
+  what: false,
+};
 
-/** The fields that say the most, as far as the payload has them. */
+/** The three that say the most, as far as the payload has them. */
 function summaryOf(payload: Record<string, unknown>): string {
-  const fields = MAIN_FIELDS.flatMap((field) => {
+  const fields = Object.entries(IN_SUMMARY).flatMap(([field, isShown]) => {
     const value = payload[field];
-    return typeof value === "string" && value !== "" ? [value] : [];
+    return isShown && typeof value === "string" && value !== "" ? [value] : [];
   });
   return fields.slice(0, 3).join(", ");
 }

@@ -131,7 +131,7 @@ export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
   options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: "error" },
   categories: { correctness: "error", suspicious: "error" },
-  ignorePatterns: ["src/worker-configuration.d.ts", "src/client/index.d.ts"],
+  ignorePatterns: ["src/worker-configuration.d.ts", "src/client/index.d.ts", "src/tracker/assets/**"],
   rules: {
     eqeqeq: ["error", "always", { null: "ignore" }],
     "import/no-cycle": ["error", { ignoreTypes: false }],

@@ -1,28 +1,31 @@
 /**
- * Makes the served tracking script from its readable source: `node src/dev/build-tracker.ts`. With `--check` it writes
- * nothing and fails when the committed file is not what the source gives.
+ * Makes the served tracking script from its readable source: `node src/dev/build-tracker.ts`. It is made twice, with the
+ * same bytes: for the Worker to import, and for the folder of static assets. With `--check` it writes nothing and fails
+ * when a committed file is not what the source gives.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { transform } from "esbuild";
 import { PROVIDERS } from "../providers/registry.ts";
 
-const SOURCE = new URL("../tracker/service.js", import.meta.url);
-const SERVED = new URL("../tracker/service.min.txt", import.meta.url);
+const FOLDER = new URL("../tracker/", import.meta.url);
 /** In gzip and in brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_024;
 
 /** What the source says once, of any provider that hosts payment pages. */
 const PAYMENT_LINKS = /^ *if \(getRef\(\) && HOSTS[^}]*\}\n/m;
 
-const served = await minify(withPaymentLinks(await readFile(SOURCE, "utf8")));
+const served = await minify(withPaymentLinks(await readFile(new URL("service.js", FOLDER), "utf8")));
 const gzipped = gzipSync(served, { level: 9 }).length;
 const brotli = brotliCompressSync(served).length;
 const most = Math.max(gzipped, brotli);
 if (most > MAX_COMPRESSED) fail(`The tracking script has ${most} bytes compressed, more than ${MAX_COMPRESSED}.`);
-if (!process.argv.includes("--check")) await writeFile(SERVED, served);
-else if ((await readFile(SERVED, "utf8")) !== served) {
-  fail("src/tracker/service.min.txt is not what src/tracker/service.js gives: run node src/dev/build-tracker.ts");
+for (const name of ["service.min.txt", "assets/service.js"]) {
+  const file = new URL(name, FOLDER);
+  if (!process.argv.includes("--check")) await writeFile(file, served);
+  else if ((await readFile(file, "utf8").catch(() => "")) !== served) {
+    fail(`src/tracker/${name} is not what src/tracker/service.js gives: run npm run build:tracker`);
+  }
 }
 console.log(`tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotli} with brotli`);
 

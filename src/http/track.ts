@@ -65,6 +65,7 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
   });
 }
 
+/** For where the static asset is absent (TRACK-1). `tracker/assets/_headers` has the same headers for it. */
 async function serveScript(c: Context<AppEnv>): Promise<Response> {
   c.header("X-Request-Id", identify(c));
   etag ??= `"${(await sha256Hex(script)).slice(0, 32)}"`;

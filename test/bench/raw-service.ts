@@ -180,7 +180,7 @@ async function forward(request: Request, outbound: string): Promise<Response> {
 /** Options of the Worker that `buildWorker` put into `folder`; `main` is the module that is entered. */
 export async function builtWorker(folder: string, main = "bench.js") {
   const { workerOptions } = workerOptionsOf(join(ROOT, "wrangler.toml"));
-  const { modulesRules: _, ratelimits: __, rootPath: ___, ...options } = workerOptions;
+  const { modulesRules: _, ratelimits: __, rootPath: ___, assets: ____, ...options } = workerOptions;
   const files = (await readdir(folder)).filter((name) => /\.(js|txt|css)$/.test(name) && name !== main);
   return {
     ...options,

@@ -111,6 +111,8 @@ describe("npm run deploy, where the platform fails", () => {
       ["POST", "d1/database"],
       ["POST", "d1/database/:id/query"],
       ["POST", "queues"],
+      ["POST", `workers/scripts/${WORKER}/assets-upload-session`],
+      ["POST", "workers/assets/upload"],
       ["PUT", `workers/scripts/${WORKER}`],
       ["POST", `workers/scripts/${WORKER}/versions`],
       ["POST", `workers/scripts/${WORKER}/deployments`],
@@ -163,6 +165,21 @@ describe("npm run deploy, where the platform fails", () => {
       assert.equal(code, 1);
       assert.ok(printed.some((line) => line.startsWith("It could not be looked up which version runs")));
       assert.equal(printed.at(-1), "Run the same command again: it goes on from here.");
+    }));
+
+  it("leaves the version before where the script is not taken as an asset, and goes on", () =>
+    inReadyWorld(async (world) => {
+      const isUpload = (call: string) => call === "POST /accounts/:id/workers/assets/upload";
+      world.platform.failWhen = isUpload;
+      const before = stateOf(world);
+      const first = await world.deployInCi();
+      assert.equal(first.code, 1);
+      assertTrue(world, before, first);
+      // Wrangler tries for half a minute.
+      assert.ok(world.platform.calls.filter(isUpload).length > 1);
+      world.platform.failWhen = () => false;
+      assert.equal((await world.deployInCi()).code, 0);
+      assert.deepEqual(Object.keys(world.account.runningVersion(WORKER)?.assets?.files ?? {}), ["/service.js"]);
     }));
 
   it("names the permission that the domain lacked, with the new version running", () =>

@@ -18,6 +18,8 @@ const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
   text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`);
 
+const trackerFile = (name: string) => readFile(join(ROOT, "src", "tracker", name), "utf8");
+
 /** All that a deployed environment consists of, whichever way it came about. */
 async function assertWhole({ account, platform }: World, worker: string, public_url: string): Promise<void> {
   const migrations = (await readdir(join(ROOT, "migrations"))).filter((name) => name.endsWith(".sql")).toSorted();
@@ -45,6 +47,13 @@ async function assertWhole({ account, platform }: World, worker: string, public_
     `${worker}-deliveries`,
     `${worker}-deliveries-dead`,
   ]);
+  // The script goes out without the Worker, with its headers; nothing else does.
+  const served = { text: await trackerFile("service.min.txt"), type: "text/javascript; charset=utf-8" };
+  const handling = { html_handling: "none", not_found_handling: "none", run_worker_first: false };
+  assert.deepEqual(account.runningVersion(worker)?.assets, {
+    files: { "/service.js": served },
+    config: { ...handling, _headers: await trackerFile("assets/_headers") },
+  });
   // No record of requests, which hold visitors' addresses.
   assert.deepEqual(script.observability, { enabled: true, logs: { invocation_logs: false } });
 }
@@ -84,7 +93,9 @@ describe("a first deploy, from an empty account", () => {
       const second = await world.deploy(null);
       assert.equal(second.code, 0, second.printed.join("\n"));
       await assertWhole(world, WORKER, `https://${DOMAIN}`);
-      const made = world.platform.calls.filter((call) => /^POST .*\/(?:d1\/database|queues)$/.test(call));
+      const made = world.platform.calls.filter((call) =>
+        /^POST .*\/(?:d1\/database|queues|assets\/upload)$/.test(call),
+      );
       assert.deepEqual(made, []);
       assert.equal(world.account.script(WORKER).deployments.length, 2);
     }));

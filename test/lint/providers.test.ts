@@ -14,7 +14,7 @@ const NAMED =
   /\bprovider_[a-z](?:_\w+)?\b|\bprovider-[a-z](?:-\w+)?\b|\bPROVIDER_[A-Z](?:_\w+)?\b|\b[pP]rovider[A-Z]\b|[sS]tripe|[pP]addle/g;
 
 /** Written by tools, or Node programs that play a vendor. */
-const LEFT_OUT = /^src\/(?:providers|client|dev|docs)\/|worker-configuration\.d\.ts$/;
+const LEFT_OUT = /^src\/(?:providers|client|dev|docs|tracker\/assets)\/|worker-configuration\.d\.ts$/;
 
 const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   {

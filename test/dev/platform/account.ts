@@ -1,4 +1,6 @@
+import { PlayedAssets, type VersionAssets } from "./assets.ts";
 import { PlayedDatabase } from "./database.ts";
+import { Refusal } from "./refusal.ts";
 
 /** A binding of an upload: its type, its name, and what else its type has. */
 export interface Binding {
@@ -27,6 +29,8 @@ export interface Queue {
 export interface Version {
   id: string;
   bindings: Binding[];
+  /** Null where it was uploaded without. */
+  assets: VersionAssets | null;
 }
 
 export interface Script {
@@ -55,18 +59,6 @@ export interface DnsRecord {
   content: string;
 }
 
-/** What the platform refuses, in its own codes. */
-export class Refusal extends Error {
-  readonly status: number;
-  readonly code: number;
-
-  constructor(status: number, code: number, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
 /** An account of the platform: what is in it, and the rules by which it changes. */
 export class PlayedAccount {
   readonly id = crypto.randomUUID().replaceAll("-", "");
@@ -76,6 +68,7 @@ export class PlayedAccount {
   readonly queues: Queue[] = [];
   readonly scripts = new Map<string, Script>();
   readonly domains: Domain[] = [];
+  readonly assets = new PlayedAssets();
   /** By the zone's name. */
   readonly zones = new Map<string, { id: string; records: DnsRecord[] }>();
   /** Domains from which mail may be sent. */
@@ -132,13 +125,22 @@ export class PlayedAccount {
 
   /** Which bindings run; none where no version was ever deployed. */
   running(name: string): Binding[] | null {
+    return this.runningVersion(name)?.bindings ?? null;
+  }
+
+  runningVersion(name: string): Version | null {
     const script = this.scripts.get(name);
     const id = script?.deployments[0]?.versions[0]?.version_id;
-    return script?.versions.find((version) => version.id === id)?.bindings ?? null;
+    return script?.versions.find((version) => version.id === id) ?? null;
   }
 
   /** A version of a script from an upload's bindings, as the platform checks them. The script is made where it is new. */
-  addVersion(name: string, uploaded: Binding[], kept: string[]): { script: Script; version: Version } {
+  addVersion(
+    name: string,
+    uploaded: Binding[],
+    kept: string[],
+    assets: VersionAssets | null = null,
+  ): { script: Script; version: Version } {
     const before = this.scripts.get(name)?.versions[0]?.bindings ?? [];
     const named = new Set(uploaded.map((binding) => binding.name));
     const inherited = uploaded.map((binding) => {
@@ -155,7 +157,7 @@ export class PlayedAccount {
       ...{ migration_tag: null, versions: [], deployments: [], on_workers_dev: false, crons: [], routes: [] },
       ...{ observability: null, tags: [] },
     };
-    const version = { id: crypto.randomUUID(), bindings };
+    const version = { id: crypto.randomUUID(), bindings, assets };
     script.versions.unshift(version);
     this.scripts.set(name, script);
     return { script, version };

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type PlayedAccount, Refusal } from "./account.ts";
-import { ROUTES, type Permission } from "./routes.ts";
+import type { PlayedAccount } from "./account.ts";
+import { Refusal } from "./refusal.ts";
+import { ROUTES, SESSION, type Permission } from "./routes.ts";
 
 /** What a token may do: everything, as after `wrangler login`, or what is listed. */
 export type Granted = "everything" | Permission[];
@@ -76,15 +77,16 @@ export class PlayedPlatform {
   async #answer(request: IncomingMessage, path: string, query: URLSearchParams, body: Buffer): Promise<unknown> {
     const call = `${request.method} ${path.replaceAll(/\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f-]{36}(?=\/|$)/g, "/:id")}`;
     const place = this.calls.push(call) - 1;
-    if (request.headers.authorization !== `Bearer ${TOKEN}`)
-      throw new Refusal(401, 10001, "Unable to authenticate request");
-    if (this.failWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
     const route = ROUTES.find((one) => one.method === request.method && one.path.test(path));
+    const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
+    if (token !== TOKEN && route?.needs !== SESSION) throw new Refusal(401, 10001, "Unable to authenticate request");
+    if (this.failWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
     if (!route) {
       this.unknown.push(call);
       throw new Refusal(404, 7003, "Could not route to it, perhaps your object identifier is invalid?");
     }
-    if (route.needs && this.granted !== "everything" && !this.granted.includes(route.needs)) {
+    const { needs } = route;
+    if (needs && needs !== SESSION && this.granted !== "everything" && !this.granted.includes(needs)) {
       throw new Refusal(403, 10000, "Authentication error");
     }
     const named = /^\/accounts\/([^/]+)/.exec(path)?.[1] ?? query.get("account.id");
@@ -94,7 +96,7 @@ export class PlayedPlatform {
     const parts = (route.path.exec(path) ?? []).slice(1).map((part) => decodeURIComponent(part));
     const type = request.headers["content-type"] ?? "";
     const form = () => new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
-    const result = await route.answer({ platform: this, account, parts, query, body: body.toString(), form });
+    const result = await route.answer({ platform: this, account, parts, query, token, body: body.toString(), form });
     if (this.loseWhen(call, place)) throw new Refusal(400, 10013, "An unknown error has occurred.");
     return result;
   }

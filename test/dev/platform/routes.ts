@@ -1,4 +1,5 @@
-import { Refusal, type Binding, type PlayedAccount } from "./account.ts";
+import type { Binding, PlayedAccount } from "./account.ts";
+import { Refusal } from "./refusal.ts";
 
 /** A permission of a token, by the name that the dashboard shows. */
 export type Permission =
@@ -18,15 +19,20 @@ export interface Call {
   account: PlayedAccount;
   parts: string[];
   query: URLSearchParams;
+  /** The token of the request. */
+  token: string;
   body: string;
   form: () => Promise<FormData>;
 }
+
+/** In place of a permission: the token that an upload session gave. */
+export const SESSION = "the token of an upload session";
 
 interface Route {
   method: string;
   path: RegExp;
   /** What a token needs; null where any token does. */
-  needs: Permission | null;
+  needs: Permission | typeof SESSION | null;
   answer: (call: Call) => unknown;
 }
 
@@ -35,7 +41,7 @@ const json = <T>(call: Call): T => JSON.parse(call.body) as T;
 const SCRIPT = "/workers/scripts/([^/]+)";
 
 /** Of an account: what comes after `/accounts/<id>`. */
-const OF_ACCOUNT: [string, string, Permission, Route["answer"]][] = [
+const OF_ACCOUNT: [string, string, Route["needs"], Route["answer"]][] = [
   ["GET", "/workers/subdomain", "Workers Scripts: Edit", ({ account }) => subdomainOf(account)],
   ["PUT", "/workers/subdomain", "Workers Scripts: Edit", (call) => takeSubdomain(call)],
   ["GET", "/workers/subdomains/([^/]+)", "Workers Scripts: Edit", (call) => lookForSubdomain(call)],
@@ -65,6 +71,19 @@ const OF_ACCOUNT: [string, string, Permission, Route["answer"]][] = [
     ({ account, parts: [name = ""] }) => ({
       bindings: account.script(name).versions[0]?.bindings.map(withoutSecret) ?? [],
     }),
+  ],
+  [
+    "POST",
+    `${SCRIPT}/assets-upload-session`,
+    "Workers Scripts: Edit",
+    (call) =>
+      call.account.assets.open(json<{ manifest: Record<string, { hash: string; size: number }> }>(call).manifest),
+  ],
+  [
+    "POST",
+    "/workers/assets/upload",
+    SESSION,
+    async ({ account, token, form }) => account.assets.take(token, await form()),
   ],
   ["PUT", SCRIPT, "Workers Scripts: Edit", (call) => upload(call, "deployed")],
   ["POST", `${SCRIPT}/versions`, "Workers Scripts: Edit", (call) => upload(call, "not deployed")],
@@ -286,6 +305,7 @@ interface Metadata {
   keep_bindings?: string[];
   migrations?: { new_tag: string };
   observability?: unknown;
+  assets?: { jwt: string; config: Record<string, unknown> };
 }
 
 async function upload(call: Call, then: "deployed" | "not deployed"): Promise<unknown> {
@@ -294,7 +314,8 @@ async function upload(call: Call, then: "deployed" | "not deployed"): Promise<un
   const metadata = JSON.parse(form.get("metadata") as string) as Metadata;
   if (!form.has(metadata.main_module)) throw new Refusal(400, 10021, `No such module "${metadata.main_module}".`);
   const kept = metadata.keep_bindings ?? ["secret_text", "secret_key"];
-  const { script, version } = call.account.addVersion(name, metadata.bindings, kept);
+  const assets = metadata.assets ? call.account.assets.ofVersion(metadata.assets.jwt, metadata.assets.config) : null;
+  const { script, version } = call.account.addVersion(name, metadata.bindings, kept, assets);
   if (metadata.migrations) script.migration_tag = metadata.migrations.new_tag;
   if (metadata.observability !== undefined) script.observability = metadata.observability;
   if (then === "deployed") runVersion(script, version.id);

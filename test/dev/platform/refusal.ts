@@ -1,0 +1,11 @@
+/** What the platform refuses, in its own codes. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}

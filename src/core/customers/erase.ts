@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { commissions } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact, withoutAddresses } from "../../domain/erasure.ts";
 import type { Fact } from "../../domain/fact.ts";
@@ -12,7 +13,7 @@ import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { Payment } from "../kernel/rows.ts";
+import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
 
 export interface Erased {
@@ -76,8 +77,10 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
       ...paymentWrites(ctx, trace.naming, (payment) => unnamedPayment(payment, address)),
       {
-        statement: db.run(sql`update commissions set customer_email = null
-          where payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
+        statement: db
+          .update(commissions)
+          .set(NAMELESS)
+          .where(sql`payment_id in (select value from json_each(${payment_ids})) and customer_email is not null`),
       },
       {
         statement: db.run(sql`update provider_events set body = null where (program_id, provider, event_id) in (
@@ -101,6 +104,17 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
     provider_events: bodies.length,
   };
 }
+
+/** Of a commission the columns that hold nothing which a customer wrote. `note` and the reasons are the owner's. */
+type ImpersonalOfCommission =
+  | ("id" | "program_id" | "partner_id" | "payment_id" | "flow_id" | "payout_id" | "kind" | "source_commission_id")
+  | ("status" | "flagged" | "review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
+  | ("amount_cents" | "txn_amount_cents" | "currency" | "provider" | "provider_transaction_id" | "subscription_id")
+  | ("rate" | "journaled" | "event_id" | "created_at" | "approved_at" | "paid_at" | "updated_at");
+
+const NAMELESS: { [K in keyof Decided<Commission, "customer_email", ImpersonalOfCommission>]: null } = {
+  customer_email: null,
+};
 
 /** The event that said it; none of what an import bound, and of what reprocessing remembered. */
 function eventOf({ provider, fact_id }: TracedFact): EventKey[] {
@@ -128,7 +142,13 @@ function addressesOf(address: string, own: readonly Payment[], facts: readonly T
   return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
 }
 
-type Redacted = Pick<Payment, "ref" | "decision" | "customer_email"> & { is_erased: boolean };
+/** Columns that hold nothing which a customer wrote. */
+type Impersonal =
+  | ("id" | "program_id" | "provider" | "provider_transaction_id" | "outcome" | "partner_id" | "currency")
+  | ("txn_amount_cents" | "gross_cents" | "adjusted_cents" | "customer_id" | "subscription_id" | "rules_seen")
+  | ("facts_revision" | "settled_revision" | "erased_at" | "created_at" | "updated_at");
+
+type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 
 /** A payment of the customer's. Its rule stays recorded and is not asked what it was decided on (`domain/payment.ts`). */
 function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {

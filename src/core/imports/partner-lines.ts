@@ -1,8 +1,8 @@
 import { emailKey } from "../../domain/email.ts";
-import { searchText, slugKey, type PartnerStatus } from "../../domain/partner.ts";
+import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { SliceCounter } from "../../lib/slices.ts";
 import type { Partner } from "../kernel/rows.ts";
-import type { PartnerInput } from "../partners/partners.ts";
+import { searchTextOf, type PartnerInput } from "../partners/partners.ts";
 
 /** What a line can say of a partner beside the codes and the state. */
 type LineInput = Omit<PartnerInput, "slug" | "metadata">;
@@ -227,7 +227,7 @@ function filledIn(before: KnownPartner, stated: LineInput): KnownPartner {
     after.payout_method = stated.payout_method ?? null;
     after.payout_email = stated.payout_email ?? null;
   }
-  return { ...after, search_text: searchText(after) };
+  return { ...after, search_text: searchTextOf(after) };
 }
 
 function verdictsOf(

@@ -1,16 +1,18 @@
 /**
- * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once.
+ * Row → API object: what leaves the service, by the API and by outbound webhooks alike, is decided here, once. A view has
+ * every column but those that its type leaves out.
  */
 
-import { VISITOR } from "../../domain/actor.ts";
+import { VISITOR, type ShownActor } from "../../domain/actor.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
-import type { AuditEvent, Commission, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
+import type { AuditEvent, Commission, Decided, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
 
-export function viewPartner(partner: Partner) {
+/** Left out: what follows from other columns. */
+export function viewPartner(partner: Partner): Omit<Partner, "search_text"> {
   return {
     id: partner.id,
     program_id: partner.program_id,
@@ -55,7 +57,7 @@ export function viewStats(stats: readonly CurrencyStats[], currency: string, cli
   };
 }
 
-export function viewFlow(flow: Flow) {
+export function viewFlow(flow: Flow): Flow {
   return {
     id: flow.id,
     program_id: flow.program_id,
@@ -71,8 +73,13 @@ export function viewFlow(flow: Flow) {
   };
 }
 
+/** Left out: where its rows are, and what proves its key. */
+type ProgramView = Omit<Program, "connections" | "live_only" | "shard" | "api_key_hash" | "api_key_created_at"> & {
+  live_only: boolean;
+} & ReturnType<typeof bySecretSet<boolean>>;
+
 /** Every setting; secrets only as `*_set` (PROG-4). */
-export function viewProgram(program: Program) {
+export function viewProgram(program: Program): ProgramView {
   return {
     id: program.id,
     name: program.name,
@@ -94,7 +101,7 @@ export function viewProgram(program: Program) {
   };
 }
 
-export function viewEvent(event: AuditEvent) {
+export function viewEvent(event: AuditEvent): Omit<AuditEvent, "actor"> & { actor: ShownActor | null } {
   return {
     id: event.id,
     program_id: event.program_id,
@@ -106,8 +113,11 @@ export function viewEvent(event: AuditEvent) {
   };
 }
 
+type EndpointSecret = "secret" | "secret_previous" | "secret_previous_until";
+type EndpointInternal = "failing_since" | "failure_count" | "deleted_at";
+
 /** The signing secret is not among the fields: only the create and rotate replies show it. */
-export function viewEndpoint(endpoint: Endpoint) {
+export function viewEndpoint(endpoint: Endpoint): Omit<Endpoint, EndpointSecret | EndpointInternal> {
   return {
     id: endpoint.id,
     program_id: endpoint.program_id,
@@ -121,8 +131,11 @@ export function viewEndpoint(endpoint: Endpoint) {
   };
 }
 
+/** What makes others, and what the journal keeps of it. */
+type CommissionInternal = "review_reasons" | "dismissed_reasons" | "journaled" | "event_id";
+
 /** The full record (COM-9). */
-export function viewCommission(commission: Commission) {
+export function viewCommission(commission: Commission): Omit<Commission, CommissionInternal> {
   return {
     id: commission.id,
     program_id: commission.program_id,
@@ -154,8 +167,18 @@ export function viewCommission(commission: Commission) {
 
 export type CommissionView = ReturnType<typeof viewCommission>;
 
+/** What a commission's webhook holds: few fields, and no customer. */
+type Sent = Decided<
+  Commission,
+  "id" | "partner_id" | "amount_cents" | "txn_amount_cents" | "status" | "currency",
+  | CommissionInternal
+  | ("program_id" | "payment_id" | "flow_id" | "payout_id" | "source_commission_id" | "kind" | "rate" | "note")
+  | ("flagged" | "review_reason" | "rejected_reason" | "provider" | "provider_transaction_id" | "subscription_id")
+  | ("customer_email" | "created_at" | "approved_at" | "paid_at" | "updated_at")
+>;
+
 /** A commission in outbound webhooks (HOOK-2). */
-export function viewCommissionData(commission: Commission) {
+export function viewCommissionData(commission: Sent) {
   return {
     id: commission.id,
     partner_id: commission.partner_id,
@@ -166,7 +189,10 @@ export function viewCommissionData(commission: Commission) {
   };
 }
 
-export function viewPayout(payout: Payout) {
+/** The sealed recipient, of which `recipient` is the masked form, and how its transfer goes on. */
+type PayoutInternal = "recipient_sealed" | "attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at";
+
+export function viewPayout(payout: Payout): Omit<Payout, PayoutInternal> {
   return {
     id: payout.id,
     program_id: payout.program_id,
@@ -207,8 +233,13 @@ export interface PingData {
   description: string | null;
 }
 
+/** `decision` is in the trace; the others are how it is settled. */
+type PaymentInternal =
+  | ("decision" | "gross_cents" | "rules_seen")
+  | ("facts_revision" | "settled_revision" | "erased_at");
+
 /** A payment in lists; only a single one has `trace`. */
-export function viewPayment(payment: Payment) {
+export function viewPayment(payment: Payment): Omit<Payment, PaymentInternal> {
   return {
     id: payment.id,
     program_id: payment.program_id,

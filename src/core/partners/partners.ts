@@ -11,7 +11,7 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { InputOf, Partner } from "../kernel/rows.ts";
+import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
@@ -72,8 +72,20 @@ export function newPartner(ctx: ProgramCtx, input: PartnerInput): Partner {
     created_at: stamp,
     updated_at: stamp,
   };
-  partner.search_text = searchText(partner);
+  partner.search_text = searchTextOf(partner);
   return partner;
+}
+
+/** What `search` does not look in. */
+type Unsearched =
+  | ("id" | "program_id" | "status" | "search_text" | "created_at" | "updated_at" | "metadata")
+  | ("commission_pct" | "payout_method" | "payout_email" | "provider_a_account_id");
+
+/** The column that `search` looks in, of a partner as it is now (PART-5). */
+export function searchTextOf(
+  partner: Decided<Partner, "email" | "slug" | "first_name" | "last_name", Unsearched>,
+): string {
+  return searchText(partner);
 }
 
 export interface PartnerFilter extends PageRequest {
@@ -147,7 +159,7 @@ async function changePartner(
     if (!before) throw notFound("partner");
     if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
-    after.search_text = searchText(after);
+    after.search_text = searchTextOf(after);
     const writes: Write[] = [
       {
         statement: ctx.db
@@ -206,10 +218,16 @@ export function partnerChanged(
 }
 
 function toldOf<E extends "partner.created" | "partner.updated">(event: E, partner: Partner) {
-  return {
-    payload: { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status },
-    outbound: { event, data: viewPartner(partner) },
-  };
+  return { payload: payloadOf(partner), outbound: { event, data: viewPartner(partner) } };
+}
+
+/** The log keeps what it is given for good: who it is, and no details. */
+type NoPayload =
+  | ("id" | "program_id" | "search_text" | "created_at" | "updated_at" | "first_name" | "last_name" | "metadata")
+  | ("commission_pct" | "payout_method" | "payout_email" | "provider_a_account_id");
+
+function payloadOf(partner: Partner): PayloadOf<"partner.created", Partner, NoPayload> {
+  return { partner_id: partner.id, email: partner.email, slug: partner.slug, status: partner.status };
 }
 
 async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]): Promise<void> {

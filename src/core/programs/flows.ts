@@ -8,7 +8,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Flow, InputOf } from "../kernel/rows.ts";
+import type { Flow, InputOf, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
 export type FlowInput = InputOf<
@@ -126,7 +126,9 @@ function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-function payloadOf(flow: Flow) {
+type NoPayload = "id" | "program_id" | "event" | "created_at" | "updated_at";
+
+function payloadOf(flow: Flow): PayloadOf<"flow.created", Flow, NoPayload> {
   const { id: flow_id, name, action_type, action_value, conditions, priority, active } = flow;
   return { flow_id, name, action_type, action_value, conditions, priority, active };
 }

@@ -10,7 +10,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Endpoint, InputOf } from "../kernel/rows.ts";
+import type { Endpoint, InputOf, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 
 /** At most this many endpoints a program (HOOK-1). */
@@ -192,7 +192,14 @@ export function endpointChanged(
   };
 }
 
-function payloadOf(endpoint: Endpoint) {
+type NoPayload =
+  | ("id" | "program_id" | "created_at" | "updated_at")
+  // Never in the log.
+  | ("secret" | "secret_previous" | "secret_previous_until")
+  // In the payload of the event that switches it off, and in `changes`.
+  | ("failing_since" | "failure_count" | "disabled_at" | "deleted_at");
+
+function payloadOf(endpoint: Endpoint): PayloadOf<"webhook_endpoint.created", Endpoint, NoPayload> {
   const { id: endpoint_id, url, events, description, active } = endpoint;
   return { endpoint_id, url, events, description, active };
 }

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { listCommissions, updateCommission } from "../../../core/commissions/commissions.ts";
+import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { readCommissionDetail } from "../../../core/commissions/detail.ts";
@@ -93,11 +94,20 @@ export const commissions = new Hono<PageEnv>()
     return c.redirect(`${AT}/${id}?done=${status ?? (flagged ? "flagged" : "unflagged")}`, 303);
   });
 
-function isOpen(row: CommissionView): boolean {
+/** A commission in the list. */
+type Listed = Decided<
+  CommissionView,
+  | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
+  | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at"),
+  | ("program_id" | "payment_id" | "flow_id" | "source_commission_id" | "rate" | "note" | "rejected_reason")
+  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "approved_at" | "paid_at" | "updated_at")
+>;
+
+function isOpen(row: Listed): boolean {
   return row.payout_id === null && (row.status === "pending" || row.status === "approved");
 }
 
-function List({ rows, names }: { rows: readonly CommissionView[]; names: ReadonlyMap<string, PartnerName> }) {
+function List({ rows, names }: { rows: readonly Listed[]; names: ReadonlyMap<string, PartnerName> }) {
   return (
     <Table
       label="Commissions"
@@ -138,7 +148,7 @@ function List({ rows, names }: { rows: readonly CommissionView[]; names: Readonl
   );
 }
 
-function BulkActions({ rows }: { rows: readonly CommissionView[] }) {
+function BulkActions({ rows }: { rows: readonly Listed[] }) {
   const hasFlagged = rows.some(({ flagged }) => flagged);
   return (
     <div class="bulk">

@@ -1,5 +1,5 @@
 import type { AttemptRecord, DeliveryRecord } from "../../../core/webhooks/history.ts";
-import type { Endpoint } from "../../../core/kernel/rows.ts";
+import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
 import { DELIVERY_STATUSES } from "../../../domain/delivery.ts";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, SelectField } from "../parts/form.tsx";
@@ -123,7 +123,19 @@ function resultText({ status_code, error }: AttemptRecord): string {
   return status_code === null ? said : `${said}, ${status_code}`;
 }
 
-function EndpointFacts({ endpoint, path }: { endpoint: Endpoint; path: string }) {
+/** An endpoint in the details. */
+type Detailed = Decided<
+  Endpoint,
+  "url" | "description" | "events" | "active" | "failing_since" | "failure_count",
+  // In the warning.
+  | "disabled_at"
+  // Shown once, when it is made.
+  | ("secret" | "secret_previous" | "secret_previous_until")
+  // Not for people.
+  | ("id" | "program_id" | "deleted_at" | "created_at" | "updated_at")
+>;
+
+function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string }) {
   return (
     <section class="card">
       <Facts

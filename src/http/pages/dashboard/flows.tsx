@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
-import type { Flow, Program } from "../../../core/kernel/rows.ts";
+import type { Decided, Flow, Program } from "../../../core/kernel/rows.ts";
 import { simulateFlow, type Simulation } from "../../../core/programs/simulate.ts";
 import { actionOf, actionProblem } from "../../../domain/flow.ts";
 import { subtract } from "../../../domain/money.ts";
@@ -65,34 +65,7 @@ export const flows = new Hono<PageEnv>()
               payments, a flat amount for one partner.
             </Empty>
           ) : (
-            <Table
-              label="Flows in the order in which they are tried"
-              columns={[
-                { label: "Flow" },
-                { label: "If" },
-                { label: "Priority", align: "end" },
-                { label: "Status" },
-                { label: "Pays", align: "end" },
-                { label: "Switch", hidden: true },
-              ]}
-              rows={list.map((flow) => [
-                <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
-                <Conditions flow={flow} money={settingFormat(program)} />,
-                String(flow.priority),
-                <Badge state={flow.active ? "active" : "off"} />,
-                rateText(actionOf(flow), settingFormat(program)),
-                <ActionButton
-                  action={`${AT}/${flow.id}/switch`}
-                  values={{ active: String(!flow.active) }}
-                  label={
-                    <>
-                      {flow.active ? "Switch off" : "Switch on"}
-                      <span class="visually-hidden"> {flow.name}</span>
-                    </>
-                  }
-                />,
-              ])}
-            />
+            <FlowTable flows={list} program={program} />
           )}
         </section>
       </>,
@@ -230,7 +203,47 @@ function settingFormat(program: Program): MoneyFormat {
   return (amount_cents) => moneyText(settingOf(program, amount_cents));
 }
 
-function Conditions({ flow, money }: { flow: Flow; money: MoneyFormat }) {
+/** A flow in the list. */
+type Listed = Decided<
+  Flow,
+  "id" | "name" | "action_type" | "action_value" | "conditions" | "priority" | "active",
+  "program_id" | "event" | "created_at" | "updated_at"
+>;
+
+function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; program: Program }) {
+  return (
+    <Table
+      label="Flows in the order in which they are tried"
+      columns={[
+        { label: "Flow" },
+        { label: "If" },
+        { label: "Priority", align: "end" },
+        { label: "Status" },
+        { label: "Pays", align: "end" },
+        { label: "Switch", hidden: true },
+      ]}
+      rows={shown.map((flow) => [
+        <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
+        <Conditions flow={flow} money={settingFormat(program)} />,
+        String(flow.priority),
+        <Badge state={flow.active ? "active" : "off"} />,
+        rateText(actionOf(flow), settingFormat(program)),
+        <ActionButton
+          action={`${AT}/${flow.id}/switch`}
+          values={{ active: String(!flow.active) }}
+          label={
+            <>
+              {flow.active ? "Switch off" : "Switch on"}
+              <span class="visually-hidden"> {flow.name}</span>
+            </>
+          }
+        />,
+      ])}
+    />
+  );
+}
+
+function Conditions({ flow, money }: { flow: Pick<Flow, "conditions">; money: MoneyFormat }) {
   if (flow.conditions.length === 0) return <span class="muted">every payment</span>;
   return (
     <ul class="plain-list">

@@ -1,5 +1,5 @@
 import type { PartnerOverview } from "../../../core/overview/overview.ts";
-import type { Partner, Program } from "../../../core/kernel/rows.ts";
+import type { Decided, Partner, Program } from "../../../core/kernel/rows.ts";
 import type { CurrencyStats } from "../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { PageHead } from "../layout.tsx";
@@ -125,7 +125,16 @@ function PartnerActions({ partner }: { partner: Partner }) {
   );
 }
 
-function PartnerFacts({ partner, program }: Pick<PartnerDetailProps, "partner" | "program">) {
+/** A partner in the details. */
+type Detailed = Decided<
+  Partner,
+  | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
+  | ("payout_method" | "payout_email" | "provider_a_account_id"),
+  // In the title, and what is not for people.
+  "first_name" | "last_name" | "status" | "program_id" | "search_text" | "updated_at"
+>;
+
+function PartnerFacts({ partner, program }: { partner: Detailed; program: Program }) {
   return (
     <section class="card">
       <h2>Details</h2>

@@ -9,7 +9,7 @@ import {
   listPartners,
   updatePartner,
 } from "../../../core/partners/partners.ts";
-import type { Partner } from "../../../core/kernel/rows.ts";
+import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PARTNER_STATUSES } from "../../../domain/partner.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -236,7 +236,14 @@ function NoPartners() {
   );
 }
 
-function PartnerCell({ partner }: { partner: PartnerView }) {
+/** A partner in the list. */
+type Listed = Decided<
+  PartnerView,
+  "id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct" | "created_at",
+  "program_id" | "payout_method" | "payout_email" | "provider_a_account_id" | "metadata" | "updated_at"
+>;
+
+function PartnerCell({ partner }: { partner: Listed }) {
   const name = partnerText(partner);
   return (
     <span>
@@ -267,7 +274,7 @@ function editPage(c: Context<PageEnv>, partner: Partner | null, values: PartnerV
   );
 }
 
-function PartnerTable({ partners: shown }: { partners: readonly PartnerView[] }) {
+function PartnerTable({ partners: shown }: { partners: readonly Listed[] }) {
   return (
     <Table
       label="Partners"

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
@@ -132,8 +133,16 @@ export const payments = new Hono<PageEnv>()
     return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
   });
 
+/** A payment in the list. */
+type Listed = Decided<
+  PaymentView,
+  "id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at",
+  | ("program_id" | "provider_transaction_id" | "ref" | "adjusted_cents")
+  | ("customer_email" | "customer_id" | "subscription_id" | "updated_at")
+>;
+
 interface PaymentTableProps {
-  payments: readonly PaymentView[];
+  payments: readonly Listed[];
   names: ReadonlyMap<string, PartnerName>;
 }
 

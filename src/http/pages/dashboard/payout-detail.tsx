@@ -1,5 +1,5 @@
 import type { PartnerName } from "../../../core/partners/display-names.ts";
-import type { Commission, Payout, Program } from "../../../core/kernel/rows.ts";
+import type { Commission, Decided, Payout, Program } from "../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
@@ -49,36 +49,58 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
           </p>
         </Notice>
       ) : null}
-      <section class="card">
-        <h2>Details</h2>
-        <Facts
-          rows={[
-            ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
-            ["Paid by", payoutMethodText(payout.method)],
-            ["Goes to", <Recipient payout={payout} />],
-            [
-              "Period",
-              <>
-                {payout.period_start === null ? "up to " : <When at={payout.period_start} only="day" />}
-                {payout.period_start === null ? "" : " to "}
-                <When at={payout.period_end} />
-              </>,
-            ],
-            ["Due", <When at={payout.due_at} only="day" />],
-            ["Prepared", <When at={payout.created_at} />],
-            payout.paid_at === null ? null : ["Paid", <When at={payout.paid_at} />],
-            payout.reference === null ? null : ["Reference", <code>{payout.reference}</code>],
-            ["Id", <code>{payout.id}</code>],
-          ]}
-        />
-      </section>
+      <PayoutFacts payout={payout} partner={partner} />
       <CommissionsIn payout={payout} commissions={commissions} />
     </>
   );
 }
 
+/** A payout in the details. */
+type Detailed = Decided<
+  Payout,
+  | ("id" | "status" | "method" | "recipient" | "reference")
+  | ("period_start" | "period_end" | "due_at" | "created_at" | "paid_at"),
+  // In the title, the warning, and what is shown of its partner and commissions.
+  | ("amount_cents" | "currency" | "failure_code" | "failure_message" | "partner_id" | "commission_count")
+  // Not for people.
+  | ("program_id" | "recipient_sealed" | "updated_at")
+  | ("attempt" | "attempt_params" | "attempt_started_at" | "reconcile_at")
+>;
+
+function PayoutFacts({ payout, partner }: { payout: Detailed; partner: PartnerName | undefined }) {
+  return (
+    <section class="card">
+      <h2>Details</h2>
+      <Facts
+        rows={[
+          ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
+          ["Paid by", payoutMethodText(payout.method)],
+          ["Goes to", <Recipient payout={payout} />],
+          [
+            "Period",
+            <>
+              {payout.period_start === null ? "up to " : <When at={payout.period_start} only="day" />}
+              {payout.period_start === null ? "" : " to "}
+              <When at={payout.period_end} />
+            </>,
+          ],
+          ["Due", <When at={payout.due_at} only="day" />],
+          ["Prepared", <When at={payout.created_at} />],
+          payout.paid_at === null ? null : ["Paid", <When at={payout.paid_at} />],
+          payout.reference === null ? null : ["Reference", <code>{payout.reference}</code>],
+          ["Id", <code>{payout.id}</code>],
+        ]}
+      />
+    </section>
+  );
+}
+
 /** Where the money goes was fixed when the payout was prepared. */
-function Recipient({ payout: { method, recipient, status } }: { payout: Payout }) {
+function Recipient({
+  payout: { method, recipient, status },
+}: {
+  payout: Pick<Payout, "method" | "recipient" | "status">;
+}) {
   if (recipient !== null) return <>{recipient}</>;
   const isOpen = status === "pending" || status === "failed";
   if (!isOpen || (method !== "wallet" && method !== TRANSFER_METHOD)) return <>–</>;

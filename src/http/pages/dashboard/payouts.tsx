@@ -7,7 +7,7 @@ import { exportPayouts } from "../../../core/payouts/export.ts";
 import { payPayout } from "../../../core/payouts/pay.ts";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../core/payouts/payouts.ts";
-import type { Payout, Program } from "../../../core/kernel/rows.ts";
+import type { Decided, Payout, Program } from "../../../core/kernel/rows.ts";
 import { PAYOUT_STATUSES } from "../../../domain/payout.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { payoutMarkPaid, streamOf } from "../../api/payouts.ts";
@@ -268,8 +268,17 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
+/** A payout in the list. */
+type Listed = Decided<
+  PayoutView,
+  | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
+  | ("commission_count" | "due_at" | "created_at"),
+  | ("program_id" | "period_start" | "period_end" | "reference" | "failure_code" | "failure_message")
+  | ("paid_at" | "updated_at")
+>;
+
 interface PayoutTableProps {
-  payouts: readonly PayoutView[];
+  payouts: readonly Listed[];
   names: ReadonlyMap<string, PartnerName>;
   program: Program;
 }

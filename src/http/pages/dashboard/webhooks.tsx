@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { redeliver, rotateSecret, sendPing } from "../../../core/webhooks/actions.ts";
 import { listDeliveries } from "../../../core/webhooks/history.ts";
-import type { Endpoint } from "../../../core/kernel/rows.ts";
+import type { Decided, Endpoint } from "../../../core/kernel/rows.ts";
 import {
   createEndpoint,
   deleteEndpoint,
@@ -68,24 +68,7 @@ export const webhooks = new Hono<PageEnv>()
               Give us an address of yours, and we send commissions, partners and payouts there as they happen.
             </Empty>
           ) : (
-            <Table
-              label="Webhook endpoints"
-              columns={[
-                { label: "Endpoint" },
-                { label: "Events" },
-                { label: "Status" },
-                { label: "Added", align: "end" },
-              ]}
-              rows={list.map((endpoint) => [
-                <span>
-                  <a href={`${AT}/${endpoint.id}`}>{endpoint.url}</a>
-                  {endpoint.description ? <span class="second">{endpoint.description}</span> : null}
-                </span>,
-                endpoint.events.includes("*") ? "all" : plural(endpoint.events.length, "type"),
-                <EndpointState endpoint={endpoint} />,
-                <When at={endpoint.created_at} only="day" />,
-              ])}
-            />
+            <EndpointTable endpoints={list} />
           )}
         </section>
       </>,
@@ -168,7 +151,33 @@ export const webhooks = new Hono<PageEnv>()
     return c.redirect(`${AT}?done=deleted`, 303);
   });
 
-function EndpointState({ endpoint }: { endpoint: Endpoint }) {
+/** An endpoint in the list. */
+type Listed = Decided<
+  Endpoint,
+  "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at",
+  | ("program_id" | "secret" | "secret_previous" | "secret_previous_until")
+  | ("failing_since" | "failure_count" | "deleted_at" | "updated_at")
+>;
+
+function EndpointTable({ endpoints }: { endpoints: readonly Listed[] }) {
+  return (
+    <Table
+      label="Webhook endpoints"
+      columns={[{ label: "Endpoint" }, { label: "Events" }, { label: "Status" }, { label: "Added", align: "end" }]}
+      rows={endpoints.map((endpoint) => [
+        <span>
+          <a href={`${AT}/${endpoint.id}`}>{endpoint.url}</a>
+          {endpoint.description ? <span class="second">{endpoint.description}</span> : null}
+        </span>,
+        endpoint.events.includes("*") ? "all" : plural(endpoint.events.length, "type"),
+        <EndpointState endpoint={endpoint} />,
+        <When at={endpoint.created_at} only="day" />,
+      ])}
+    />
+  );
+}
+
+function EndpointState({ endpoint }: { endpoint: Listed }) {
   if (endpoint.active) return <Badge state="active" />;
   return endpoint.disabled_at === null ? <Badge state="off" /> : <Badge state="failed" label="disabled by us" />;
 }

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { listCommissions } from "../../../core/commissions/commissions.ts";
+import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
@@ -62,25 +63,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
           )
         ) : (
           <>
-            <Table
-              label="Your commissions"
-              columns={[
-                { label: "Date" },
-                { label: "Calculation" },
-                { label: "Status" },
-                { label: "Amount", align: "end" },
-              ]}
-              rows={page.data.map((row) => [
-                <When at={row.created_at} />,
-                workedOut(row),
-                <span class="badges">
-                  <Badge state={row.status} />
-                  {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
-                  {row.rejected_reason === null ? null : <span class="second">{row.rejected_reason}</span>}
-                </span>,
-                <Money of={row} />,
-              ])}
-            />
+            <CommissionTable commissions={page.data} />
             <Pager page={page} path={AT} query={filter.texts} />
           </>
         )}
@@ -91,7 +74,36 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
 
-function workedOut(row: CommissionView): string {
+/** A commission in the partner's list: no customer, and nothing that leads to one (PAGE-8). */
+type Listed = Decided<
+  CommissionView,
+  | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
+  | ("rate" | "note" | "created_at"),
+  | ("customer_email" | "provider" | "provider_transaction_id" | "subscription_id" | "payment_id")
+  | ("review_reason" | "flow_id" | "payout_id" | "source_commission_id")
+  | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")
+>;
+
+function CommissionTable({ commissions: shown }: { commissions: readonly Listed[] }) {
+  return (
+    <Table
+      label="Your commissions"
+      columns={[{ label: "Date" }, { label: "Calculation" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+      rows={shown.map((row) => [
+        <When at={row.created_at} />,
+        workedOut(row),
+        <span class="badges">
+          <Badge state={row.status} />
+          {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
+          {row.rejected_reason === null ? null : <span class="second">{row.rejected_reason}</span>}
+        </span>,
+        <Money of={row} />,
+      ])}
+    />
+  );
+}
+
+function workedOut(row: Listed): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";
   if (kind === "clawback") return "Correction of an earlier commission, after a refund";

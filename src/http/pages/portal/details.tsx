@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -18,7 +17,7 @@ import { Field, Form, SelectField } from "../parts/form.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
-import { selfOf } from "./self.ts";
+import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 
 const AT = "/portal/details";
 
@@ -86,7 +85,7 @@ interface DetailsState {
 
 function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: wrong }: DetailsState = {}) {
   const partner = selfOf(c);
-  const { program } = c.var.session;
+  const program = programOf(c);
   const isWrong = problems !== undefined || wrong !== undefined;
   return framed(
     c,
@@ -147,7 +146,7 @@ function continuePage(c: Context<PageEnv>, url: string) {
   );
 }
 
-function AboutYou({ partner, program }: { partner: Partner; program: Program }) {
+function AboutYou({ partner, program }: { partner: Self; program: OwnProgram }) {
   return (
     <section class="card form-narrow">
       <h2>About you</h2>
@@ -169,8 +168,8 @@ function AboutYou({ partner, program }: { partner: Partner; program: Program }) 
 }
 
 interface AccountSectionProps {
-  partner: Partner;
-  program: Program;
+  partner: Self;
+  program: OwnProgram;
   problems: Problems | undefined;
 }
 

@@ -1,6 +1,5 @@
 import { Hono } from "hono";
 import { readPartnerOverview, type PartnerOverview } from "../../../core/overview/overview.ts";
-import type { Program } from "../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
@@ -11,14 +10,14 @@ import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
 import { redirectLink, referralLink } from "../parts/snippets.ts";
-import { selfOf } from "./self.ts";
+import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const DAYS = 30;
 
 /** `/portal`: the partner's link, and what came of it. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
-  const { program } = c.var.session;
+  const program = programOf(c);
   const origin = publicUrl(c.env);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
   const clicks = countOf(seen.clicks);
@@ -71,7 +70,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: Program; clicks: number }) {
+function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: OwnProgram; clicks: number }) {
   const sum = (field: "pending_cents" | "approved_cents" | "paid_cents") =>
     sumUp(
       overview.sums.map((row) => amountOf(row, row[field])),

@@ -1,5 +1,7 @@
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
+import type { Decided } from "../../../core/kernel/rows.ts";
+import type { PayoutView } from "../../../core/kernel/views.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
@@ -9,7 +11,7 @@ import { PageHead } from "../layout.tsx";
 import { Badge, Money, plural, When } from "../parts/figures.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Empty, Pager, Table } from "../parts/table.tsx";
-import { selfOf } from "./self.ts";
+import { programOf, selfOf } from "./self.ts";
 
 const AT = "/portal/payouts";
 
@@ -17,7 +19,7 @@ const AT = "/portal/payouts";
 export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const filter = filterOf(c, pageQuery);
   const page = parsePage(await listPayouts(c.var.ctx, { ...filter.value, partner_id: selfOf(c).id }));
-  const { program } = c.var.session;
+  const program = programOf(c);
   return framed(
     c,
     { title: "Payouts", at: AT },
@@ -38,43 +40,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
           </Empty>
         ) : (
           <>
-            <Table
-              label="Your payouts"
-              columns={[
-                { label: "Prepared" },
-                { label: "For" },
-                { label: "Paid by" },
-                { label: "Status" },
-                { label: "Amount", align: "end" },
-              ]}
-              rows={page.data.map((row) => [
-                <When at={row.created_at} only="day" />,
-                row.status === "canceled" ? (
-                  "–"
-                ) : (
-                  <a href={`/portal/commissions?payout_id=${row.id}`}>{plural(row.commission_count, "commission")}</a>
-                ),
-                <span>
-                  {payoutMethodText(row.method)}
-                  {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
-                </span>,
-                <span>
-                  {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
-                  <span class="second">
-                    {row.paid_at === null ? (
-                      row.status === "canceled" ? null : (
-                        <>
-                          due <When at={row.due_at} only="day" />
-                        </>
-                      )
-                    ) : (
-                      <When at={row.paid_at} only="day" />
-                    )}
-                  </span>
-                </span>,
-                <Money of={row} />,
-              ])}
-            />
+            <PayoutTable payouts={page.data} />
             <Pager page={page} path={AT} query={filter.texts} />
           </>
         )}
@@ -82,3 +48,55 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
     </>,
   );
 });
+
+/** A payout in the partner's list. */
+type Listed = Decided<
+  PayoutView,
+  | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
+  | ("commission_count" | "due_at" | "created_at" | "paid_at"),
+  // Between the owner and the provider.
+  | ("reference" | "failure_code" | "failure_message")
+  | ("program_id" | "partner_id" | "period_start" | "period_end" | "updated_at")
+>;
+
+function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
+  return (
+    <Table
+      label="Your payouts"
+      columns={[
+        { label: "Prepared" },
+        { label: "For" },
+        { label: "Paid by" },
+        { label: "Status" },
+        { label: "Amount", align: "end" },
+      ]}
+      rows={shown.map((row) => [
+        <When at={row.created_at} only="day" />,
+        row.status === "canceled" ? (
+          "–"
+        ) : (
+          <a href={`/portal/commissions?payout_id=${row.id}`}>{plural(row.commission_count, "commission")}</a>
+        ),
+        <span>
+          {payoutMethodText(row.method)}
+          {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
+        </span>,
+        <span>
+          {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
+          <span class="second">
+            {row.paid_at === null ? (
+              row.status === "canceled" ? null : (
+                <>
+                  due <When at={row.due_at} only="day" />
+                </>
+              )
+            ) : (
+              <When at={row.paid_at} only="day" />
+            )}
+          </span>
+        </span>,
+        <Money of={row} />,
+      ])}
+    />
+  );
+}

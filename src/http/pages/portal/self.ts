@@ -1,10 +1,33 @@
 import type { Context } from "hono";
 import type { PageEnv } from "../../session.ts";
-import type { Partner } from "../../../core/kernel/rows.ts";
+import type { Decided, Partner, Program } from "../../../core/kernel/rows.ts";
+
+/** A partner as the portal shows it to the partner. */
+export type Self = Decided<
+  Partner,
+  | ("id" | "email" | "first_name" | "last_name" | "slug" | "commission_pct")
+  | ("payout_method" | "payout_email" | "provider_a_account_id"),
+  // The owner's, and what is not for people.
+  "metadata" | "status" | "program_id" | "search_text" | "created_at" | "updated_at"
+>;
+
+/** The program as the portal shows it. */
+export type OwnProgram = Decided<
+  Program,
+  "id" | "name" | "domain" | "currency" | "default_commission_pct" | "payout_term" | "min_payout_cents" | "connections",
+  | ("owner_email" | "cookie_days" | "attribution" | "auto_approve_days" | "live_only")
+  | ("shard" | "api_key_hash" | "api_key_last4" | "api_key_created_at" | "api_key_last_used_at")
+  | ("created_at" | "updated_at")
+>;
 
 /** The partner whose session it is; the portal lets nobody else in. */
-export function selfOf(c: Context<PageEnv>): Partner {
+export function selfOf(c: Context<PageEnv>): Self {
   const { partner } = c.var.session;
   if (!partner) throw new Error("a page of the portal without a partner's session");
   return partner;
+}
+
+/** Their program. */
+export function programOf(c: Context<PageEnv>): OwnProgram {
+  return c.var.session.program;
 }

@@ -5,7 +5,7 @@ import specification from "../../src/docs/specification.md?raw";
 import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
 import { call, makePartner } from "../support/program.ts";
-import { makeStocked, type Stocked } from "../support/stocked.ts";
+import { makeStocked, pageRoutes, type Stocked } from "../support/stocked.ts";
 
 function textOf(rule: string): string {
   return specification.split(`**${rule}**`)[1]?.split(/\n(?:- \*\*|\n)/)[0] ?? "";
@@ -155,6 +155,16 @@ describe("closed lists", () => {
   ])("of a noun's events are those that its own rule lists: %s (PART-11, FLOW-10)", (noun, rule) => {
     const types = AUDIT_EVENT_TYPES.filter((type) => type.startsWith(`${noun}.`));
     expect(codeOf(rule, /^[a-z_]+\.[a-z_]+$/).toSorted()).toEqual(types.toSorted());
+  });
+
+  it.each([
+    ["dashboard", "PAGE-7"],
+    ["portal", "PAGE-8"],
+  ] as const)("of pages are those of the specification: /%s (PAGE-7, PAGE-8)", (area, rule) => {
+    const paths = pageRoutes(area).flatMap(({ method, path }) => (method === "GET" ? path.split("/").slice(1) : []));
+    const parts = new Set(paths.filter((part) => part !== "" && !part.startsWith(":")));
+    const stated = codeOf(rule, /./).map((code) => code.replace(/^\//, ""));
+    expect(stated.toSorted()).toEqual([...parts].toSorted());
   });
 
   it("of error codes are those of the specification (HTTP-3, IN-3, IN-4)", () => {

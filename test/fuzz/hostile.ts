@@ -1,5 +1,7 @@
 /** What an attacker, a bug or a bad day sends: texts, numbers, JSON, bodies, queries, headers. */
 import fc from "fast-check";
+import { importQuery } from "../../src/http/api/imports.ts";
+import * as queries from "../../src/http/queries.ts";
 
 /** Where one of these is in a page as it is, and not as text, a script would run. */
 export const MARKUP = [
@@ -173,16 +175,25 @@ export const contentType: fc.Arbitrary<string> = fc.constantFrom(
   "json",
 );
 
+const SOURCES = import.meta.glob<string>("../../src/http/**/*.{ts,tsx}", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+
+/** Every name that a list or a page asks for. */
+const QUERY_NAMES = [
+  ...new Set([
+    ...Object.values({ ...queries, importQuery }).flatMap(({ shape }) => Object.keys(shape)),
+    ...Object.values(SOURCES).flatMap((source) => [...source.matchAll(/\.query\("(\w+)"\)/g)].map(([, name]) => name!)),
+  ]),
+];
+
 /** A query string with what may be in one and what may not. */
 export const hostileQuery: fc.Arbitrary<string> = fc
   .array(
     fc.tuple(
-      fc.constantFrom(
-        ..."page per_page cursor status search type from to outcome provider partner_id payout_id flagged format".split(
-          " ",
-        ),
-        ..."program_id token to kind product dry_run param columns __proto__ constructor a[] %00 %ff %".split(" "),
-      ),
+      fc.constantFrom(...QUERY_NAMES, ..."param __proto__ constructor a[] %00 %ff %".split(" ")),
       fc.oneof(
         hostileText.map((text) => encodeURIComponent(text.toWellFormed())),
         fc.constantFrom("%", "%ff%fe", "%E0%A4%A", "%00", "a&&=&", "+", "1#2", "a=b=c"),

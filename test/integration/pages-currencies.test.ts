@@ -1,9 +1,11 @@
 /** "No page and no figure adds or hides currencies". Every figure here is made of four, with 0, 2 and 3 decimals. */
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { create } from "../support/conformance.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { pageRoutes } from "../support/stocked.ts";
+import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
 /** What a fifth of it is one unit of money below. */
@@ -73,6 +75,24 @@ function figuresOf(html: string): Record<string, string[]> {
   return Object.fromEntries(
     figures.map(([, name = "", value = ""]) => [textOf(name), moneyIn(value.split("stat-note")[0] ?? "")]),
   );
+}
+
+/** Every amount of a program of three digits or more, as it is stored. */
+async function smallestUnitsOf(id: string): Promise<number[]> {
+  const tables = ["commissions", "payouts", "payments", "balances", "flows", "programs"];
+  const rows = await env.DB.batch<Record<string, unknown>>(
+    tables.map((table) =>
+      env.DB.prepare(`select * from ${table} where ${table === "programs" ? "id" : "program_id"} = ?`).bind(id),
+    ),
+  );
+  const units = rows.flatMap(({ results }) =>
+    results.flatMap(({ conditions = "[]", action_type, action_value, ...row }) => [
+      ...Object.entries(row).flatMap(([column, value]) => (column.endsWith("_cents") ? [value] : [])),
+      ...(action_type === "flat" ? [action_value] : []),
+      ...(JSON.parse(String(conditions)) as { value: unknown }[]).map(({ value }) => value),
+    ]),
+  );
+  return [...new Set(units.map(Number).map(Math.abs))].filter((number) => number > 99);
 }
 
 /** Amounts in the order of currencies that every page keeps: the program's, then by code. */
@@ -180,6 +200,31 @@ describe("a program with four currencies (PAGE-5)", () => {
       ["JPY", 4_000],
       ["KWD", 9_876],
     ]);
+  });
+
+  it("no page shows a number of smallest units, but the texts and fields of the API in the audit log and in deliveries", async () => {
+    const stocked = await makeStocked();
+    const { program: one, ids } = stocked;
+    await one.api("PATCH", "/api/v1/programs/me", { min_payout_cents: 34_567 });
+    const conditions = [{ field: "txn_amount_cents", op: "gt", value: 45_678 }];
+    const flat = { name: "Flat", action_type: "flat", action_value: 23_456, conditions };
+    ids["flows"] = (await create(one, "/api/v1/flows", flat)).id;
+    const large = { ref: stocked.partner.slug, amount: 56_789, tax: 1_230, email: stocked.partner.email };
+    await sendA(one, sessionCompleted(large));
+    const [visitors, numbers] = [
+      { dashboard: await signInOwner(one), portal: await signInPartner(stocked.partner.email) },
+      await smallestUnitsOf(one.id),
+    ];
+    for (const number of [34_567, 45_678, 23_456, 55_559, 56_789]) expect(numbers).toContain(number);
+    const raw = new RegExp(`(?<![\\w.,;-])(?:${numbers.join("|")})(?![\\w.,%])`, "g");
+    for (const { method, path } of pageRoutes("dashboard", "portal")) {
+      if (method !== "GET" || path.endsWith(".csv")) continue;
+      const { body, status } = await visitors[path.startsWith("/portal") ? "portal" : "dashboard"].get(
+        pageAddress(path, ids),
+      );
+      const shown = body.replaceAll(/<pre class="payload".*?<\/pre>|<ul class="changes">.*?<\/ul>/gs, "");
+      expect([path, status, shown.match(raw)]).toEqual([path, 200, null]);
+    }
   });
 
   it("every page writes every amount with its currency's decimals, and every figure of money has all four", async () => {

@@ -1,11 +1,15 @@
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import type { PageEnv } from "../session.ts";
-import { Frame } from "./layout.tsx";
+import { Frame, type NavigationPlace } from "./layout.tsx";
 import { page, type PageOptions } from "./page.tsx";
 
 /** A page behind a session: in its frame, with the place in the navigation that it belongs to. */
-export function framed(c: Context<PageEnv>, options: PageOptions & { at: string }, body: Child): Promise<Response> {
+export function framed(
+  c: Context<PageEnv>,
+  options: PageOptions & { at: NavigationPlace },
+  body: Child,
+): Promise<Response> {
   const { session } = c.var;
   return page(
     c,

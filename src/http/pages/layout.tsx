@@ -7,7 +7,7 @@ export interface Place {
   label: string;
 }
 
-const OWNER_PLACES: Place[][] = [
+const OWNER_PLACES = [
   [
     { href: "/dashboard", label: "Overview" },
     { href: "/dashboard/partners", label: "Partners" },
@@ -24,21 +24,24 @@ const OWNER_PLACES: Place[][] = [
     { href: "/dashboard/webhooks", label: "Webhooks" },
     { href: "/dashboard/settings", label: "Settings" },
   ],
-];
+] as const satisfies Place[][];
 
-const PARTNER_PLACES: Place[][] = [
+const PARTNER_PLACES = [
   [
     { href: "/portal", label: "Overview" },
     { href: "/portal/commissions", label: "Commissions" },
     { href: "/portal/payouts", label: "Payouts" },
     { href: "/portal/details", label: "Payout details" },
   ],
-];
+] as const satisfies Place[][];
+
+/** An address of the navigation. */
+export type NavigationPlace = (typeof OWNER_PLACES | typeof PARTNER_PLACES)[number][number]["href"];
 
 interface FrameProps extends Children {
   session: Session;
   /** The place in the navigation that the page belongs to. */
-  at: string;
+  at: NavigationPlace;
 }
 
 /** The frame of every page behind a session: where one is, where one can go, who is signed in. */

@@ -8,6 +8,7 @@ import { freezeRecipients } from "./core/payouts/freeze.ts";
 import { journalOldCommissions } from "./core/ledger/journal.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
 import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
+import { recountEarnings } from "./core/operations/recount-earnings.ts";
 import { recountEvents } from "./core/operations/recount-events.ts";
 import { recountLists } from "./core/operations/recount-lists.ts";
 import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
@@ -58,6 +59,7 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
   { name: "recount events", every: "day", work: ({ ctx }) => recountEvents(ctx) },
   { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },
+  { name: "recount earnings", every: "day", work: ({ ctx }) => recountEarnings(ctx) },
   {
     name: "reconcile the ledger",
     every: "day",

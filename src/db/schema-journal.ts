@@ -49,6 +49,40 @@ export const balances = sqliteTable(
 );
 
 /**
+ * What partners earned by UTC day of `created_at`: their commissions that are not rejected. Millions of smallest units and the
+ * rest are kept apart, so that every sum is exact. Kept by triggers of `commissions`. WITHOUT ROWID.
+ */
+export const earningDays = sqliteTable(
+  "earning_days",
+  {
+    program_id: text().notNull(),
+    day: text().notNull(),
+    partner_id: text().notNull(),
+    currency: text().notNull(),
+    commissions: integer().notNull(),
+    millions: integer().notNull(),
+    rest: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id, t.currency] })],
+);
+
+/**
+ * How many rows a list has by UTC day of `created_at` and by state; payments that are not settled yet have none and are left
+ * out. Kept by triggers of the listed tables. WITHOUT ROWID.
+ */
+export const listDays = sqliteTable(
+  "list_days",
+  {
+    program_id: text().notNull(),
+    list: text().$type<"payments">().notNull(),
+    day: text().notNull(),
+    state: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.list, t.day, t.state] })],
+);
+
+/**
  * What people and the daily approval decided, append-only: each about one partner's commission of one payment, or of one
  * manual commission. A decision stays with the partner that it judged, wherever the payment goes. WITHOUT ROWID.
  */

@@ -293,7 +293,9 @@ export const payments = sqliteTable(
     index("payments_by_customer")
       .on(t.customer_id, t.program_id)
       .where(sql`customer_id is not null`),
-    index("payments_partner").on(t.partner_id, t.outcome),
+    index("payments_partner")
+      .on(t.partner_id, t.outcome)
+      .where(sql`partner_id is not null`),
     index("payments_unsettled")
       .on(t.updated_at)
       .where(sql`settled_revision < facts_revision`),

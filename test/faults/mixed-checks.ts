@@ -226,6 +226,19 @@ export function checkCounters({ database }: Scene): void {
     lists.join(" union all "),
   );
   differs(
+    "list_days",
+    "select program_id, list, day, state, count from list_days where count <> 0",
+    `select program_id, 'payments', substr(created_at, 1, 10), outcome, count(*) from payments
+      where outcome is not null group by 1, 3, 4`,
+  );
+  differs(
+    "earning_days",
+    `select program_id, day, partner_id, currency, commissions, 1000000 * millions + rest from earning_days
+      where commissions <> 0 or millions <> 0 or rest <> 0`,
+    `select program_id, substr(created_at, 1, 10), partner_id, currency, count(*), sum(amount_cents) from commissions
+      where status <> 'rejected' group by 1, 2, 3, 4`,
+  );
+  differs(
     "commission_count and amount of payouts",
     "select id, commission_count, amount_cents from payouts",
     "select payout_id, count(*), sum(amount_cents) from commissions where payout_id is not null group by 1",

@@ -4,10 +4,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forProgram } from "../../src/core/kernel/context.ts";
 import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
-import { readOverview, readPartnerOverview } from "../../src/core/overview/overview.ts";
+import { readOverview, readPartnerOverview, type DailyAmounts } from "../../src/core/overview/overview.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
-import { DAY, iso } from "../../src/lib/time.ts";
+import { DAY, iso, utcDay } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import { makeCommissions, type CommissionRow, type PayoutRow } from "../support/payouts.ts";
@@ -29,14 +29,34 @@ function sums(rows: readonly (readonly [name: string, amount: number])[]): Recor
   );
 }
 
+function topOf(currency: string, partner_id: string, commissions: number, amount: number) {
+  return [
+    [`${currency} ${partner_id} commissions`, commissions] as const,
+    [`${currency} ${partner_id}`, amount] as const,
+  ];
+}
+
+/** What is plotted, by day and currency. */
+function plotted(amounts: readonly DailyAmounts[]): Record<string, number> {
+  const days = amounts.flatMap(({ currency, days: own }) =>
+    own.map(({ day, value }) => [`${day} ${currency}`, Number(value)] as const),
+  );
+  return nonZero(sums(days));
+}
+
 /** What is in a program, from its rows alone. */
-async function fromRows(program: TestProgram) {
-  const commissions = await rowsOf<CommissionRow>("commissions", program);
+async function fromRows(program: TestProgram, partner_id?: string) {
+  const all = await rowsOf<CommissionRow>("commissions", program);
+  const commissions = all.filter((row) => partner_id === undefined || row.partner_id === partner_id);
   const payouts = await rowsOf<PayoutRow>("payouts", program);
   const open = payouts.filter(({ status }) => ["pending", "processing", "failed"].includes(status));
   const pending = commissions.filter(({ status }) => status === "pending");
   const approved = commissions.filter(({ status, payout_id }) => status === "approved" && payout_id === null);
+  const from = utcDay(Date.now() - (DAYS - 1) * DAY);
+  const earned = commissions.filter(({ status, created_at }) => status !== "rejected" && created_at >= from);
   return {
+    days: nonZero(sums(earned.map((row) => [`${row.created_at.slice(0, 10)} ${row.currency}`, row.amount_cents]))),
+    top: sums(earned.flatMap((row) => topOf(row.currency, row.partner_id, 1, row.amount_cents))),
     waiting: { pending: pending.length, flagged: pending.filter((row) => row.flagged).length, payouts: open.length },
     standing: sums([
       ...pending.map((row) => [`pending ${row.currency}`, row.amount_cents] as const),
@@ -47,11 +67,18 @@ async function fromRows(program: TestProgram) {
 }
 
 async function shown(program: TestProgram) {
-  const { waiting, standing } = await readOverview(programContext(program), DAYS);
+  const { waiting, standing, commissions, top } = await readOverview(programContext(program), DAYS);
   return {
+    days: plotted(commissions),
+    top: sums(top.flatMap((row) => topOf(row.currency, row.partner_id, row.commissions, Number(row.amount_cents)))),
     waiting,
     standing: sums(standing.map((row) => [`${row.account} ${row.currency}`, Number(row.amount_cents)] as const)),
   };
+}
+
+async function plottedToPartner(program: TestProgram, partner_id: string) {
+  const { commissions } = await readPartnerOverview(programContext(program), partner_id, DAYS);
+  return plotted(commissions);
 }
 
 async function partnerFromRows(program: TestProgram, partner_id: string) {
@@ -100,6 +127,7 @@ describe("the overviews", () => {
             for (const { id } of partners) {
               const wanted = nonZero(await partnerFromRows(program, id));
               expect(nonZero(await shownToPartner(program, id))).toEqual(wanted);
+              expect(await plottedToPartner(program, id)).toEqual((await fromRows(program, id)).days);
             }
           };
           await expectRight();
@@ -117,7 +145,7 @@ describe("the overviews", () => {
     );
   });
 
-  it("read no more rows after 3,000 more commissions in every state, of before the days that are plotted", async () => {
+  it("read no more rows after 3,000 more commissions and payments in every state, half of them of the plotted days", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const commissions = await makeCommissions(program, partner.id, [
@@ -143,16 +171,27 @@ describe("the overviews", () => {
         txn_amount_cents, currency, rate, journaled, created_at, updated_at)
       select 'com_' || printf('%016d', i) || substr(program_id, -10), program_id, partner_id, iif(i % 5 = 2, payout, null),
         'sale', case i % 5 when 0 then 'pending' when 1 then 'approved' when 2 then 'approved' when 3 then 'paid'
-        else 'rejected' end, i % 2, i, i, currency, rate, 1, ?2, ?2
+        else 'rejected' end, i % 2, i, i, currency, rate, 1, iif(i % 2, ?2, ?4), ?2
       from n cross join commissions c cross join (select max(payout_id) as payout from commissions where program_id = ?3)
       where c.id = ?1`,
     )
-      .bind(like!.id, iso(Date.now() - 400 * DAY), program.id)
+      .bind(like!.id, iso(Date.now() - 400 * DAY), program.id, iso(Date.now()))
+      .run();
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+      insert into payments (id, program_id, provider, provider_transaction_id, outcome, currency, txn_amount_cents,
+        gross_cents, created_at, updated_at)
+      select 'pmt_' || printf('%016d', i) || substr(?1, -10), ?1, 'provider_a', 'pi_' || i,
+        iif(i % 3, 'commission', 'test_mode'), 'USD', 1, 1, iif(i % 2, ?2, ?3), ?3 from n`,
+    )
+      .bind(program.id, iso(Date.now() - 400 * DAY), iso(Date.now()))
       .run();
     const after = await measured();
-    const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + 10);
+    const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + 30);
     expect([tooMany, before, tooMany.map((who) => after[who])]).toEqual([[], before, []]);
-    const { waiting } = await readOverview(ctx, DAYS);
+    const { waiting, payments, commissions: earned } = await readOverview(ctx, DAYS);
     expect(waiting).toMatchObject({ pending: 602, flagged: 301 });
+    expect(payments.reduce((sum, { value }) => sum + value, 0)).toBe(1_000);
+    expect(plotted(earned)).toEqual((await fromRows(program)).days);
   });
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { flushClicks } from "../../src/core/clicks/clicks.ts";
+import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
 import { openDatabase } from "../../src/db/client.ts";
@@ -38,7 +39,7 @@ async function named(program_id: string, statements: string[]): Promise<Counts> 
   return Object.fromEntries(
     rows
       .flat()
-      .filter(({ n }) => n !== 0 && n !== "0 {}")
+      .filter(({ n }) => n !== 0 && n !== "0 {}" && n !== null)
       .map(({ name, n }) => [name, n]),
   );
 }
@@ -51,6 +52,9 @@ const keptOf = async (program_id: string) =>
     "select 'day ' || day || ' ' || type as name, count as n from event_counts where program_id = ?",
     "select 'partner ' || day || ' ' || partner_id as name, count as n from click_counts where program_id = ?",
     "select list || ' ' || state as name, count as n from list_counts where program_id = ?",
+    "select list || ' ' || day || ' ' || state as name, count as n from list_days where program_id = ?",
+    `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' ||
+      (1000000 * millions + rest), '0 0') as n from earning_days where program_id = ?`,
   ]);
 
 /** The same as its rows say, where none is in the archive. */
@@ -68,6 +72,10 @@ const rowsOf = async (program_id: string) =>
       return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
     }),
     `select 'flagged ' || status as name, count(*) as n from commissions where program_id = ? and flagged = 1 group by 1`,
+    `select 'payments ' || substr(created_at, 1, 10) || ' ' || outcome as name, count(*) as n from payments
+      where program_id = ? and outcome is not null group by 1`,
+    `select 'earned ' || substr(created_at, 1, 10) || ' ' || partner_id || ' ' || currency as name,
+      count(*) || ' ' || sum(amount_cents) as n from commissions where program_id = ? and status <> 'rejected' group by 1`,
   ]);
 
 /** Writes clicks as the version before `event_hours` does, which counts them by day and by partner only. */
@@ -105,6 +113,7 @@ async function flush(program: TestProgram, slug: string, times: number[]): Promi
 async function recount(): Promise<void> {
   await serveAll(recountEvents(testContext()));
   await serveAll(recountLists(testContext()));
+  await serveAll(recountEarnings(testContext()));
 }
 
 const totalOf = async (program: TestProgram, query: string) => {
@@ -161,6 +170,7 @@ describe("kept counts (JOB-6)", () => {
     await flush(program, jane.slug, [START, START + HOUR, START + 3 * DAY]);
     await flush(program, joe.slug, [START + 5, START + 40 * DAY]);
     await makeCommissions(program, jane.id, [{ flagged: true }, { flagged: true, status: "pending" }]);
+    await sendA(program, sessionCompleted({ ref: jane.slug, amount: 123_456_789 }));
     const own = `program_id = '${program.id}'`;
     const right = await keptOf(program.id);
     expect(right).toMatchObject({ "flagged approved": 1, "flagged pending": 1 });
@@ -183,6 +193,15 @@ describe("kept counts (JOB-6)", () => {
       `update list_counts set count = -2 where ${own}`,
       `delete from list_counts where ${own}`,
       `insert into list_counts (program_id, list, state, count) values ('${program.id}', 'payouts', 'paid', 3)`,
+      `update list_days set count = count + 1 where ${own}`,
+      `delete from list_days where ${own}`,
+      `insert into list_days (program_id, list, day, state, count)
+        values ('${program.id}', 'payments', '2026-01-01', 'commission', 3)`,
+      `update earning_days set commissions = commissions - 1 where ${own}`,
+      `update earning_days set millions = millions + 1, rest = rest - 1 where ${own}`,
+      `delete from earning_days where ${own}`,
+      `insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
+        values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 0, 5)`,
     ]) {
       await env.DB.prepare(wrong).run();
       logged = [];
@@ -271,6 +290,7 @@ describe("kept counts (JOB-6)", () => {
     logged = [];
     expect(await serveAll(recountEvents(ctx))).toBeGreaterThan(2);
     expect(await serveAll(recountLists(ctx))).toBeGreaterThan(3);
+    await serveAll(recountEarnings(ctx));
     expect(logged).toEqual([]);
     expect(most).toBeLessThan(200_000);
   });

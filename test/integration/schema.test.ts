@@ -138,6 +138,9 @@ describe("the migrated database", () => {
     const ofLists = ["commissions", "commissions_flagged", "partners", "payments", "payouts"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_${what}`),
     );
+    const ofDays = ["commissions", "payments"].flatMap((table) =>
+      ["deleted", "inserted", "moved"].map((what) => `${table}_days_${what}`),
+    );
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
       (what) => `commissions_${what}`,
     );
@@ -149,7 +152,7 @@ describe("the migrated database", () => {
       ["a", "b"].map((provider) => `${name}_${provider}`),
     );
     expect(found.map(({ name }) => name)).toEqual(
-      [...ofTime, ...ofRules, ...ofLists, ...ofJournal, ...ofEntries, ...ofConnections].toSorted(),
+      [...ofTime, ...ofRules, ...ofLists, ...ofDays, ...ofJournal, ...ofEntries, ...ofConnections].toSorted(),
     );
     // The platform splits a migration into statements by its text: one line, and no END but the last.
     for (const { sql } of found)

@@ -81,7 +81,8 @@ const LISTED: Record<string, Listed> = {
     outside: ["click_counts", "event_counts", "event_hours"],
     why: "counts are made of what is there, and are no state of their own",
   },
-  "core/operations/recount-lists.ts": { outside: ["list_counts"], why: "as the counts of events" },
+  "core/operations/recount-earnings.ts": { outside: ["earning_days"], why: "as the counts of events" },
+  "core/operations/recount-lists.ts": { outside: ["list_counts", "list_days"], why: "as the counts of events" },
   "core/operations/reseal.ts": { outside: ["${table}"], why: "the same secret under another key" },
   "core/operations/retention.ts": {
     outside: ["${sql.raw(table)}", "deliveries", "delivery_attempts", "missed_deliveries", "provider_events"],

@@ -280,6 +280,16 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on list_counts", row: "new" },
     runs: { 1: 3, 32: 3 },
   },
+  "recount earnings": {
+    most: 60_000,
+    why: "those of one partner are one statement",
+    seed: [PARTNERS, commissions({}), "update earning_days set commissions = commissions + 1"],
+    left: `select distinct e.program_id as program_id from earning_days e
+      join (select program_id, count(*) as n from trial group by 1) t on t.program_id = e.program_id
+      where e.commissions <> t.n`,
+    fails: { at: "before update on earning_days", row: "new" },
+    runs: { 1: 3, 32: 3 },
+  },
   "approve due commissions": {
     most: 10_000,
     why: MANY,

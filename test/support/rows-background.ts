@@ -7,6 +7,7 @@ import { findProgramDomain, flushClicks, listClickObjects, registerClickObject }
 import { disableGivenUp } from "../../src/core/webhooks/health.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
+import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
 import { reconcilePrograms } from "../../src/core/reconcile/reconcile.ts";
@@ -176,8 +177,8 @@ export const GROWING: Record<string, Growing> = {
   },
   "GET /dashboard": {
     run: async ({ owner }) => owner.get("/dashboard"),
-    why: "the payments and commissions of the last 30 days are plotted; `overview.test.ts` holds all else",
-    story: 58,
+    why: "who earned most is found among all who earned in these days: a row for each by day, however many commissions",
+    story: 12,
   },
   "POST /api/v1/customers/erase": {
     run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),
@@ -271,7 +272,13 @@ export const GROWING: Record<string, Growing> = {
   "cron: recount lists": {
     run: async () => serveAll(recountLists(meteredContext())),
     why: "once a day each row of a list is counted, some ten thousand at a time",
-    story: 140,
+    story: 180,
+    program: 10,
+  },
+  "cron: recount earnings": {
+    run: async () => serveAll(recountEarnings(meteredContext())),
+    why: "once a day each commission is added up, those of some partners at a time",
+    story: 90,
     program: 10,
   },
   "cron: the past month's payouts": {

@@ -14,7 +14,12 @@ export function exactSum(column: SQL): SQL<string | null> {
 
 /** The same to compare, to order by and to store: a whole number to 2^63, beyond that near it. */
 export function comparableSum(column: SQL): SQL {
-  return sql`(sum((${column}) / ${MILLION}) * ${MILLION} + sum((${column}) % ${MILLION}))`;
+  return comparable(sql`sum((${column}) / ${MILLION})`, sql`sum((${column}) % ${MILLION})`);
+}
+
+/** Millions and the rest likewise. */
+export function comparable(millions: SQL, rest: SQL): SQL {
+  return sql`(${millions} * ${MILLION} + ${rest})`;
 }
 
 /** The same as columns `millions` and `rest`, which can be added up again. */

@@ -84,12 +84,14 @@ export async function recordFacts(
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
     const ids = subjects.filter(({ scope }) => scope !== "email");
+    const made = insertPayments(ctx, provider, event.facts, isOurs);
     statements.push(
       ...insertFacts(ctx, provider, event, isOurs, ofErased),
       markErased(ctx, program_id, provider, ids, sql`${isOurs} and ${ofErased}`),
-      ...insertPayments(ctx, provider, event.facts, isOurs),
+      ...made.statements,
+      // A row that was made now waits for its settling already.
       db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${stamp}
-        where id in (${concerned}) and ${isOurs}`),
+        where id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`),
     );
   }
   statements.push(
@@ -310,24 +312,26 @@ function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   return fact.aliases.map((subject) => ({ scope: "payment", subject }));
 }
 
-/** The row that the payment's settling is guarded by; only the unique index decides whether it exists already. */
-function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL): Statement[] {
-  return facts.flatMap((fact) => {
-    if (fact.kind !== "payment") return [];
-    const id = newId("payment", Date.parse(fact.occurred_at));
-    return [
-      ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
-          txn_amount_cents, gross_cents, customer_id, subscription_id, created_at, updated_at,
-          rules_seen)
-        select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
-          ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, ${fact.occurred_at}, ${iso(ctx.now)},
-          (select ifnull(max(seq), 0) from past_rules)
-        where ${isOurs}
-        on conflict (program_id, provider, provider_transaction_id) do update set
-          customer_id = coalesce(customer_id, excluded.customer_id),
-          subscription_id = coalesce(subscription_id, excluded.subscription_id)`),
-    ];
-  });
+/**
+ * The rows that the settling of payments is guarded by, unsettled; only the unique index decides whether one exists
+ * already. `ids` are those of the rows where none did.
+ */
+function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL) {
+  const paid = facts.filter((fact) => fact.kind === "payment");
+  const made = paid.map((fact) => ({ id: newId("payment", Date.parse(fact.occurred_at)), fact }));
+  const statements = made.map(({ id, fact }) =>
+    ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
+        txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
+        rules_seen)
+      select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
+        ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
+        (select ifnull(max(seq), 0) from past_rules)
+      where ${isOurs}
+      on conflict (program_id, provider, provider_transaction_id) do update set
+        customer_id = coalesce(customer_id, excluded.customer_id),
+        subscription_id = coalesce(subscription_id, excluded.subscription_id)`),
+  );
+  return { statements, ids: made.map(({ id }) => id) };
 }
 
 /** Notes that the provider reached us, to the minute: what the integrations status shows. */

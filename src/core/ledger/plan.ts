@@ -71,7 +71,7 @@ function guardedUpdate(ctx: ProgramCtx, before: Payment, after: Payment): Write 
     statement: ctx.db
       .update(payments)
       .set({
-        ...comparable(after),
+        ...changedOf(before, after),
         facts_revision: revision,
         settled_revision: revision,
         updated_at: nextStamp(before.updated_at, ctx.now),
@@ -117,6 +117,14 @@ function comparable(payment: Payment) {
     decision,
     created_at,
   };
+}
+
+/** What is written of it: a column that is set is written to each of its indexes, also where its value is the same. */
+function changedOf(before: Payment, after: Payment): Partial<Payment> {
+  const said = Object.entries(comparable(after));
+  const isNew = ([name, value]: [string, unknown]) =>
+    JSON.stringify(value) !== JSON.stringify(before[name as keyof Payment]);
+  return Object.fromEntries(said.filter(isNew));
 }
 
 interface Planned {

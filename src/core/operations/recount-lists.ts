@@ -47,6 +47,9 @@ interface LongState extends Counted {
 /** A kept count that was wrong and is right now. */
 const MENDED = { list: textOf<ListName>(), state: text };
 
+/** The list that is counted by day as well. */
+const BY_DAY = "payments";
+
 /**
  * Counts the rows of every list again and corrects what is kept of them: rows may have been written without the
  * triggers that keep it. One statement counts and sets, so no write at the same moment is lost or counted twice. A long
@@ -55,13 +58,14 @@ const MENDED = { list: textOf<ListName>(), state: text };
  */
 export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
   return {
-    cost: MOST_PARTS + 3,
+    cost: MOST_PARTS + 4,
     due: async (after) => shaped(ctx.db, COUNTED, nextAfter(after)),
     async serve(counted) {
       const { program_id } = counted;
       const mended = isLong(counted)
         ? await mendState(ctx, counted, await countState(ctx, counted))
         : await shaped(ctx.db, MENDED, mendShort(program_id));
+      mended.push(...(await mendDays(ctx, counted)));
       if (mended.length > 0) {
         logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
       }
@@ -145,5 +149,27 @@ async function mendState(
     where program_id = ${program_id} and list = ${list} and state = ${state}
       and ${counted} not between min(count, ${kept}) and max(count, ${kept}) and count <> ${rows}
     returning list, state`,
+  );
+}
+
+/** The days of a short list at once, those of a long one state by state. */
+async function mendDays({ db }: Pick<Ctx, "db">, counted: Counted): Promise<Row<typeof MENDED>[]> {
+  const { program_id, list, state } = counted;
+  if ((list ?? BY_DAY) !== BY_DAY) return [];
+  const own = sql`program_id = ${program_id}
+    and ${list === null ? sql`${BY_DAY} not in (${longLists(sql`${program_id}`)})` : sql`true`}`;
+  const ofState = (column: SQL) => (list === null ? sql`${column} is not null` : sql`${column} = ${state}`);
+  return shaped(
+    db,
+    MENDED,
+    sql`insert into list_days (program_id, list, day, state, count)
+      select ${program_id}, ${BY_DAY}, day, state, sum(n) from (
+        select substr(created_at, 1, 10) as day, outcome as state, 1 as n from payments indexed by payments_outcome
+        where ${own} and ${ofState(sql`outcome`)}
+        union all
+        select day, state, 0 from list_days where ${own} and list = ${BY_DAY} and ${ofState(sql`state`)})
+      where true group by 3, 4
+      on conflict (program_id, list, day, state) do update set count = excluded.count where count <> excluded.count
+      returning list, state`,
   );
 }

@@ -2,10 +2,9 @@ import { sql, type SQL } from "drizzle-orm";
 import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { NOTHING, type Sum } from "../../domain/money.ts";
-import { firstIdAt } from "../../lib/id.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
+import { comparable, readSum, together } from "../kernel/sums.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
@@ -94,28 +93,20 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   const first = startOfSpan(ctx.now, days);
   const from = utcDay(first);
   const own = sql`program_id = ${ctx.programId}`;
-  const earned = sql`c.program_id = ${ctx.programId} and c.id >= ${firstIdAt("commission", first)}
-    and c.status <> 'rejected'`;
+  const inSpan = sql`${own} and day >= ${from}`;
   const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
     shaped(
       db,
       DAY_COUNT,
       sql`select day, count as value from event_counts
-      where ${own} and type = 'click' and day >= ${from}`,
+      where ${inSpan} and type = 'click'`,
     ),
-    shaped(
-      db,
-      DAY_COUNT,
-      sql`select substr(created_at, 1, 10) as day, count(*) as value from payments
-      where ${own} and id >= ${firstIdAt("payment", first)}
-        and coalesce(outcome, '') not in ('merged', 'test_mode') group by 1`,
-    ),
+    shaped(db, DAY_COUNT, paymentDays(own, from)),
     shaped(
       db,
       MONEY_ROW,
-      sql`select substr(c.created_at, 1, 10) as day, c.currency as currency,
-        ${exactSum(sql`c.amount_cents`)} as value
-      from commissions c where ${earned} group by 1, 2`,
+      sql`select day, currency, ${EARNED} as value from earning_days
+      where ${inSpan} group by 1, 2 having sum(commissions) > 0`,
     ),
     programSums(ctx),
     shaped(db, WAITING, waitingCounts(own)),
@@ -126,11 +117,9 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
         p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
         t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
           where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from}) as clicks
-      from (select c.currency as currency, c.partner_id as partner_id, count(*) as commissions,
-          ${exactSum(sql`c.amount_cents`)} as amount_cents,
-          row_number() over (partition by c.currency order by ${comparableSum(sql`c.amount_cents`)} desc, c.partner_id)
-          as place
-        from commissions c where ${earned} group by 1, 2) t
+      from (select currency, partner_id, sum(commissions) as commissions, ${EARNED} as amount_cents,
+          row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
+        from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
       cross join partners p on p.id = t.partner_id where t.place <= ${TOP_PARTNERS} order by t.place`,
     ),
     shaped(
@@ -178,8 +167,10 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     shaped(
       db,
       MONEY_ROW,
-      sql`select substr(created_at, 1, 10) as day, currency, ${exactSum(sql`amount_cents`)} as value from commissions
-      where ${own} and id >= ${firstIdAt("commission", first)} and status <> 'rejected' group by 1, 2`,
+      sql`select e.day as day, e.currency as currency, ${together(sql`e.millions`, sql`e.rest`)} as value
+      from json_each(${JSON.stringify(daysOf(first, days))}) d cross join earning_days e
+        on e.program_id = ${ctx.programId} and e.day = d.value and e.partner_id = ${partner_id}
+      where e.commissions > 0`,
     ),
     partnerSums(ctx, partner_id),
   );
@@ -189,6 +180,21 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     commissions: dailyAmounts(ctx, earnings, first, days),
     sums: statsOf(sums),
   };
+}
+
+/** What `earning_days` come to: for `readSum`, and to order by. */
+const EARNED = together(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
+const COMPARABLE = comparable(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
+
+/** Payments by day, those of them that are not settled yet from their rows. */
+function paymentDays(own: SQL, from: string): SQL {
+  return sql`select day, sum(count) as value from (
+      select day, count from list_days
+      where ${own} and list = 'payments' and day >= ${from} and state not in ('merged', 'test_mode')
+      union all
+      select substr(created_at, 1, 10), 1 from payments indexed by payments_outcome
+      where ${own} and outcome is null and created_at >= ${from})
+    group by day`;
 }
 
 interface Row<Value = number> {
@@ -231,13 +237,14 @@ function startOfSpan(now: number, days: number): number {
   return Math.floor(now / DAY) * DAY - (days - 1) * DAY;
 }
 
+function daysOf(first: number, days: number): string[] {
+  return Array.from({ length: days }, (_, i) => utcDay(first + i * DAY));
+}
+
 /** `none` is the value of a day without a row. */
 function daily<Value>(rows: readonly Row<Value>[], first: number, days: number, none: Value): Daily<Value> {
   const byDay = new Map(rows.map(({ day, value }) => [day, value]));
-  return Array.from({ length: days }, (_, i) => {
-    const day = utcDay(first + i * DAY);
-    return { day, value: byDay.get(day) ?? none };
-  });
+  return daysOf(first, days).map((day) => ({ day, value: byDay.get(day) ?? none }));
 }
 
 /** Of the program's own currency where there is none, so that a plot is shown. */

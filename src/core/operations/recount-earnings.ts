@@ -1,0 +1,76 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, text, type Columns } from "../../db/rows.ts";
+import { logLine } from "../../lib/log.ts";
+import type { Ctx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+
+/** Partners that are looked up at once, and those whose commissions one statement adds up. */
+const PARTNERS_LISTED = 1_000;
+const PARTNERS_AT_ONCE = 50;
+
+/** Some partners of one program. */
+interface Some extends Owner {
+  program_id: string;
+  /** JSON. */
+  partner_ids: string;
+}
+
+const SOME: Columns<Some> = { key: text, program_id: text, partner_ids: text };
+
+/** Kept sums that were wrong and are right now. */
+const MENDED = { partner_id: text, day: text };
+
+/**
+ * Adds up again what partners earned by day, and corrects what is kept of it: rows may have been written without the
+ * triggers that keep it, or before them. One statement adds up and sets, so no write at the same moment is lost or
+ * counted twice.
+ */
+export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
+  return {
+    cost: 1,
+    due: async (after) => shaped(ctx.db, SOME, nextAfter(after)),
+    async serve({ program_id, partner_ids }) {
+      const mended = await shaped(ctx.db, MENDED, mend(program_id, partner_ids));
+      if (mended.length > 0) {
+        const some = mended.slice(0, 10);
+        logLine("error", { what: "kept earnings were wrong", program_id, count: mended.length, mended: some });
+      }
+      return false;
+    },
+  };
+}
+
+function nextAfter(after: string): SQL {
+  const [program_id = "", partner_id = ""] = after.split(" ");
+  return sql`select program_id || ' ' || max(id) as key, program_id, json_group_array(id) as partner_ids from (
+      select program_id, id, row_number() over (order by program_id, id) / ${literal(PARTNERS_AT_ONCE)} as place
+      from partners indexed by partners_list where (program_id, id) > (${program_id}, ${partner_id})
+      order by program_id, id limit ${literal(PARTNERS_LISTED)})
+    group by program_id, place order by key`;
+}
+
+/** What is kept of a partner is looked up by each day of the program: there is no row of days without earnings. */
+function mend(program_id: string, partner_ids: string): SQL {
+  const some = sql`json_each(${partner_ids}) p`;
+  return sql`with recursive
+    days (day) as (
+      select min(day) from earning_days where program_id = ${program_id}
+      union all
+      select (select min(e.day) from earning_days e where e.program_id = ${program_id} and e.day > days.day)
+      from days where days.day is not null),
+    earned as (
+      select substr(c.created_at, 1, 10) as day, c.partner_id as partner_id, c.currency as currency, 1 as n,
+        c.amount_cents / 1000000 as m, c.amount_cents % 1000000 as r
+      from ${some} cross join commissions c indexed by commissions_partner on c.partner_id = p.value
+      where c.status <> 'rejected' and c.program_id = ${program_id}
+      union all
+      select e.day, e.partner_id, e.currency, 0, 0, 0 from ${some} cross join days d cross join earning_days e
+        on e.program_id = ${program_id} and e.day = d.day and e.partner_id = p.value)
+    insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
+    select ${program_id}, day, partner_id, currency, sum(n), sum(m), sum(r) from earned where true group by 2, 3, 4
+    on conflict (program_id, day, partner_id, currency) do update
+      set commissions = excluded.commissions, millions = excluded.millions, rest = excluded.rest
+      where commissions <> excluded.commissions or millions <> excluded.millions or rest <> excluded.rest
+    returning partner_id, day`;
+}

@@ -36,20 +36,15 @@ export type InputOf<Row, Kept extends keyof Row, Needed extends Exclude<keyof Ro
  * A row as one surface shows it (a list, a file, `search`, the portal): the columns `Shown`. All others are named as
  * `LeftOut`: a new column does not compile until it is one of either.
  */
-export type Decided<Row, Shown extends keyof Row, LeftOut extends Exclude<keyof Row, Shown>> = [
-  Exclude<keyof Row, Shown | LeftOut>,
-] extends [never]
-  ? Pick<Row, Shown>
-  : Undecided<Exclude<keyof Row, Shown | LeftOut>>;
+export type Decided<Row, Shown extends keyof Row, LeftOut extends Exclude<keyof Row, Shown>> = Pick<Row, Shown> &
+  Undecided<Exclude<keyof Row, Shown | LeftOut>>;
 
 /** The payload of an event about a row, which holds each of its columns but those `LeftOut`, as `Decided` does. */
-export type PayloadOf<T extends AuditEventType, Row, LeftOut extends Exclude<keyof Row, keyof EventPayloads[T]>> = [
-  Exclude<keyof Row, keyof EventPayloads[T] | LeftOut>,
-] extends [never]
-  ? EventPayloads[T]
-  : Undecided<Exclude<keyof Row, keyof EventPayloads[T] | LeftOut>>;
+export type PayloadOf<
+  T extends AuditEventType,
+  Row,
+  LeftOut extends Exclude<keyof Row, keyof EventPayloads[T]>,
+> = EventPayloads[T] & Undecided<Exclude<keyof Row, keyof EventPayloads[T] | LeftOut>>;
 
-/** Nothing is of this type: it is for the compiler's message. */
-interface Undecided<Column> {
-  "neither shown nor left out": Column;
-}
+/** What no row has, for the compiler's message; nothing, where all columns are decided. */
+type Undecided<Column> = [Column] extends [never] ? unknown : { "neither shown nor left out": Column };

@@ -1,15 +1,17 @@
 /** The mixed load, and the books on it: what was asked for, and what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RawService } from "../bench/raw-service.ts";
-import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, signA } from "../support/provider-a.ts";
-import { adjustmentUpdated, bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
+import { adjustmentUpdated, bodyOfB, transactionCompleted, type EventB } from "../support/provider-b.ts";
+import { signed } from "../support/signed.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { SECRET_A, SECRET_B, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
+import { SECRETS, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
 import type { Chance } from "./random.ts";
 
 /** One purchase of one customer, and what the provider reported of it. */
 export interface Purchase {
-  provider: "a" | "b";
+  provider: ListedProvider;
   partner: MixedPartner;
   /** Provider A's customer e-mail, provider B's transaction: by which the service's rows are found. */
   key: string;
@@ -21,7 +23,7 @@ export interface Purchase {
 }
 
 export interface VendorEvent {
-  provider: "a" | "b";
+  provider: ListedProvider;
   id: string;
   body: string;
   acknowledged: boolean;
@@ -105,11 +107,8 @@ export class Load {
 
   async send(event: VendorEvent): Promise<void> {
     const { provider, body } = event;
-    const signature =
-      provider === "a"
-        ? { "Provider-A-Signature": await signA(body, SECRET_A) }
-        : { "Provider-B-Signature": await signB(body, SECRET_B) };
-    const path = `/webhooks/provider_${provider}?program_id=${this.#world.program_id}`;
+    const signature = await signed(provider, body, SECRETS[provider]);
+    const path = `/webhooks/${provider}?program_id=${this.#world.program_id}`;
     const { status } = await this.#ask("POST", path, body, signature, [200]);
     if (status === 200) event.acknowledged = true;
   }
@@ -166,47 +165,14 @@ export class Load {
 
   #purchase(): Purchase {
     const chance = this.#chance;
+    const provider = chance.of(PROVIDER_NAMES);
     const partner = chance.of(this.#world.partners);
-    const amount = chance.whole(300, 99_999);
-    const base = { partner, base_cents: amount, refund: null };
-    if (chance.happens(0.5)) {
-      const transaction = uniqueId("txn_");
-      const event = transactionCompleted({
-        id: transaction,
-        ref: partner.slug,
-        program: this.#world.program_id,
-        amount,
-      });
-      return {
-        ...base,
-        provider: "b",
-        key: transaction,
-        events: [this.#event({ provider: "b", id: event.event_id, body: bodyOfB(event) })],
-        refundEvent: (cents) => {
-          const refund = adjustmentUpdated({ transaction, amount: cents });
-          return { provider: "b", id: refund.event_id, body: bodyOfB(refund) };
-        },
-      };
-    }
-    const email = `buyer${this.#made++}@shop.example`;
-    const payment_intent = uniqueId("pi_");
-    const ids = { ref: partner.slug, amount, email, customer: uniqueId("cus_") };
-    const events = [sessionCompleted({ ...ids, payment_intent })];
-    if (chance.happens(0.3)) {
-      // A first subscription payment arrives twice at provider A (PAY-5).
-      const twice = { ...ids, subscription: uniqueId("sub_") };
-      const invoice = invoicePaid({ ...twice, billing_reason: "subscription_create", payment_intent });
-      events.splice(0, 1, sessionCompleted({ ...twice, invoice: invoice.data.object.id }), invoice);
-    }
+    const sale = { ref: partner.slug, amount: chance.whole(300, 99_999), n: this.#made++ };
+    const { key, events, refund } = SELL[provider](sale, this.#world.program_id, chance);
     return {
-      ...base,
-      provider: "a",
-      key: email,
-      events: events.map((event) => this.#event({ provider: "a", id: event.id, body: bodyOfA(event) })),
-      refundEvent: (cents) => {
-        const refund = chargeRefunded({ payment_intent, amount, refunded: cents });
-        return { provider: "a", id: refund.id, body: bodyOfA(refund) };
-      },
+      ...{ provider, partner, key, base_cents: sale.amount, refund: null },
+      events: events.map((event) => this.#event({ provider, ...event })),
+      refundEvent: (cents) => ({ provider, ...refund(cents) }),
     };
   }
 
@@ -314,4 +280,51 @@ export class Load {
   #unexpected(method: string, path: string, reply: Reply): void {
     this.books.unexpected.push(`${method} ${path}: ${reply.status} ${reply.body.slice(0, 300)}`);
   }
+}
+
+interface Sale {
+  ref: string;
+  amount: number;
+  /** Its number. */
+  n: number;
+}
+
+/** What the provider sends of a sale, and of a refund of it. */
+interface Reports {
+  key: string;
+  events: Report[];
+  refund: (cents: number) => Report;
+}
+type Report = Pick<VendorEvent, "id" | "body">;
+
+/** One that the list has more does not compile without its own. */
+const SELL: Record<ListedProvider, (sale: Sale, program: string, chance: Chance) => Reports> = {
+  provider_a: sellA,
+  provider_b: sellB,
+};
+
+function sellA({ ref, amount, n }: Sale, _program: string, chance: Chance): Reports {
+  const email = `buyer${n}@shop.example`;
+  const payment_intent = uniqueId("pi_");
+  const ids = { ref, amount, email, customer: uniqueId("cus_") };
+  const events = [sessionCompleted({ ...ids, payment_intent })];
+  if (chance.happens(0.3)) {
+    // A first subscription payment arrives twice at provider A (PAY-5).
+    const twice = { ...ids, subscription: uniqueId("sub_") };
+    const invoice = invoicePaid({ ...twice, billing_reason: "subscription_create", payment_intent });
+    events.splice(0, 1, sessionCompleted({ ...twice, invoice: invoice.data.object.id }), invoice);
+  }
+  const report = (event: EventA): Report => ({ id: event.id, body: bodyOfA(event) });
+  const refund = (refunded: number) => report(chargeRefunded({ payment_intent, amount, refunded }));
+  return { key: email, events: events.map(report), refund };
+}
+
+function sellB({ ref, amount }: Sale, program: string): Reports {
+  const transaction = uniqueId("txn_");
+  const report = (event: EventB): Report => ({ id: event.event_id, body: bodyOfB(event) });
+  return {
+    key: transaction,
+    events: [report(transactionCompleted({ id: transaction, ref, program, amount }))],
+    refund: (cents) => report(adjustmentUpdated({ transaction, amount: cents })),
+  };
 }

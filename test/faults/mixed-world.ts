@@ -1,11 +1,11 @@
 /** The program that lives under the mixed load: its partners, rules, endpoints and connected accounts. */
 import { call } from "../bench/cases.ts";
 import { ADMIN_TOKEN } from "../bench/raw-service.ts";
+import { byProvider, type ListedProvider } from "../../src/providers/registry.ts";
 import { openVendor, type VendorApi } from "../support/provider-a-api.ts";
 import type { Answer, Call, World } from "./outside-world.ts";
 
-export const SECRET_A = "whsec_faults_secret_of_provider_a";
-export const SECRET_B = "pdl_ntfset_faults_secret_of_provider_b";
+export const SECRETS = byProvider((name) => `whsec_faults_secret_of_${name}`);
 const VENDOR_KEY = "sk_live_faults_key_of_the_vendor";
 
 export const SOUND = "https://sound.example/hook";
@@ -45,8 +45,7 @@ export async function makeMixedWorld(url: string, outside: World): Promise<Mixed
   );
   const api = <T>(method: string, path: string, body: unknown) => call<T>(url, method, `/api/v1${path}`, api_key, body);
   await api("PATCH", "/programs/me", {
-    provider_a_webhook_secret: SECRET_A,
-    provider_b_webhook_secret: SECRET_B,
+    ...Object.fromEntries(Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret])),
     provider_a_api_key: VENDOR_KEY,
     default_commission_pct: DEFAULT_PCT,
   });
@@ -100,9 +99,14 @@ async function answer(vendor: VendorApi, { method, url, headers, body }: Call): 
 }
 
 /** What a payment must have earned in all, whatever happened to it (LAW-2), written unlike the service. */
-export function earned(partner: MixedPartner, provider: "a" | "b", base_cents: number, refunded_cents: number): number {
+export function earned(
+  partner: MixedPartner,
+  provider: ListedProvider,
+  base_cents: number,
+  refunded_cents: number,
+): number {
   const isBig = base_cents > BIG.above_cents;
-  if (!isBig && provider === "b" && partner.slug === FLAT.slug) return FLAT.cents;
+  if (!isBig && provider === "provider_b" && partner.slug === FLAT.slug) return FLAT.cents;
   const pct = isBig ? BIG.pct : (partner.commission_pct ?? DEFAULT_PCT);
   // Ten-thousandths of a percent of a cent; half a cent is rounded up.
   const millionths = BigInt(base_cents - refunded_cents) * BigInt(Math.round(pct * 10_000));

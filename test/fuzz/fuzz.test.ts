@@ -6,9 +6,8 @@ import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { operationAt, operations } from "../support/openapi.ts";
-import { BASE_URL, isPage, replyTo, type Reply } from "../support/program.ts";
-import { signA } from "../support/provider-a.ts";
-import { signB } from "../support/provider-b.ts";
+import { BASE_URL, isPage, replyTo, TEST_SECRETS, type Reply } from "../support/program.ts";
+import { signed } from "../support/signed.ts";
 import { bytesOf } from "../support/vendor.ts";
 import { trackingRequest } from "./clicks.ts";
 import { MARKUP } from "./hostile.ts";
@@ -17,7 +16,7 @@ import { pageRequest, type Form } from "./pages.ts";
 import { filled } from "./places.ts";
 import { apiRequest, type Draft } from "./requests.ts";
 import { outsideWorld } from "./outside.ts";
-import { dumpOf, makeWorld, renewed, SECRETS, type World } from "./world.ts";
+import { dumpOf, makeWorld, renewed, type World } from "./world.ts";
 
 const RUNS = Number(env.FUZZ_RUNS);
 const SEED = env.FUZZ_SEED === undefined ? Date.now() % 0x7fffffff : Number(env.FUZZ_SEED);
@@ -136,8 +135,7 @@ async function written(draft: Draft | SignedDraft): Promise<Sent> {
     filled(value, world.places).replaceAll(/[^ -~\r\n\0]/g, "?"),
   ]);
   if ("signs" in draft && draft.signs !== null && bytes) {
-    const sign = draft.signs === "provider_a" ? signA : signB;
-    headers.push([`${draft.signs.replace("_", "-")}-signature`, await sign(bytes, SECRETS[draft.signs])]);
+    headers.push(...Object.entries(await signed(draft.signs, bytes, TEST_SECRETS[draft.signs])));
   }
   const takesBody = !["get", "head"].includes(method.toLowerCase());
   return { method, url: `${BASE_URL}${filled(draft.path, world.places)}`, headers, body: takesBody ? bytes : null };

@@ -1,6 +1,7 @@
 /** Events of the payment providers: real ones, with things changed in them, rightly signed and not. */
 import fc from "fast-check";
-import { EVENTS_A, EVENTS_B } from "./vendor-events.ts";
+import { claimsPrograms, PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { EVENTS } from "./vendor-events.ts";
 import { contentType, hostileBody, hostileHeader, hostileJson, hostileName, hostileQuery } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
 import { place } from "./places.ts";
@@ -8,7 +9,7 @@ import { withHeader, type Draft } from "./requests.ts";
 
 export interface SignedDraft extends Draft {
   /** Whose secret signs the exact bytes, null where nobody does. */
-  signs: "provider_a" | "provider_b" | null;
+  signs: ListedProvider | null;
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
@@ -20,7 +21,7 @@ const change: fc.Arbitrary<Change> = fc.record({
 
 export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
   .record({
-    provider: fc.constantFrom("provider_a" as const, "provider_b" as const),
+    provider: fc.constantFrom(...PROVIDER_NAMES),
     event: fc.nat(1_000),
     nonce: fc.nat(),
     changes: fc.array(change, { maxLength: 3 }),
@@ -36,7 +37,7 @@ export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
     query: fc.option(hostileQuery, { freq: 8 }),
   })
   .map(({ provider, event, nonce, changes, hostile, program, isSigned, header, type, query }) => {
-    const events = provider === "provider_a" ? EVENTS_A : EVENTS_B;
+    const events = EVENTS[provider];
     const pieces = piecesOf(events[event % events.length]);
     // Each event is a new one, of one of a few payments.
     const text = textOf(changes.reduce<JsonText>((at, one) => changed(at, one), pieces))
@@ -48,8 +49,8 @@ export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
       path: `/webhooks/${provider}?program_id=${program}${query === null ? "" : `&${query}`}`,
       headers: header === null ? headers : withHeader(headers, header),
       body: hostile ?? text,
-      // Nobody here knows the other program's secret; provider B's body names its program itself.
-      refused: provider === "provider_a" && program.startsWith("{{other"),
+      // Nobody here knows the other program's secret; some bodies name their program themselves.
+      refused: !claimsPrograms(provider) && program.startsWith("{{other"),
       signs: isSigned ? provider : null,
     };
   });

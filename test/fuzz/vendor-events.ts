@@ -26,6 +26,7 @@ import {
   type AdjustmentOverrides,
   type EventB,
 } from "../support/provider-b.ts";
+import type { ListedProvider } from "../../src/providers/registry.ts";
 import { place } from "./places.ts";
 
 const ref = place("own", "slug");
@@ -45,7 +46,7 @@ const DISPUTE = [
   ["funds_reinstated", "won"],
 ] as const;
 
-export const EVENTS_A: EventA[] = [
+const EVENTS_A: EventA[] = [
   sessionCompleted({ ref, amount: 12_000, tax: 2_000, payment_intent, customer }),
   sessionCompleted({ ref, subscription, invoice: "in_fuzz", customer, amount: 5_000 }),
   sessionCompleted({ ref: null, metadata: { service_ref: ref }, amount: 100, currency: "jpy" }),
@@ -97,7 +98,7 @@ function simulated(event: EventB): EventB {
   return { ...event, notification_id: "ntfsimntf_1" };
 }
 
-export const EVENTS_B: EventB[] = [
+const EVENTS_B: EventB[] = [
   transactionCompleted({ id: transaction, ref, program, amount: 9_000, tax: 1_500 }),
   transactionCompleted({ ref, program, subscription, amount: 2_000 }),
   transactionCompleted({ ref, program, amount: 100, currency: "KWD" }),
@@ -115,3 +116,6 @@ export const EVENTS_B: EventB[] = [
   customerEventB({ id: "ctm_fuzz", ref, program }),
   subscriptionCanceled({ id: subscription, program }),
 ];
+
+/** One that the list has more does not compile without its own. */
+export const EVENTS: Record<ListedProvider, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };

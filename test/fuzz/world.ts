@@ -1,7 +1,8 @@
 /** Two programs: the one that the requests come from, replaced now and then, and the one they must never reach. */
 import { env } from "cloudflare:workers";
 import { randomToken } from "../../src/lib/crypto.ts";
-import { SECRET_A, SECRET_B, setSecrets } from "../support/program.ts";
+import { byProvider } from "../../src/providers/registry.ts";
+import { setSecrets, webhookSecrets } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 import { formsIn, type Form } from "./pages.ts";
@@ -19,10 +20,7 @@ export interface World {
 export async function makeWorld(): Promise<World> {
   const mark = `mark${randomToken(9).replaceAll(/[-_]/g, "x")}`.toLowerCase();
   const other = await makeStocked({ name: `N${mark}`, note: `T${mark}` });
-  await setSecrets(other.program.id, {
-    provider_a_webhook_secret: `whsec_a${mark}`,
-    provider_b_webhook_secret: `whsec_b${mark}`,
-  });
+  await setSecrets(other.program.id, webhookSecrets(byProvider((name) => `whsec_${name}${mark}`)));
   const own = await makeOwn();
   return {
     places: { own: own.places, other: placesOf(other) },
@@ -101,8 +99,6 @@ function visitorPlaces(name: string, { cookies, html }: Visitor): Record<string,
     [`${name}_csrf`]: csrfIn(html),
   };
 }
-
-export const SECRETS = { provider_a: SECRET_A, provider_b: SECRET_B };
 
 /**
  * Every row of every table that belongs to a program, but for what a stranger may leave there: the note that a delivery

@@ -1,10 +1,10 @@
 /** Rate limits and body limits at their edges (HTTP-11, HTTP-13). */
 import { beforeAll, describe, expect, it } from "vitest";
+import { byProvider } from "../../src/providers/registry.ts";
 import { visit } from "../support/clicks.ts";
-import { call, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
+import { call, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
-import { signA } from "../support/provider-a.ts";
-import { signB } from "../support/provider-b.ts";
+import { signed } from "../support/signed.ts";
 import { makeVisitor } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
@@ -54,20 +54,13 @@ const ROUTES: Record<string, Route> = {
     headers: () => ({ ...json, authorization: "Bearer test-admin-token" }),
     atLimit: 422,
   },
-  "provider A's webhooks": {
+  ...byProvider((name): Route => ({
     limit: 1024 * KIB,
-    path: () => `/webhooks/provider_a?program_id=${program.id}`,
+    path: () => `/webhooks/${name}?program_id=${program.id}`,
     body: (bytes) => sized(bytes, '{"id": "', '"}'),
-    headers: async (body) => ({ ...json, "Provider-A-Signature": await signA(body, SECRET_A) }),
+    headers: async (body) => ({ ...json, ...(await signed(name, body, TEST_SECRETS[name])) }),
     atLimit: 422,
-  },
-  "provider B's webhooks": {
-    limit: 1024 * KIB,
-    path: () => `/webhooks/provider_b?program_id=${program.id}`,
-    body: (bytes) => sized(bytes, '{"event_id": "', '"}'),
-    headers: async (body) => ({ ...json, "Provider-B-Signature": await signB(body, SECRET_B) }),
-    atLimit: 422,
-  },
+  })),
   clicks: {
     limit: 4 * KIB,
     path: () => "/click",

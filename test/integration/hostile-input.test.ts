@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
+import { PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
 const STRINGS = [
@@ -40,7 +41,7 @@ const FIELDS = [
   ..."name event action_type action_value conditions priority active".split(" "),
   ..."url events description".split(" "),
   ..."domain currency default_commission_pct payout_term min_payout_cents cookie_days attribution".split(" "),
-  ..."auto_approve_days provider_a_webhook_secret provider_b_webhook_secret provider_a_api_key".split(" "),
+  ...["auto_approve_days", ...SECRET_SETTINGS.map(({ setting }) => setting)],
   ..."owner_email flow flow_id last ids reason id program_id secret".split(" "),
   ..."__proto__ constructor prototype toString hasOwnProperty then \0 \ud800".split(" "),
 ];
@@ -255,7 +256,7 @@ describe("hostile input (HTTP-27)", () => {
     // The shared program may have lost its secrets to a hostile PATCH.
     const { id } = await makeProgram();
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom("provider_a", "provider_b"), hostileBody, async (provider, body) => {
+      fc.asyncProperty(fc.constantFrom(...PROVIDER_NAMES), hostileBody, async (provider, body) => {
         const path = `/webhooks/${provider}?program_id=${id}`;
         const reply = await call(path, { method: "POST", body, headers: { "content-type": "application/json" } });
         expectAnswer(reply, { provider, body });

@@ -13,7 +13,7 @@ import { payouts } from "../../src/db/schema.ts";
 import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makeWorldProgram, WORLD_PARTNERS, type WorldFlow } from "../support/ledger-world.ts";
-import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { ledgerOf, sendBody } from "../support/ledger.ts";
 import { expectedOf, type Expected, type ModelFlow } from "../support/money-model.ts";
 import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
@@ -205,9 +205,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
           .toSorted((a, b) => a.at - b.at)
           .map(({ each }) => each);
         for (let i = 0; i < shuffled.length; i += 3) {
-          const batch = shuffled
-            .slice(i, i + 3)
-            .map((one) => (one.provider === "provider_a" ? sendA(program, one.raw) : sendB(program, one.raw)));
+          const batch = shuffled.slice(i, i + 3).map((one) => sendBody(program, one.provider, one.body));
           for (const { status } of await Promise.all(batch)) expect(status).toBe(200);
         }
         const ledger = await seen(program);

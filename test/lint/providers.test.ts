@@ -3,7 +3,7 @@
  * looks into its folder. `EXCEPTIONS` are the places where the API, another product or an older version names one.
  */
 import assert from "node:assert/strict";
-import { globSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -113,6 +113,13 @@ describe("a provider", () => {
     assert.deepEqual(listed.toSorted(), folders.toSorted());
     const inside = files.filter((file) => /from "[^"]*providers\/[a-z-]+\//.test(read(file)));
     assert.deepEqual(inside, []);
+  });
+
+  it("has makers of its events and tests of its own", () => {
+    for (const name of folders) {
+      assert.ok(existsSync(`${ROOT}test/support/${name}.ts`), `test/support/${name}.ts`);
+      assert.ok(globSync(`test/unit/${name}*.test.ts`, { cwd: ROOT }).length > 0, `test/unit/${name}.test.ts`);
+    }
   });
 
   it("whose events claim programs has an index by the vendor's ids", () => {

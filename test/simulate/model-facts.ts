@@ -1,5 +1,7 @@
 /** The specification's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
 
+import type { ListedProvider } from "../../src/providers/registry.ts";
+
 /** What an event says of a payment. */
 export interface Said {
   /** The event's. */
@@ -31,7 +33,7 @@ export interface Adjustment {
 }
 
 export interface Purchase {
-  provider: "provider_a" | "provider_b";
+  provider: ListedProvider;
   customer: string | null;
   subscription: string | null;
   said: Said[];

@@ -1,4 +1,5 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
+import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { generate, generateMonth, movePayout } from "./model-payouts.ts";
@@ -28,14 +29,14 @@ const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   const from = late.length > 0 ? late : nearest(events.slice(-20), near);
   const event = from.length > 0 ? chance.of(from) : null;
   if (!event) return null;
-  const atNeighbor = event.provider === "provider_b" && chance.happens(0.4);
+  const atAny = claimsPrograms(event.provider);
+  const atNeighbor = atAny && chance.happens(0.4);
   const run = () => world.vendorEvent(event.provider, event.body, atNeighbor);
   // What waited elsewhere for a payment comes to it with the event that is answered for.
-  const isB = event.provider === "provider_b";
   return {
     text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,
     run,
-    ...(isB ? { again: run, insists: true } : {}),
+    ...(atAny ? { again: run, insists: true } : {}),
     effects: [(state, now) => event.learn(state, now)],
     sales: vendors.touchedBy(event),
     arrived: () => {

@@ -1,4 +1,5 @@
 /** What customers do, as both vendors report it: events that wait here until a step sends them, late, doubled or in any order. */
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import {
   bodyOfA,
@@ -19,7 +20,7 @@ import { time } from "./played-globals.ts";
 
 export interface VendorEvent {
   id: string;
-  provider: "provider_a" | "provider_b";
+  provider: ListedProvider;
   text: string;
   body: string;
   /** The purchase that it is about, or one of the subscription that ends. */
@@ -30,7 +31,7 @@ export interface VendorEvent {
 
 interface Sold {
   key: string;
-  provider: "provider_a" | "provider_b";
+  provider: ListedProvider;
   customer: string;
   subscription: string | null;
   email: string | null;
@@ -45,7 +46,22 @@ interface Sold {
 }
 
 const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody", null, null];
+/** How often each is bought from, in 20. */
+const SHARES: Record<ListedProvider, number> = { provider_a: 13, provider_b: 7 };
+const SELLERS = PROVIDER_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
+
+/** What a provider reports of its sales: one that the list has more does not compile without its own. */
+interface Reporter {
+  /** How its keys of payments begin. */
+  key: (isSubscription: boolean) => string;
+  /** Whether its payments have the customer's address. */
+  has_email: boolean;
+  sell: (chance: Chance, sold: Sold, ref: string | null) => void;
+  renew: (sold: Sold) => void;
+  end: (sold: Sold, subscription: string) => { id: string; body: string };
+  giveBack: (chance: Chance, sold: Sold) => string;
+}
 
 export class Vendors {
   readonly sold: Sold[] = [];
@@ -53,6 +69,24 @@ export class Vendors {
   readonly sent: VendorEvent[] = [];
   readonly #program: string;
   #made = 0;
+  readonly #reporters: Record<ListedProvider, Reporter> = {
+    provider_a: {
+      key: (isSubscription) => (isSubscription ? "in" : "cs"),
+      has_email: true,
+      sell: (...sale) => this.#sellA(...sale),
+      renew: (sold) => this.#invoice(sold, null),
+      end: (...ended) => this.#endA(...ended),
+      giveBack: (...given) => this.#giveBackA(...given),
+    },
+    provider_b: {
+      key: () => "txn",
+      has_email: false,
+      sell: (_chance, sold, ref) => this.#transaction(sold, ref),
+      renew: (sold) => this.#transaction(sold, null),
+      end: (...ended) => this.#endB(...ended),
+      giveBack: (...given) => this.#giveBackB(...given),
+    },
+  };
 
   constructor(program: string) {
     this.#program = program;
@@ -89,14 +123,14 @@ export class Vendors {
     if (sold.subscription !== null && chance.happens(0.25)) {
       return chance.happens(0.7) ? this.#renew(chance, sold) : this.#end(sold);
     }
-    return sold.provider === "provider_a" ? this.#giveBackA(chance, sold) : this.#giveBackB(chance, sold);
+    return this.#reporters[sold.provider].giveBack(chance, sold);
   }
 
   #new(chance: Chance, provider: Sold["provider"], of: Sold | null, isSubscription: boolean): Sold {
     const n = ++this.#made;
     const net = chance.whole(1, chance.happens(0.2) ? 20 : 30_000);
     const sold: Sold = {
-      key: `${provider === "provider_b" ? "txn" : isSubscription ? "in" : "cs"}_${n}`,
+      key: `${this.#reporters[provider].key(isSubscription)}_${n}`,
       provider,
       customer: of?.customer ?? `cus_${n}`,
       subscription: isSubscription ? `sub_${n}` : null,
@@ -114,49 +148,34 @@ export class Vendors {
       sold.tax = chance.whole(0, Math.ceil(net / 4));
       sold.gross += sold.tax;
     }
-    if (provider === "provider_b") sold.email = null;
+    if (!this.#reporters[provider].has_email) sold.email = null;
     this.sold.push(sold);
     return sold;
   }
 
   #sell(chance: Chance, before: Sold | null): string {
-    const provider = before?.provider ?? (chance.happens(0.65) ? "provider_a" : "provider_b");
+    const provider = before?.provider ?? chance.of(SELLERS);
     const isSubscription = chance.happens(0.4);
     const sold = this.#new(chance, provider, before, isSubscription);
     const ref = before && chance.happens(0.4) ? null : chance.of(REFS);
-    if (provider === "provider_b") {
-      this.#transaction(sold, ref);
-    } else if (isSubscription) {
-      this.#session(sold, ref, true);
-      this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null);
-    } else if (chance.happens(0.2)) {
-      this.#session(sold, ref, false);
-      this.#session(sold, ref, true, true);
-    } else this.#session(sold, ref, true);
+    this.#reporters[provider].sell(chance, sold, ref);
     return `${sold.key} is sold: ${sold.gross} (tax ${sold.tax}) ${sold.currency} by ${ref ?? "nobody"} to ${sold.customer}`;
   }
 
   #renew(chance: Chance, of: Sold): string {
     const sold = this.#new(chance, of.provider, of, true);
     sold.subscription = of.subscription;
-    if (sold.provider === "provider_b") this.#transaction(sold, null);
-    else this.#invoice(sold, null);
+    this.#reporters[sold.provider].renew(sold);
     return `${sold.key} renews ${of.subscription}: ${sold.gross} (tax ${sold.tax}) ${sold.currency}`;
   }
 
   #end(sold: Sold): string {
     const { subscription: id, provider } = sold;
     const ended = `${provider} ${id}`;
-    const stamp = provider === "provider_a" ? this.#stampA() : this.#stampB();
-    const event =
-      provider === "provider_a"
-        ? bodyOfA(subscriptionDeleted({ ...stamp, id: id!, customer: sold.customer }))
-        : bodyOfB(subscriptionCanceled({ ...stamp, id: id!, customer: sold.customer }));
     this.#wait({
-      id: stamp.event_id,
+      ...this.#reporters[provider].end(sold, id!),
       provider,
       text: `the end of ${id}`,
-      body: event,
       sale: sold.key,
       learn: (state, now) => {
         if (!state.ended.includes(ended)) state.ended.push(ended);
@@ -182,6 +201,26 @@ export class Vendors {
 
   #stampB() {
     return { event_id: `evt_b${++this.#made}`, occurred_at: new Date(time.now).toISOString() };
+  }
+
+  #sellA(chance: Chance, sold: Sold, ref: string | null): void {
+    if (sold.subscription !== null) {
+      this.#session(sold, ref, true);
+      this.#invoice(sold, chance.happens(0.4) ? chance.of(REFS) : null);
+    } else if (chance.happens(0.2)) {
+      this.#session(sold, ref, false);
+      this.#session(sold, ref, true, true);
+    } else this.#session(sold, ref, true);
+  }
+
+  #endA({ customer }: Sold, id: string) {
+    const stamp = this.#stampA();
+    return { id: stamp.event_id, body: bodyOfA(subscriptionDeleted({ ...stamp, id, customer })) };
+  }
+
+  #endB({ customer }: Sold, id: string) {
+    const stamp = this.#stampB();
+    return { id: stamp.event_id, body: bodyOfB(subscriptionCanceled({ ...stamp, id, customer })) };
   }
 
   #session(sold: Sold, ref: string | null, paid: boolean, isLate = false): void {

@@ -10,8 +10,8 @@ import {
   type Fault as VendorFault,
   type VendorApi,
 } from "../support/provider-a-api.ts";
-import { signA } from "../support/provider-a-event.ts";
-import { signB } from "../support/provider-b.ts";
+import { byProvider, type ListedProvider } from "../../src/providers/registry.ts";
+import { signed } from "../support/signed.ts";
 import { Chance } from "../faults/random.ts";
 import type { Service, Versions } from "./bundle.ts";
 import { PlayedObjects } from "./click-objects.ts";
@@ -27,10 +27,10 @@ const migrations = readdirSync(MIGRATIONS)
 
 const BASE = "https://service.example";
 const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
-const SECRETS = {
-  provider_a_webhook_secret: "whsec_of_the_simulated_vendor_a",
-  provider_b_webhook_secret: "pdl_ntfset_of_the_simulated_vendor_b",
-};
+const SECRETS = byProvider((name) => `whsec_of_the_simulated_${name}`);
+const SETTINGS = Object.fromEntries(
+  Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret]),
+);
 export const HOOK_URL = "https://hooks.shop.example/in";
 /** The API keys of the two accounts at provider A. */
 export const VENDOR_KEYS = ["sk_test_first_account", "sk_test_second_account"] as const;
@@ -178,8 +178,8 @@ export class World {
     this.program = await make("first", this.#shards.program);
     this.neighbor = await make("neighbor", this.#shards.neighbor);
     const ready = [
-      () => this.call("PATCH", "/api/v1/programs/me", { ...SECRETS, provider_a_api_key: VENDOR_KEYS[0] }),
-      () => this.call("PATCH", "/api/v1/programs/me", SECRETS, this.neighbor.api_key),
+      () => this.call("PATCH", "/api/v1/programs/me", { ...SETTINGS, provider_a_api_key: VENDOR_KEYS[0] }),
+      () => this.call("PATCH", "/api/v1/programs/me", SETTINGS, this.neighbor.api_key),
       () => this.call("POST", "/api/v1/webhooks", { url: HOOK_URL, events: ["*"] }),
     ];
     for (const one of ready) {
@@ -199,14 +199,11 @@ export class World {
     });
   }
 
-  /** Vendor events arrive signed; provider B has one address for all programs of its account. */
-  async vendorEvent(provider: "provider_a" | "provider_b", body: string, atNeighbor: boolean): Promise<Reply> {
-    const [name, signature] =
-      provider === "provider_a"
-        ? ["Provider-A-Signature", await signA(body, SECRETS.provider_a_webhook_secret)]
-        : ["Provider-B-Signature", await signB(body, SECRETS.provider_b_webhook_secret)];
+  /** Vendor events arrive signed; one that claims programs has one address for all of its account. */
+  async vendorEvent(provider: ListedProvider, body: string, atNeighbor: boolean): Promise<Reply> {
+    const signature = await signed(provider, body, SECRETS[provider]);
     const { id } = atNeighbor ? this.neighbor : this.program;
-    const headers = { "content-type": "application/json", [name]: signature };
+    const headers = { "content-type": "application/json", ...signature };
     return this.#fetch(`/webhooks/${provider}?program_id=${id}`, { method: "POST", headers, body });
   }
 

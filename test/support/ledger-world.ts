@@ -8,8 +8,7 @@ import { searchText, slugKey, type PartnerStatus } from "../../src/domain/partne
 import type { Condition, FlowActionType } from "../../src/domain/flow.ts";
 import type { ProviderName } from "../../src/domain/provider-name.ts";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { providerA } from "../../src/providers/provider-a/index.ts";
-import { providerB } from "../../src/providers/provider-b/index.ts";
+import { providerNamed } from "../../src/providers/registry.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import {
@@ -109,7 +108,7 @@ export function eventsOf(stories: readonly Story[]): WorldEvent[] {
   return stories
     .flatMap((each, index) => eventsOfStory(each, `${index}`))
     .map(({ provider, event }): WorldEvent => {
-      const parsed = (provider === "provider_a" ? providerA : providerB).parse(JSON.parse(JSON.stringify(event)));
+      const parsed = providerNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
       if (!parsed.ok) throw new Error(`a maker made an event that does not parse: ${JSON.stringify(parsed.details)}`);
       return { provider, event: parsed.event };
     })

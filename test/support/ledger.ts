@@ -3,11 +3,12 @@ import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
 import { commissions, payments, programs, eventCounts } from "../../src/db/schema.ts";
 import { eq } from "drizzle-orm";
-import type { ProviderName } from "../../src/domain/provider-name.ts";
 import type { Bindings } from "../../src/env.ts";
-import { call, SECRET_A, SECRET_B, type Reply, type TestProgram } from "./program.ts";
-import { bodyOfA, signA, type EventA } from "./provider-a.ts";
-import { bodyOfB, signB, type EventB } from "./provider-b.ts";
+import type { ListedProvider } from "../../src/providers/registry.ts";
+import { call, TEST_SECRETS, type Reply, type TestProgram } from "./program.ts";
+import { bodyOfA, type EventA } from "./provider-a.ts";
+import { bodyOfB, type EventB } from "./provider-b.ts";
+import { signed } from "./signed.ts";
 import { callWith } from "./watched-database.ts";
 
 type Received = { received?: boolean; outcome?: string; error?: { code: string } };
@@ -18,8 +19,7 @@ export async function sendA(
   event: EventA,
   bindings?: Partial<Bindings>,
 ): Promise<Reply<Received>> {
-  const body = bodyOfA(event);
-  return deliver(program, "provider_a", body, { "Provider-A-Signature": await signA(body, SECRET_A) }, bindings);
+  return sendBody(program, "provider_a", bodyOfA(event), bindings);
 }
 
 export async function sendB(
@@ -27,18 +27,18 @@ export async function sendB(
   event: EventB,
   bindings?: Partial<Bindings>,
 ): Promise<Reply<Received>> {
-  const body = bodyOfB(event);
-  return deliver(program, "provider_b", body, { "Provider-B-Signature": await signB(body, SECRET_B) }, bindings);
+  return sendBody(program, "provider_b", bodyOfB(event), bindings);
 }
 
-async function deliver(
+/** Sends an event of any provider, signed. */
+export async function sendBody(
   program: TestProgram,
-  provider: ProviderName,
+  provider: ListedProvider,
   body: string,
-  signature: Record<string, string>,
   bindings?: Partial<Bindings>,
 ): Promise<Reply<Received>> {
   const path = `/webhooks/${provider}?program_id=${program.id}`;
+  const signature = await signed(provider, body, TEST_SECRETS[provider]);
   const init = { method: "POST", headers: { "content-type": "application/json", ...signature }, body };
   return bindings ? callWith(bindings, path, init) : call(path, init);
 }

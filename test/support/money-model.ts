@@ -3,6 +3,8 @@
  * and sharing nothing with the code under test. Amounts are in smallest units of the currency.
  */
 
+import type { ListedProvider } from "../../src/providers/registry.ts";
+
 /** Where a payment carries a reference, the strongest first (REF-1). */
 export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
 
@@ -13,7 +15,7 @@ export interface Carried {
 
 /** Money that left the customer once, and what happened to it. */
 export interface Truth {
-  provider: "provider_a" | "provider_b";
+  provider: ListedProvider;
   /** Its identity at the vendor. */
   key: string;
   currency: string;
@@ -112,10 +114,14 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
   };
 }
 
-/** What was charged, net of tax: the tax counts in proportion where credit paid a part. */
+/** What was charged, net of tax (PAY-1): the tax counts in proportion where credit paid a part. */
 function netOf({ provider, total, tax, charged }: Truth): number {
   if (charged <= 0 || total <= 0) return 0;
-  return provider === "provider_a" ? share(total - tax, charged, total) : charged - share(tax, charged, total);
+  const net: Record<ListedProvider, number> = {
+    provider_a: share(total - tax, charged, total),
+    provider_b: charged - share(tax, charged, total),
+  };
+  return net[provider];
 }
 
 /** The first that leads to a partner of the program counts; one that leads to nobody hides no other (REF-2). */

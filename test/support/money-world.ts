@@ -4,21 +4,21 @@
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { life } from "./money-life.ts";
-import { providerA } from "../../src/providers/provider-a/index.ts";
-import { providerB } from "../../src/providers/provider-b/index.ts";
+import { PROVIDER_NAMES, providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { life, type Life } from "./money-life.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
+import type { PlayedVendor } from "./money-vendor.ts";
 import { VendorA } from "./money-vendor-a.ts";
 import { VendorB } from "./money-vendor-b.ts";
-import type { EventA } from "./provider-a.ts";
-import type { EventB } from "./provider-b.ts";
+import { bodyOfA } from "./provider-a.ts";
+import { bodyOfB } from "./provider-b.ts";
 
 const flow: fc.Arbitrary<ModelFlow> = fc.record({
   action_type: fc.constantFrom("percentage" as const, "flat" as const),
   action_value: fc.integer({ min: 0, max: 100 }),
   priority: fc.nat(2),
   above: fc.constantFrom(0, 400, 100_000),
-  provider: fc.constantFrom("provider_a" as const, "provider_b" as const, null),
+  provider: fc.constantFrom(...PROVIDER_NAMES, null),
 });
 
 export const moneyWorld = fc.record({
@@ -28,10 +28,30 @@ export const moneyWorld = fc.record({
 });
 export type MoneyWorld = typeof moneyWorld extends fc.Arbitrary<infer W> ? W : never;
 
-/** An event as the vendor writes it, and as it is understood. */
-export type Reported =
-  | { provider: "provider_a"; raw: EventA; event: ProviderEvent }
-  | { provider: "provider_b"; raw: EventB; event: ProviderEvent };
+/** An event as the vendor sends it, and as it is understood. */
+export interface Reported {
+  provider: ListedProvider;
+  body: string;
+  event: ProviderEvent;
+}
+
+interface Played {
+  vendor: PlayedVendor<unknown>;
+  /** Of its events so far. */
+  bodies: () => string[];
+}
+
+/** One that the list has more does not compile without its own. */
+const PLAYED: Record<ListedProvider, (life: Life, n: string) => Played> = {
+  provider_a(life, n) {
+    const vendor = new VendorA(life, n);
+    return { vendor, bodies: () => vendor.events.map(bodyOfA) };
+  },
+  provider_b(life, n) {
+    const vendor = new VendorB(life, n);
+    return { vendor, bodies: () => vendor.events.map(bodyOfB) };
+  },
+};
 
 export interface Lived {
   events: Reported[];
@@ -46,29 +66,23 @@ export interface Lived {
  * programs of one secret must have none in common.
  */
 export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
-  const vendors = lives.map((one, i) => {
-    const vendor = one.provider === "provider_a" ? new VendorA(one, `${mark}${i}`) : new VendorB(one, `${mark}${i}`);
+  const all = lives.map((one, i) => {
+    const { vendor, bodies } = PLAYED[one.provider](one, `${mark}${i}`);
     for (const [at, next] of one.chapters.entries()) vendor.live(next, at);
-    return vendor;
+    const events = bodies().map((body) => ({ provider: one.provider, body, event: understood(one.provider, body) }));
+    return { vendor, events };
   });
-  const events = vendors.flatMap((vendor): Reported[] =>
-    vendor instanceof VendorA
-      ? vendor.events.map((raw) => ({ provider: "provider_a", raw, event: understood(providerA.parse(onWire(raw))) }))
-      : vendor.events.map((raw) => ({ provider: "provider_b", raw, event: understood(providerB.parse(onWire(raw))) })),
-  );
+  const vendors = all.map(({ vendor }) => vendor);
   return {
-    events: events,
+    events: all.flatMap(({ events }) => events),
     truths: vendors.flatMap(({ truths }) => truths),
     said: vendors.flatMap(({ said }) => said),
     tests: vendors.flatMap(({ tests }) => tests),
   };
 }
 
-function onWire(event: object): unknown {
-  return JSON.parse(JSON.stringify(event));
-}
-
-function understood(result: ReturnType<typeof providerA.parse>): ProviderEvent {
+function understood(provider: ListedProvider, body: string): ProviderEvent {
+  const result = providerNamed(provider)!.parse(JSON.parse(body));
   if (!result.ok) throw new Error(`a played vendor's event is refused: ${JSON.stringify(result.details)}`);
   return result.event;
 }

@@ -26,7 +26,7 @@ import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
 import { resolveTarget } from "../../src/outbound/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
-import { providerOfCustomer } from "../../src/providers/registry.ts";
+import { PROVIDERS, providerOfCustomer, type ListedProvider } from "../../src/providers/registry.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
@@ -203,9 +203,14 @@ const OF_REQUESTS: Parser[] = [
   parser("lib/mail.ts", "escapeHtml", "<b>", escapeHtml),
 ];
 
+/** The time, the key of a signature, and what is between them, in the header of each provider. */
+const HEADERS: Record<ListedProvider, readonly [string, string, string]> = {
+  provider_a: ["t=1795347945", "v1", ","],
+  provider_b: ["ts=1795347945", "h1", ";"],
+};
+
 const OF_VENDORS: Parser[] = [
-  ...signatures(providerA, "Provider A", ["t=1795347945", "v1", ","]),
-  ...signatures(providerB, "Provider B", ["ts=1795347945", "h1", ";"]),
+  ...PROVIDERS.flatMap((provider) => [...signatures(provider), anEvent(provider)]),
   parser("outbound/sign.ts", "signatureHeaders", `whsec_${btoa("secret")}`, (secret) =>
     signatureHeaders({ event_id: "evt_1", timestamp: 1, body: new Uint8Array(), secrets: [secret] }),
   ),
@@ -223,8 +228,8 @@ const OF_VENDORS: Parser[] = [
     "parseWith: JSON",
     "{}",
     (text) => [
-      ...[providerA, providerB].map((provider) => provider.parse(JSON.parse(text))),
-      ...[providerA, providerB].map((provider) => provider.claimedOwner(JSON.parse(text))),
+      ...PROVIDERS.map((provider) => provider.parse(JSON.parse(text))),
+      ...PROVIDERS.map((provider) => provider.claimedOwner(JSON.parse(text))),
     ],
     { worst: jsonTexts() },
   ),
@@ -274,7 +279,9 @@ export const PARSERS: readonly Parser[] = [
   ...OF_VENDORS,
 ];
 
-function signatures(provider: Provider, name: string, [time, key, separator]: readonly [string, string, string]) {
+function signatures(provider: Provider) {
+  const name = provider.text;
+  const [time, key, separator] = HEADERS[provider.name as ListedProvider];
   const good = `${time}${separator}${key}=${"0".repeat(64)}`;
   const frames = [
     [`${time}${separator}${key}=`, ""],
@@ -296,6 +303,17 @@ function signatures(provider: Provider, name: string, [time, key, separator]: re
       ...{ frames, worst },
     }),
   ];
+}
+
+/** Its event of the OpenAPI document, with the text in the place of each text but its type. */
+function anEvent({ name, document, parse, claimedOwner }: Provider): Parser {
+  const { example } = document;
+  return parser("providers/wire.ts", `${name}: an event`, "jane", (text) => {
+    const body: unknown = JSON.parse(JSON.stringify(example), (key, value: unknown) =>
+      typeof value === "string" && !key.endsWith("type") ? text : value,
+    );
+    return [parse(body), claimedOwner(body)];
+  });
 }
 
 function resolved(data: string) {

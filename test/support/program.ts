@@ -10,6 +10,7 @@ import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import type { ListedProvider } from "../../src/providers/registry.ts";
 import { unplain, type Plain } from "./plain.ts";
 import { assertDocumented } from "./openapi.ts";
 
@@ -36,6 +37,7 @@ export interface Reply<T> {
 
 export const SECRET_A = "whsec_test_secret_of_provider_a";
 export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
+export const TEST_SECRETS: Record<ListedProvider, string> = { provider_a: SECRET_A, provider_b: SECRET_B };
 
 const SECRETS = ["webhook_secret", "webhook_secret_previous", "api_key"] as const;
 
@@ -80,7 +82,12 @@ export async function setSecrets(program_id: string, fields: ConnectionFields): 
   await keep(program_id, await connectionsOf(program_id, fields));
 }
 
-/** A program with both providers' secrets set by default. */
+/** Secrets by the names of their settings. */
+export function webhookSecrets(secrets: Partial<Record<ListedProvider, string>>): ConnectionFields {
+  return Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [`${name}_webhook_secret`, secret]));
+}
+
+/** A program with every provider's secret set by default. */
 export async function makeProgram(overrides: ProgramFields = {}): Promise<TestProgram> {
   const now = Date.now();
   const api_key = `sk_${randomToken(32)}`;
@@ -88,8 +95,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
   const id = overrides.id ?? newId("program", now);
   const entries = Object.entries(overrides);
   const kept: ConnectionFields = {
-    provider_a_webhook_secret: SECRET_A,
-    provider_b_webhook_secret: SECRET_B,
+    ...webhookSecrets(TEST_SECRETS),
     ...Object.fromEntries(entries.filter(([name]) => COLUMN.test(name))),
   };
   const connections = await connectionsOf(id, kept);

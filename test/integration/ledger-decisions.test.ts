@@ -141,6 +141,23 @@ describe("what was forgiven counts as given (LAW-2, COM-4)", () => {
 });
 
 describe("a canceled payout's sale and its refund are one again (LAW-5)", () => {
+  it("nothing is left of a commission of nothing whose payment came to be another's in the payout", async () => {
+    const { program, partner } = await approvedSale();
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { commission_pct: 0 });
+    const other = await makePartner(program);
+    const [id, subscription] = [`in_${partner.slug}`, `sub_${partner.slug}`];
+    const remembered = sessionCompleted({ ref: other.slug, metadata: null, subscription: `${subscription}x` });
+    await sendA(program, remembered);
+    await sendA(program, invoicePaid({ id, ref: partner.slug, subscription }));
+    const nothing = (await rowsOf(program)).find(({ amount_cents }) => amount_cents === 0)!;
+    await decide(program, nothing.id, "approved");
+    const [payout] = await generate(program);
+    await sendA(program, sessionCompleted({ ref: other.slug, subscription, invoice: id }));
+    await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
+    const after = (await rowsOf(program)).filter(({ payment_id }) => payment_id === nothing.payment_id);
+    expect(after).toMatchObject([{ partner_id: other.id, amount_cents: 2_000 }]);
+  });
+
   it("the month that is generated again pays what is due, not what was", async () => {
     const { program, refund } = await approvedSale();
     const period_end = new Date(Date.now() + 1).toISOString();

@@ -10,14 +10,19 @@ import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, disputeEvent } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { watchDatabase } from "../support/watched-database.ts";
+import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 /** A database in which `act` happens once, when a settling has read what it decides on and is about to write. */
 function actBeforeSettling(act: () => Promise<unknown>): Partial<Bindings> {
+  return actBefore(/^update "payments" set .*"settled_revision"/s, act);
+}
+
+/** A database in which `act` happens once, before the first batch with such a statement. */
+function actBefore(statement: RegExp, act: () => Promise<unknown>): Partial<Bindings> {
   let isDone = false;
   const watched = watchDatabase(env.DB, {
     before: async (statements) => {
-      if (isDone || !statements.some((text) => /^update "payments" set .*"settled_revision"/s.test(text))) return;
+      if (isDone || !statements.some((text) => statement.test(text))) return;
       isDone = true;
       await act();
     },
@@ -54,6 +59,16 @@ it("of a payout that is canceled while a refund is settled no difference is left
   const { program, payout_id, refund } = await saleInPayout();
   const cancel = () => change(program, "POST", `payouts/${payout_id}/cancel`);
   await sendA(program, refund, actBeforeSettling(cancel));
+  expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", amount_cents: 1_500, payout_id: null }]);
+});
+
+it("a payout that is canceled while a refund is settled leaves nothing unsettled (COM-4)", async () => {
+  const { program, payout_id, refund } = await saleInPayout();
+  const refunded = actBefore(/^update "payouts"/, () => sendA(program, refund));
+  const headers = { authorization: `Bearer ${program.api_key}` };
+  expect((await callWith(refunded, `/api/v1/payouts/${payout_id}/cancel`, { method: "POST", headers })).status).toBe(
+    200,
+  );
   expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", amount_cents: 1_500, payout_id: null }]);
 });
 

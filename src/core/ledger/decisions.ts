@@ -43,14 +43,26 @@ export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
 }
 
 /**
- * Marks the payments of commissions \`c\` that \`which\` selects as unsettled where differences hang on them (clawbacks): a
+ * Marks the payments of commissions `c` that `which` selects as unsettled where differences hang on them (clawbacks): a
  * decision, or a payout that is canceled, changes what the differences must be. Part of the transaction of the change;
- * who makes it settles them next, and until then no payout takes them (\`payout-generate.ts\`).
+ * who makes it settles them next, and until then no payout takes them (`payouts/generate.ts`).
  */
 export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
+  return unsettle(ctx, which, hasDifferences(sql`payments.id`));
+}
+
+/**
+ * The same for what a canceled payout frees, and where the payment was settled since the payout took the commissions:
+ * what they were then was held, though nothing differed in money.
+ */
+export function unsettleFreed(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
+  return unsettle(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${taken_at})`);
+}
+
+function unsettle(ctx: ProgramCtx, which: SQL, where: SQL): Write {
   return {
     statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-      where id in (select c.payment_id from commissions c where ${which}) and ${hasDifferences(sql`payments.id`)}`),
+      where id in (select c.payment_id from commissions c where ${which}) and ${where}`),
   };
 }
 

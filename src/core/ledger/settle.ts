@@ -1,5 +1,5 @@
-import { eq, sql, type SQL } from "drizzle-orm";
-import { atMost } from "../../db/client.ts";
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
 import { flag, orNull, shaped, text } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Fact } from "../../domain/fact.ts";
@@ -13,7 +13,7 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Flow, Payment, Program } from "../kernel/rows.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
-import { leads, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
+import { leads, PAYMENT_KEY, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
 import { NAMED_PARTNER, SALE_DECISION, type LedgerState, type PastRow } from "./state.ts";
 
@@ -128,20 +128,29 @@ function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
 }
 
 /** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
-export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
-  const [waiting] = await ctx.read(
-    ctx.db
-      .select({
-        id: payments.id,
-        provider: payments.provider,
-        provider_transaction_id: payments.provider_transaction_id,
-      })
-      .from(payments)
-      .where(sql`${eq(payments.partner_id, partner_id)} and settled_revision < facts_revision`)
-      .orderBy(payments.id)
-      .limit(atMost(MAX_INLINE)),
+export function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
+  return settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
+}
+
+/** Settles the payments that the change of this audit event left unsettled, among those of the commissions it changed. */
+export function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
+  return settleUnsettled(
+    ctx,
+    sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
+      and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`,
   );
-  for (const key of waiting) await settle(ctx, key);
+}
+
+async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void> {
+  const [unsettled] = await ctx.read(
+    shaped(
+      ctx.db,
+      PAYMENT_KEY,
+      sql`select id, provider, provider_transaction_id ${from} and settled_revision < facts_revision
+      order by id limit ${literal(MAX_INLINE)}`,
+    ),
+  );
+  for (const key of unsettled) await settle(ctx, key);
 }
 
 function decide(ctx: ProgramCtx, state: LedgerState, isRequested: boolean) {

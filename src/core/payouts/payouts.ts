@@ -1,7 +1,6 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { shaped } from "../../db/rows.ts";
 import { commissions, payouts } from "../../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
@@ -16,9 +15,8 @@ import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPayout, type PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
-import { hasDifferences, unsettleDifferences } from "../ledger/decisions.ts";
-import { PAYMENT_KEY } from "../ledger/facts.ts";
-import { MAX_INLINE, settle } from "../ledger/settle.ts";
+import { unsettleFreed } from "../ledger/decisions.ts";
+import { settleChanged } from "../ledger/settle.ts";
 import { payCommissions, payoutMoved } from "./rows.ts";
 
 export interface PayoutFilter extends PageRequest {
@@ -72,7 +70,7 @@ export async function getPayout(ctx: Reader, id: string): Promise<PayoutWithComm
  * payment by.
  */
 export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
-  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
+  const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
     const paid = payCommissions(ctx, before);
     return {
       changes: { paid_at: iso(ctx.now), reference },
@@ -81,6 +79,7 @@ export async function markPayoutPaid(caller: Caller, id: string, reference: stri
       type: "payout.paid",
     };
   });
+  return after;
 }
 
 /**
@@ -88,33 +87,25 @@ export async function markPayoutPaid(caller: Caller, id: string, reference: stri
  * that is free and its differences become one again: money that was never paid is never owed back.
  */
 export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
-  const held = sql`c.payout_id = ${id} and ${alsoOfProgram(caller, sql`c.program_id`)}`;
-  const [ctx, differing] = await prove(
-    caller,
-    shaped(
-      caller.db,
-      PAYMENT_KEY,
-      sql`select distinct p.id as id, p.provider as provider,
-        p.provider_transaction_id as provider_transaction_id
-      from commissions c cross join payments p on p.id = c.payment_id
-      where ${held} and ${hasDifferences(sql`p.id`)} limit ${literal(MAX_INLINE)}`,
-    ),
-  );
-  const canceled = await movePayout(ctx, id, "cancel", ({ event_id }) => ({
+  const { ctx, after, event_id } = await movePayout(caller, id, "cancel", (move) => ({
     changes: {},
     writes: [
-      unsettleDifferences(ctx, held),
+      unsettleFreed(
+        move.ctx,
+        sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx, sql`c.program_id`)}`,
+        move.before.created_at,
+      ),
       {
-        statement: ctx.db.run(sql`update commissions set payout_id = null, event_id = ${event_id},
-          updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
-          where payout_id = ${id} and program_id = ${ctx.program.id} and status = 'approved'`),
+        statement: move.ctx.db.run(sql`update commissions set payout_id = null, event_id = ${move.event_id},
+          updated_at = ${laterStamp(sql`updated_at`, iso(move.ctx.now))}
+          where payout_id = ${id} and program_id = ${move.ctx.program.id} and status = 'approved'`),
       },
     ],
     selected: [],
     type: "payout.updated",
   }));
-  for (const key of differing) await settle(ctx, key);
-  return canceled;
+  await settleChanged(ctx, event_id);
+  return after;
 }
 
 interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
@@ -128,7 +119,7 @@ async function movePayout(
   id: string,
   move: PayoutMove,
   plan: (move: { ctx: ProgramCtx; before: Payout; event_id: string }) => MovePlan,
-): Promise<Payout> {
+): Promise<{ ctx: ProgramCtx; after: Payout; event_id: string }> {
   return untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
@@ -142,7 +133,7 @@ async function movePayout(
       selected,
       result: after,
     });
-    return after;
+    return { ctx, after, event_id };
   });
 }
 

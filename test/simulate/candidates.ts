@@ -78,12 +78,15 @@ export function afterCrons(
   const late = operations.filter((_, i) => replies[i]!.status >= 500);
   const after = distinctly(
     candidates.flatMap(({ state, applied }) =>
-      MINUTES.flatMap((effect) =>
-        others.flatMap((without) => {
-          const done = changed(state, effect, now, { without, before: null });
+      MINUTES.flatMap((effect) => {
+        const whole = changed(state, effect, now);
+        // What does nothing with all of them does nothing without some.
+        if (!whole || keyOf(whole) === keyOf(state)) return [{ state, applied }];
+        return others.flatMap((without) => {
+          const done = without.length > 0 ? changed(state, effect, now, { without, before: null }) : whole;
           return done ? [{ state: done, applied }] : [];
-        }),
-      ),
+        });
+      }),
     ),
   );
   return late.reduce(
@@ -101,9 +104,10 @@ export function finish({ state, applied }: Candidate, operation: Operation, now:
   });
 }
 
-/** What a job may find unsettled of the purchases that change beside it: any of few, else all. */
-function withoutSome(others: readonly string[]): string[][] {
-  if (others.length > 6) return [[...others]];
+/** What a job may find unsettled of the purchases that change beside it: any of few, else one or all. */
+function withoutSome(changing: readonly string[]): string[][] {
+  const others = [...new Set(changing)];
+  if (others.length > 6) return [others, ...others.map((one) => [one])];
   return others.reduce<string[][]>((sets, one) => [...sets, ...sets.map((set) => [...set, one])], [[]]).slice(1);
 }
 

@@ -91,12 +91,16 @@ const MOVES: Record<string, Payout["status"][]> = {
 
 /** A payout canceled, paid by hand, or begun to be paid; false where the rules refuse it. */
 export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
-  const payout = state.payouts[index]!;
-  // Of two who pay at once the second may begin when the first has failed.
-  const isAgain = to === "processing" && payout.status === to && payout.changed === now;
-  if (!isAgain && !MOVES[to]!.includes(payout.status)) return false;
+  if (!MOVES[to]!.includes(state.payouts[index]!.status)) return false;
   putPayout(state, index, to, now);
   return true;
+}
+
+/** The same with what the vendor makes of it at once: beside others, the next may meet it failed. */
+export function failPayout(state: State, index: number, now: number): boolean {
+  const isBegun = movePayout(state, index, "processing", now);
+  if (isBegun) putPayout(state, index, "failed", now);
+  return isBegun;
 }
 
 /** The result of a payout, with its commissions: paid with it, or free again. */

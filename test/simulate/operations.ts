@@ -2,7 +2,7 @@
 import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
-import { generate, generateMonth, movePayout } from "./model-payouts.ts";
+import { failPayout, generate, generateMonth, movePayout } from "./model-payouts.ts";
 import { approveDue, changeRules, flag, judge, settle, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
@@ -163,22 +163,15 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   ] as const);
   if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance);
   const isOfVendor = slug === "ann" || slug === "bob";
+  const place = (of: State) => of.payouts.findIndex((one) => one.id === id);
+  const moves: Operation["effects"] = [(state, now) => movePayout(state, place(state), to, now)];
+  if (verb === "pay") moves.push((state, now) => failPayout(state, place(state), now));
   return {
     text: `${verb} ${id} of ${slug} (${amount})`,
     payout: id,
     frees: verb === "cancel" && owing.some((one) => one.id === id),
     ...post(world, `/payouts/${id}/${verb}`, {}),
-    effects: [
-      (state, now) => {
-        if (verb === "pay" && !isOfVendor) return false;
-        return movePayout(
-          state,
-          state.payouts.findIndex((one) => one.id === id),
-          to,
-          now,
-        );
-      },
-    ],
+    effects: verb === "pay" && !isOfVendor ? [() => false] : moves,
     sales: state.rows.map(({ sale }) => sale),
   };
 };

@@ -13,6 +13,7 @@ import { logLine, reasonOf } from "../lib/log.ts";
 import { iso, SECOND } from "../lib/time.ts";
 import { openSlots, type Slots } from "../lib/slots.ts";
 import { ATTEMPT_BUDGET_MS, sendAttempt, type SendDeps } from "./send.ts";
+import { openResolver, type Resolve } from "./target.ts";
 import { wakeUpAt, type Wake } from "../core/kernel/wake.ts";
 
 export interface ConsumerDeps extends Pick<BaseCtx, "db" | "sealer">, SendDeps {
@@ -34,6 +35,9 @@ export const ATTEMPTS_AT_ONCE = 5;
 
 /** A look-up asks for A and AAAA at once. */
 const LOOK_UP_CONNECTIONS = 2;
+
+/** An attempt that has ended waits so long for the others of its invocation: one transaction records them together. */
+const GATHER_MS = 25;
 
 /** For so long an invocation begins attempts; with the last one's end it stays within the 30 s that background work has. */
 const SERVE_MS = 15 * SECOND;
@@ -88,23 +92,29 @@ function deliveryIdIn(body: unknown): string[] {
   return [];
 }
 
+interface ServeDeps extends ConsumerDeps {
+  resolve: Resolve;
+}
+
 /** Makes the claimed attempts side by side, and after each what is next in its lane, for as long as there is time. */
 async function serve(claimed: ClaimedDelivery[], deps: ConsumerDeps): Promise<void> {
   const connections = deps.connections ?? openSlots(CONNECTIONS);
-  const record = openRecorder(deps, deps.now() + SERVE_MS);
+  const resolve = openResolver();
+  const recorder = openRecorder(deps, deps.now() + SERVE_MS);
   await Promise.all(
     claimed.map(async (first) => {
       for (let claim: ClaimedDelivery | undefined = first; claim;) {
-        const outcome = await attempt(claim, connections, deps);
-        if (!outcome) return;
-        claim = await record(claim, outcome);
+        recorder.begin();
+        const outcome = await attempt(claim, connections, { ...deps, resolve });
+        if (!outcome) return recorder.giveUp();
+        claim = await recorder.record(claim, outcome);
       }
     }),
   );
 }
 
 /** One attempt, begun when there are connections for it; null when the claim could end before it. */
-async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ConsumerDeps): Promise<AttemptOutcome | null> {
+async function attempt(claim: ClaimedDelivery, connections: Slots, deps: ServeDeps): Promise<AttemptOutcome | null> {
   const { delivery_id, claimed_until } = claim;
   let held = LOOK_UP_CONNECTIONS;
   await connections.take(held);
@@ -130,7 +140,7 @@ async function attempt(claim: ClaimedDelivery, connections: Slots, deps: Consume
 }
 
 /** What cannot be signed, or has no body any more, is a failed attempt and not a reason to stop: nothing is sent. */
-async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => void) {
+async function send(claim: ClaimedDelivery, deps: ServeDeps, onPost: () => void) {
   const { body } = claim;
   const startedAt = deps.now();
   try {
@@ -142,8 +152,8 @@ async function send(claim: ClaimedDelivery, deps: ConsumerDeps, onPost: () => vo
       if (init?.method === "POST") onPost();
       return deps.fetch(target, init);
     };
-    const { resolverUrl, ownHosts, now, budgetMs = ATTEMPT_BUDGET_MS } = deps;
-    return await sendAttempt(delivery, { fetch, resolverUrl, ownHosts, now, budgetMs });
+    const { resolve, resolverUrl, ownHosts, now, budgetMs = ATTEMPT_BUDGET_MS } = deps;
+    return await sendAttempt(delivery, { fetch, resolve, resolverUrl, ownHosts, now, budgetMs });
   } catch (error) {
     return {
       started_at: iso(startedAt),
@@ -164,7 +174,13 @@ async function openSecrets(claim: ClaimedDelivery, { sealer }: ConsumerDeps): Pr
   return previous === null ? [current] : [current, await sealer.open(previous, { ...at, column: "secret_previous" })];
 }
 
-type RecordAttempt = (claim: ClaimedDelivery, outcome: AttemptOutcome) => Promise<ClaimedDelivery | undefined>;
+interface Recorder {
+  /** An attempt is under way: it ends in one of the two others. */
+  begin(): void;
+  giveUp(): void;
+  /** Gives the next delivery of its lane, if any. */
+  record(claim: ClaimedDelivery, outcome: AttemptOutcome): Promise<ClaimedDelivery | undefined>;
+}
 
 interface Finished {
   claim: ClaimedDelivery;
@@ -173,49 +189,102 @@ interface Finished {
 }
 
 /**
- * Records attempts as they end: one transaction at a time, and whatever ends meanwhile rides the next one. Gives each
- * the next delivery of its lane, which the same transaction claims, until `until`.
+ * Records attempts as they end: one transaction at a time, and whatever ends meanwhile rides the next one. Those that are
+ * under way at the same time are waited for, as long as they are quick. Gives each the next delivery of its lane, which
+ * the same transaction claims, until `until`: so they begin together again.
  */
-function openRecorder(deps: ConsumerDeps, until: number): RecordAttempt {
+function openRecorder(deps: ConsumerDeps, until: number): Recorder {
   let waiting: Finished[] = [];
+  let underWay = 0;
   let isRunning = false;
+  const home: Home = { endpoint_id: null, groups: 0 };
+  let gathered = Promise.withResolvers<void>();
+  function end(): void {
+    underWay -= 1;
+    if (underWay === 0) gathered.resolve();
+  }
+  async function gather(): Promise<void> {
+    if (underWay === 0) return;
+    gathered = Promise.withResolvers();
+    const timer = setTimeout(gathered.resolve, GATHER_MS);
+    await gathered.promise;
+    clearTimeout(timer);
+  }
   async function drain(): Promise<void> {
     isRunning = true;
     while (waiting.length > 0) {
+      await gather();
       const group = waiting;
       waiting = [];
-      await recordGroup(group, deps, until);
+      await recordGroup(group, deps, until, home);
     }
     isRunning = false;
   }
-  return function record(claim, outcome) {
-    const next = Promise.withResolvers<ClaimedDelivery | undefined>();
-    waiting.push({ claim, outcome, goOn: next.resolve });
-    if (!isRunning) deps.waitUntil(drain());
-    return next.promise;
+  return {
+    begin: () => void (underWay += 1),
+    giveUp: end,
+    record(claim, outcome) {
+      const next = Promise.withResolvers<ClaimedDelivery | undefined>();
+      waiting.push({ claim, outcome, goOn: next.resolve });
+      end();
+      if (!isRunning) deps.waitUntil(drain());
+      return next.promise;
+    },
   };
 }
 
-async function recordGroup(group: Finished[], deps: ConsumerDeps, until: number): Promise<void> {
+/** A lane whose endpoint answers within this time takes the places of others in its invocation. */
+const QUICK_MS = 1_000;
+
+/** After so many groups there is more than a moment's work. */
+const HOME_AFTER = 2;
+
+/** The lane that an invocation stays with: its attempts share their look-ups and their transactions. */
+interface Home {
+  endpoint_id: string | null;
+  groups: number;
+}
+
+async function recordGroup(group: Finished[], deps: ConsumerDeps, until: number, home: Home): Promise<void> {
   const now = deps.now();
   const isTime = now < until;
-  const wishes = new Map<string, LaneWish>();
-  for (const { claim } of isTime ? group : []) {
-    const { endpoint_id } = claim;
-    wishes.set(endpoint_id, { endpoint_id, want: (wishes.get(endpoint_id)?.want ?? 0) + 1 });
-  }
-  const result = await recordWithRetries(group, [...wishes.values()], deps);
+  home.groups += 1;
+  if (home.groups >= HOME_AFTER) home.endpoint_id ??= group.find(isQuick)?.claim.endpoint_id ?? null;
+  const result = await recordWithRetries(group, isTime ? wishesOf(group, home) : [], deps);
   const claimed = result?.claimed ?? [];
-  for (const { claim, goOn } of group) {
+  const isFull = claimed.length === group.length;
+  if (!claimed.some(({ endpoint_id }) => endpoint_id === home.endpoint_id)) home.endpoint_id = null;
+  const going = new Set(claimed.map(({ endpoint_id }) => endpoint_id));
+  const next = group.map(({ claim }) => {
     const at = claimed.findIndex(({ endpoint_id }) => endpoint_id === claim.endpoint_id);
-    goOn(at < 0 ? undefined : claimed.splice(at, 1)[0]);
-  }
+    return at < 0 ? undefined : claimed.splice(at, 1)[0];
+  });
+  for (const [i, { goOn }] of group.entries()) goOn(next[i] ?? claimed.shift());
   const wakeUps = (result?.recorded ?? []).flatMap(({ delivery_id, next_attempt_at }) =>
     next_attempt_at === null ? [] : [wakeUpAt(delivery_id, next_attempt_at, now)],
   );
-  // Where this invocation stops, another goes on with the lane.
-  if (!isTime) wakeUps.push(...group.map(({ claim }) => ({ delivery_id: claim.delivery_id, delay_seconds: 0 })));
+  // Where this invocation stops, or goes on with another lane, somebody else goes on with this one.
+  const left = isTime ? group.filter(({ claim }) => isFull && !going.has(claim.endpoint_id)) : group;
+  wakeUps.push(...left.map(({ claim }) => ({ delivery_id: claim.delivery_id, delay_seconds: 0 })));
   if (wakeUps.length > 0) deps.waitUntil(deps.wake(wakeUps));
+}
+
+function isQuick({ outcome }: Finished): boolean {
+  return outcome.error === null && outcome.duration_ms < QUICK_MS;
+}
+
+/** Each lane may go on in the places that it had; where there is a home, it comes first, in those of all quick lanes. */
+function wishesOf(group: Finished[], home: Home): LaneWish[] {
+  const wishes = new Map<string, LaneWish>();
+  for (const finished of group) {
+    const { endpoint_id } = finished.claim;
+    const lanes = new Set([endpoint_id, ...(home.endpoint_id !== null && isQuick(finished) ? [home.endpoint_id] : [])]);
+    for (const lane of lanes) {
+      const want = (wishes.get(lane)?.want ?? 0) + 1;
+      wishes.set(lane, { endpoint_id: lane, want, rank: lane === home.endpoint_id ? 0 : 1 });
+    }
+  }
+  return [...wishes.values()];
 }
 
 /** Pauses before the second and later tries to record. */

@@ -5,7 +5,7 @@ import { EXPIRED, fetchWithin, startDeadline, type Deadline, type Fetch } from "
 import { readAtMost, type BodyStart } from "../lib/http-body.ts";
 import { iso } from "../lib/time.ts";
 import { signatureHeaders } from "./sign.ts";
-import { resolveTarget } from "./target.ts";
+import { resolveTarget, type Resolve } from "./target.ts";
 
 /** One event to one endpoint, as it is stored. */
 export interface OutgoingDelivery {
@@ -21,6 +21,8 @@ export interface OutgoingDelivery {
 
 export interface SendDeps {
   fetch: Fetch;
+  /** `resolveTarget` unless given. */
+  resolve?: Resolve;
   resolverUrl: string;
   ownHosts: OwnHosts;
   /** Milliseconds since the epoch. */
@@ -88,10 +90,10 @@ interface Attempt extends SendDeps {
 const TIMED_OUT = "no answer in time";
 
 async function guardAndPost(delivery: OutgoingDelivery, attempt: Attempt): Promise<Outcome> {
-  const { fetch, resolverUrl, ownHosts, budgetMs, startedAt, deadline } = attempt;
+  const { fetch, resolve = resolveTarget, resolverUrl, ownHosts, budgetMs, startedAt, deadline } = attempt;
   const target = checkTargetUrl(delivery.url);
   if (!target.ok) return failed("blocked", target.reason);
-  const resolution = await resolveTarget(target.url.hostname, { fetch, resolverUrl, ownHosts, timeoutMs: budgetMs });
+  const resolution = await resolve(target.url.hostname, { fetch, resolverUrl, ownHosts, timeoutMs: budgetMs });
   if (resolution.kind !== "public") return failed(resolution.kind, resolution.reason);
 
   const body = new TextEncoder().encode(delivery.body);

@@ -43,6 +43,23 @@ export async function resolveTarget(hostname: string, deps: ResolveDeps): Promis
   }
 }
 
+export type Resolve = typeof resolveTarget;
+
+/**
+ * The same for attempts that are made side by side: those that ask for one name at once share the answer, which each has
+ * waited for. Nothing is remembered: the next attempt asks again.
+ */
+export function openResolver(): Resolve {
+  const underWay = new Map<string, Promise<Resolution>>();
+  return (hostname, deps) => {
+    const asked = underWay.get(hostname);
+    if (asked) return asked;
+    const asking = resolveTarget(hostname, deps).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, asking);
+    return asking;
+  };
+}
+
 interface DnsRecord {
   type: number;
   data: string;

@@ -12,14 +12,14 @@
  * What counts is the ratio to the bare Worker of the same round; rates belong to the machine. CPU is the runtime's, per
  * answer. Other work on the machine disturbs the ratios less than the rates, but does disturb them.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CASES, makeBenchWorld, prepareLeast, type BenchCase, type BenchWorld } from "./cases.ts";
 import { measureForged, printForged, type ForgedLine } from "./forged.ts";
 import { load, type LoadResult } from "./load.ts";
-import { buildWorker, startMeasure, startRawService, type RawService } from "./raw-service.ts";
+import { buildWorker, cpuTime, startMeasure, startRawService, type RawService } from "./raw-service.ts";
 
 interface Run extends LoadResult {
   /** Microseconds of CPU per answer. */
@@ -136,12 +136,6 @@ async function measure(service: RawService, connections: number, seconds: number
   const before = await cpuTime(service.runtime);
   const result = await load({ port: service.port, connections, seconds, requests });
   return { ...result, cpu: ((await cpuTime(service.runtime)) - before) / result.answers };
-}
-
-/** Microseconds of user and system time; Linux counts them in ticks of 10 ms. */
-async function cpuTime(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 function median(values: number[]): number {

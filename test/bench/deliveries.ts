@@ -16,7 +16,7 @@ import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "min
 import { freePort } from "../../src/dev/local-service.ts";
 import { quietWrangler } from "../../src/dev/quiet.ts";
 import { call } from "./cases.ts";
-import { ADMIN_TOKEN, buildWorker, builtWorker, migrate } from "./raw-service.ts";
+import { ADMIN_TOKEN, buildWorker, builtWorker, cpuTime, migrate, runtimeOf } from "./raw-service.ts";
 
 const SLOW_MS = 4_000;
 /** A receiver across some network. */
@@ -30,7 +30,12 @@ const COUNTING = `
 import bench, { ClickCounter } from "./bench.js";
 import worker from "./index.js";
 export { ClickCounter };
-let statements = 0, trips = 0;
+let statements = 0, trips = 0, look_ups = 0;
+const fetched = globalThis.fetch;
+globalThis.fetch = (url, init) => {
+  if (String(url).includes("/dns-query")) look_ups++;
+  return fetched(url, init);
+};
 const bare = Symbol();
 const watch = (statement) => ({
   [bare]: statement,
@@ -49,7 +54,7 @@ const counted = (env) => Object.assign(Object.create(env), { DB: {
 } });
 export default {
   fetch: (request, env, execution) => new URL(request.url).pathname === "/counts"
-    ? Response.json({ statements, trips }) : bench.fetch(request, env, execution),
+    ? Response.json({ statements, trips, look_ups }) : bench.fetch(request, env, execution),
   queue: (batch, env, execution) => worker.queue(batch, counted(env), execution),
   scheduled: (event, env, execution) => worker.scheduled(event, env, execution),
 };`;
@@ -108,10 +113,12 @@ try {
   const database = await service.getD1Database("DB");
   await migrate(database);
   const api_key = await makeEndpoints();
-  const began = performance.now();
+  const runtime = await runtimeOf(process.pid);
+  const [began, cpuBefore] = [performance.now(), await cpuTime(runtime)];
   const writing = makeEvents(api_key);
   await Promise.all([writing, untilAttempted(database)]);
-  report(await measure(database, (performance.now() - began) / 1_000));
+  const seconds = (performance.now() - began) / 1_000;
+  report(await measure(database, seconds, ((await cpuTime(runtime)) - cpuBefore) / 1_000));
 } finally {
   await service?.dispose();
   await rm(folder, { recursive: true, force: true });
@@ -155,7 +162,7 @@ async function untilAttempted(database: Database): Promise<void> {
   }
 }
 
-async function measure(database: Database, seconds: number) {
+async function measure(database: Database, seconds: number, cpu_ms: number) {
   const { results } = await database
     .prepare(
       `select e.url as url, count(a.delivery_id) as attempts,
@@ -164,7 +171,8 @@ async function measure(database: Database, seconds: number) {
       join delivery_attempts a on a.delivery_id = d.id and a.number = 1 group by e.id`,
     )
     .all<{ url: string; attempts: number; waits: string }>();
-  const { statements, trips } = await call<{ statements: number; trips: number }>(url, "GET", "/counts", "");
+  type Counts = Record<"statements" | "trips" | "look_ups", number>;
+  const { statements, trips, look_ups } = await call<Counts>(url, "GET", "/counts", "");
   const attempts = results.reduce((sum, row) => sum + row.attempts, 0);
   const of = (kind: string) => results.filter((row) => new URL(row.url).hostname.startsWith(kind));
   const waits = of("quick")
@@ -181,6 +189,8 @@ async function measure(database: Database, seconds: number) {
     dead_attempts: of("dead").reduce((sum, row) => sum + row.attempts, 0),
     statements_per_delivery: Math.round((statements / attempts) * 100) / 100,
     round_trips_per_delivery: Math.round((trips / attempts) * 100) / 100,
+    look_ups_per_delivery: Math.round((look_ups / attempts) * 100) / 100,
+    cpu_ms_per_delivery: Math.round((cpu_ms / attempts) * 100) / 100,
   };
 }
 
@@ -195,5 +205,8 @@ function report(result: Awaited<ReturnType<typeof measure>>): void {
   console.log(`attempts meanwhile: slow ${result.slow_attempts}, dead ${result.dead_attempts}`);
   console.log(
     `D1 per delivery: ${result.statements_per_delivery} statements, ${result.round_trips_per_delivery} round trips`,
+  );
+  console.log(
+    `per delivery: ${result.look_ups_per_delivery} look-ups, ${result.cpu_ms_per_delivery} ms CPU of the runtime, with the events, the database and the receivers`,
   );
 }

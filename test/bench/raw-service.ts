@@ -215,7 +215,8 @@ export async function migrate(database: D1Like): Promise<void> {
 
 type D1Like = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
-async function runtimeOf(parent: number): Promise<number> {
+/** The runtime that a process has started. */
+export async function runtimeOf(parent: number): Promise<number> {
   const children = (await readFile(`/proc/${parent}/task/${parent}/children`, "utf8")).trim().split(" ").map(Number);
   for (const pid of children) {
     if ((await readFile(`/proc/${pid}/comm`, "utf8")).startsWith("workerd")) return pid;
@@ -223,6 +224,12 @@ async function runtimeOf(parent: number): Promise<number> {
     if (below !== 0) return below;
   }
   throw new Error("no runtime process");
+}
+
+/** Microseconds of user and system time; Linux counts them in ticks of 10 ms. */
+export async function cpuTime(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 function exitOf(child: ChildProcess): Promise<number | null> {

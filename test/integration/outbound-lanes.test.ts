@@ -186,6 +186,27 @@ describe("lanes", () => {
     expect((await deliveriesOf(program)).every(({ status }) => status === "succeeded")).toBe(true);
   });
 
+  it("of two quick endpoints at once stay with one of them, and wake the other", async () => {
+    const program = await makeProgram();
+    const hosts = ["one.example", "other.example"];
+    const endpoints = [];
+    for (const host of hosts) endpoints.push(await makeEndpoint(program, `https://${host}/`));
+    const world = playOutsideWorld({
+      receivers: Object.fromEntries(hosts.map((host) => [host, () => new Response()])),
+    });
+    await makeEvents(program, 30);
+    const outbound = openOutbound(world, { now: Date.now() });
+    const lanes = await Promise.all(endpoints.map(async ({ id }) => deliveriesOf(program, id)));
+    await outbound.deliver(...lanes.flatMap((lane, i) => lane.slice(0, 3 - i).map(({ id }) => id)));
+    const left = async () => (await deliveriesOf(program)).filter(({ status }) => status !== "succeeded");
+    expect(new Set((await left()).map(({ endpoint_id }) => endpoint_id)).size).toBe(1);
+    const woken = outbound.wakeUps.splice(0);
+    expect(woken.length).toBeGreaterThan(0);
+    await outbound.deliver(...woken.map(({ delivery_id }) => delivery_id));
+    expect(await left()).toEqual([]);
+    expect(world.requests).toHaveLength(60);
+  });
+
   it("cost few statements: two round trips for one delivery alone, less than two statements each for many", async () => {
     const program = await makeProgram();
     await makeEndpoint(program, "https://quick.example/");
@@ -205,6 +226,8 @@ describe("lanes", () => {
     expect((await deliveriesOf(program)).every(({ status }) => status === "succeeded")).toBe(true);
     const statements = watched.roundTrips.flat().length;
     expect(statements / 50).toBeLessThan(2);
+    // What begins at once asks for its name once.
+    expect(world.questions.length / 51).toBeLessThan(1.6);
   });
 });
 
@@ -228,7 +251,7 @@ describe("the statements of deliveries", () => {
     await recordAttempts(
       { db, now },
       [{ claim, outcome: { ...outcome, error: "http" } }],
-      [{ endpoint_id: "whe", want: 1 }],
+      [{ endpoint_id: "whe", want: 1, rank: 0 }],
     );
     const program = await makeProgram();
     const ctx = { ...programContext(program), db };

@@ -50,6 +50,8 @@ export interface ClaimedDelivery {
 export interface LaneWish {
   endpoint_id: string;
   want: number;
+  /** Those of a lower one are served first. */
+  rank: number;
 }
 
 /** A finished attempt, as it is recorded. */
@@ -91,16 +93,16 @@ const STALLED_AFTER_MS = 5 * SECOND;
  * choice: what is claimed may be another delivery of its lane. One round trip.
  */
 export async function claimLanesOf(ctx: Clocked, delivery_ids: string[], limit: number): Promise<ClaimedDelivery[]> {
-  const wishes = sql`select endpoint_id, count(*) as want from deliveries
+  const wishes = sql`select endpoint_id, count(*) as want, 0 as rank from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)})) group by endpoint_id`;
   const [rows] = await runBatch(ctx.db, [shaped(ctx.db, CLAIM_ROW, claimDue(ctx.now, wishes, limit))]);
   return rows.map((row) => claimOf(row, ctx.now));
 }
 
 /**
- * Records finished attempts, and in the same transaction claims what is next in the lanes that have a wish. An attempt
- * whose claim has passed to another is not recorded. Repeating it changes nothing: one round trip, also when it fails
- * and is tried again.
+ * Records finished attempts, and in the same transaction claims what is next in the lanes that have a wish, at most
+ * as many as were finished. An attempt whose claim has passed to another is not recorded. Repeating it changes nothing:
+ * one round trip, also when it fails and is tried again.
  */
 export async function recordAttempts(
   ctx: Clocked,
@@ -118,10 +120,9 @@ export async function recordAttempts(
     const [, , recorded] = await runBatch(db, statements);
     return { recorded, claimed: [] };
   }
-  const wished = sql`select value ->> 'endpoint_id' as endpoint_id, value ->> 'want' as want
+  const wished = sql`select value ->> 'endpoint_id' as endpoint_id, value ->> 'want' as want, value ->> 'rank' as rank
     from json_each(${JSON.stringify(wishes)})`;
-  const limit = wishes.reduce((sum, { want }) => sum + want, 0);
-  const claim = shaped(db, CLAIM_ROW, claimDue(now, wished, limit));
+  const claim = shaped(db, CLAIM_ROW, claimDue(now, wished, finished.length));
   const [, , recorded, claimed] = await runBatch(db, [...statements, claim]);
   return { recorded, claimed: claimed.map((row) => claimOf(row, now)) };
 }
@@ -272,12 +273,12 @@ const CLAIM_ROW: Columns<ClaimRow> = {
   endpoint: text,
 };
 
-/** The one compare-and-set by which an attempt is begun. `wishes` selects `endpoint_id` and `want`. */
+/** The one compare-and-set by which an attempt is begun. `wishes` selects `endpoint_id`, `want` and `rank`. */
 function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
   const now = iso(now_ms);
   return sql`
     with lanes as (
-      select w.endpoint_id, min(w.want,
+      select w.endpoint_id, w.rank, min(w.want,
         (case when e.failing_since is null then ${MAX_IN_FLIGHT} else ${MAX_IN_FLIGHT_FAILING} end)
         - (select count(*) from deliveries c where c.endpoint_id = w.endpoint_id and ${DELIVERING}
           and c.claimed_until > ${now})) as room
@@ -286,7 +287,7 @@ function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
     update deliveries set status = 'delivering', claimed_until = ${iso(now_ms + LEASE_MS)}
     where attempt_count < ${MAX_DELIVERY_ATTEMPTS} and rowid in (
       select id from (
-        select d.rowid as id, d.next_attempt_at as due, l.room as room,
+        select d.rowid as id, d.next_attempt_at as due, l.room as room, l.rank as rank,
           row_number() over (partition by l.endpoint_id order by d.next_attempt_at, d.rowid) as place
         from lanes l cross join deliveries d on d.rowid in (
           select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${pendingDue(now)}
@@ -294,7 +295,7 @@ function claimDue(now_ms: number, wishes: SQL, limit: number): SQL {
           union all
           select * from (select c.rowid from deliveries c where c.endpoint_id = l.endpoint_id and ${DELIVERING}
             and c.claimed_until <= ${now} limit ${literal(limit)}))
-      ) where place <= room order by place, due limit ${literal(limit)})
+      ) where place <= room order by rank, place, due limit ${literal(limit)})
     returning id as delivery_id, endpoint_id, event_id, event, attempt_count, claimed_until,
       (select m.body from messages m where m.event_id = deliveries.event_id) as body,
       (select json_array(e.url, e.secret, e.secret_previous, e.secret_previous_until)

@@ -4,7 +4,7 @@ import { quietWrangler } from "./src/dev/quiet.ts";
 
 quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
-const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED } = process.env;
+const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED, MONTH_DAYS = "1" } = process.env;
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
@@ -17,6 +17,8 @@ const bindings = {
   // How many runs a property test makes, and its seed.
   PROPERTY_RUNS,
   ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
+  // How many days of traffic have their totals compared.
+  MONTH_DAYS,
   // How many requests the fuzz sends, and its seed.
   FUZZ_RUNS,
   ...(FUZZ_SEED ? { FUZZ_SEED } : {}),
@@ -45,7 +47,7 @@ const packages = [
 ];
 // What they try acts on all programs at once (crons, queues, objects): each has a runtime and a database of its own.
 const DEPLOYMENT_WIDE = [
-  "test/integration/{audit-trail,click-archive,click-flush,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reseal,retention,rows-read,schema,upgrade,worker-handlers}.test.ts",
+  "test/integration/{audit-trail,click-archive,click-flush,click-month,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reseal,retention,rows-read,schema,upgrade,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
   "test/integration/reconcile*.test.ts",
 ];

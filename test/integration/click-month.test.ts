@@ -1,0 +1,190 @@
+/**
+ * Traffic in played time, in which the totals that the API gives equal a count of the rows at every hour (TRACK-8,
+ * TRACK-17): clicks through several objects, flushes that come late, fail or lose their reply, objects that are evicted,
+ * crons, payments, and partners that come and go. A day of it, or a month: `MONTH_DAYS=30 npm test -- click-month`. A
+ * failure names its seed, for `PROPERTY_SEED`.
+ */
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { clickObject } from "../../src/clicks/region.ts";
+import { DAY, HOUR, iso, MINUTE, utcDay } from "../../src/lib/time.ts";
+import { Chance } from "../faults/random.ts";
+import { clickStub, connect, faultyDatabase, flush, visit, VISITOR } from "../support/clicks.ts";
+import { fireCron } from "../support/jobs.ts";
+import { sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { all } from "../support/rows.ts";
+
+const DAYS = Number(env.MONTH_DAYS);
+const SEED = Number(env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 32));
+const PROGRAMS = 2;
+/** Where visitors are: each place has an object of its own. */
+const PLACES = [
+  { continent: "EU", longitude: "2.3", colo: "CDG" },
+  { continent: "NA", longitude: "-74.0", colo: "EWR" },
+  { continent: "OC", longitude: "151.2", colo: "SYD" },
+];
+const OBJECTS = PLACES.map((cf) => clickObject(cf).name);
+const REFS = ["jane", "john", "changing", "nobody"];
+
+interface Shop extends TestProgram {
+  partners: Record<string, string>;
+  /** Clicks that were answered with 202. */
+  sent: number;
+  payments: number;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Math.ceil(Date.now() / DAY) * DAY });
+  // Flushes fail here on purpose, and are logged.
+  vi.spyOn(console, "error").mockReturnValue();
+});
+afterEach(() => void vi.useRealTimers());
+
+it(`holds at every hour of ${DAYS} days (PROPERTY_SEED=${SEED})`, async () => {
+  const chance = new Chance(SEED);
+  const shops: Shop[] = [];
+  for (let i = 0; i < PROGRAMS; i++) shops.push(await openShop());
+  const start = Date.now();
+  for (let hour = 1; hour <= DAYS * 24; hour++) {
+    await anHour(chance, shops, start + (hour - 1) * HOUR);
+    vi.setSystemTime(start + hour * HOUR);
+    await fireCron("* * * * *");
+    if (hour % 24 === 4) await fireCron("17 3 * * *");
+    for (const shop of shops) await assertTotals(shop, start, `hour ${hour}`);
+  }
+  // Each click that was answered is recorded or counted as dropped, once.
+  for (const object of OBJECTS) await flushAll(object);
+  await fireCron("* * * * *");
+  for (const shop of shops) {
+    await assertTotals(shop, start, "at the end");
+    const { recorded, dropped } = await summaryOf(shop, start);
+    expect(recorded + Object.values(dropped).reduce((sum, n) => sum + n, 0)).toBe(shop.sent);
+  }
+});
+
+async function openShop(): Promise<Shop> {
+  const program = await makeProgram();
+  const partners: Record<string, string> = {};
+  for (const slug of REFS.slice(0, -1)) partners[slug] = (await makePartner(program, { slug })).id;
+  return { ...program, partners, sent: 0, payments: 0 };
+}
+
+/** Some traffic, in the order of its minutes. */
+async function anHour(chance: Chance, shops: readonly Shop[], from: number): Promise<void> {
+  const minutes = Array.from({ length: chance.whole(2, 12) }, () => chance.whole(0, 59)).toSorted((a, b) => a - b);
+  for (const minute of minutes) {
+    vi.setSystemTime(from + minute * MINUTE + chance.whole(0, MINUTE - 1));
+    const shop = chance.of(shops);
+    const object = chance.of(OBJECTS);
+    const what = chance.whole(1, 20);
+    if (what <= 13) await clicksOfVisitor(chance, shop);
+    else if (what <= 15) await flushBadly(chance, object);
+    else if (what <= 17) await pay(chance, shop);
+    else if (what <= 18) await changePartner(chance, shop);
+    else if (what <= 19) await restart(object);
+    else await fireCron("* * * * *");
+    if (chance.happens(0.3)) await flush(object);
+  }
+}
+
+/** One to four clicks, some again under the same id, some of a bot. */
+async function clicksOfVisitor(chance: Chance, shop: Shop): Promise<void> {
+  const cf = chance.of(PLACES);
+  const id = chance.happens(0.2) ? `again-${chance.whole(0, 9)}` : undefined;
+  const agent = chance.happens(0.1) ? "Googlebot/2.1" : VISITOR;
+  const body = JSON.stringify({ program_id: shop.id, ref: chance.of(REFS), landing: "/", referrer: "", id });
+  for (let i = chance.whole(1, 4); i > 0; i--) {
+    const headers = { "content-type": "text/plain", "user-agent": agent };
+    const { status } = await visit("/click", { method: "POST", headers, body, cf });
+    expect(status).toBe(202);
+    shop.sent++;
+  }
+}
+
+/** A flush that finds the database away, or loses its reply. */
+async function flushBadly(chance: Chance, object: string): Promise<void> {
+  const database = faultyDatabase();
+  database.fault = chance.of(["down", "lost"] as const);
+  await connect(database.binding, object);
+  await flush(object);
+  await connect(env.DB, object);
+}
+
+/** An object that is evicted while it runs. */
+async function restart(object: string): Promise<void> {
+  await clickStub(object).ensureAlarm();
+  await evictDurableObject(clickStub(object));
+}
+
+async function flushAll(object: string): Promise<void> {
+  await clickStub(object).ensureAlarm();
+  while (await flush(object));
+  expect((await clickStub(object).ensureAlarm()).waiting).toBe(0);
+}
+
+async function pay(chance: Chance, shop: Shop): Promise<void> {
+  const { status } = await sendA(shop, sessionCompleted({ ref: chance.of(REFS), amount: 1_000 }));
+  expect(status).toBe(200);
+}
+
+async function changePartner(chance: Chance, shop: Shop): Promise<void> {
+  const status = chance.of(["active", "deactivated"]);
+  await shop.api("PATCH", `/api/v1/partners/${shop.partners["changing"]}`, { status });
+}
+
+interface Summary {
+  recorded: number;
+  dropped: Record<string, number>;
+  data: { day: string; recorded: number }[];
+}
+
+async function summaryOf(shop: Shop, start: number): Promise<Summary> {
+  const days = `from=${utcDay(start)}&to=${utcDay(Date.now())}`;
+  return (await shop.api<Summary>("GET", `/api/v1/clicks/summary?${days}`)).body;
+}
+
+/** What the API says of a program, against its rows. */
+async function assertTotals(shop: Shop, start: number, when: string): Promise<void> {
+  const since = iso(Date.now() - 7 * HOUR - 30 * MINUTE);
+  const total = async (path: string) => (await shop.api<{ total: number }>("GET", `/api/v1/${path}`)).body.total;
+  const clicks = async (id: string) =>
+    (await shop.api<{ stats: { clicks: number } }>("GET", `/api/v1/partners/${id}`)).body.stats.clicks;
+  const summary = await summaryOf(shop, start);
+  const said = {
+    events: await total("events"),
+    clicks: await total("events?type=click"),
+    since: await total(`events?type=click&from=${since}`),
+    payments: await total("payments"),
+    commissions: await total("commissions"),
+    partners: await Promise.all(Object.values(shop.partners).map(clicks)),
+    recorded: summary.recorded,
+    days: Object.fromEntries(summary.data.flatMap(({ day, recorded }) => (recorded > 0 ? [[day, recorded]] : []))),
+  };
+  expect(said, when).toEqual(await rowsOf(shop, since));
+}
+
+async function rowsOf(shop: Shop, since: string): Promise<Record<string, unknown>> {
+  const count = async (from: string, ...values: string[]) =>
+    (await all<{ n: number }>(`select count(*) as n from ${from}`, shop.id, ...values))[0]!.n;
+  const clicks = "events where program_id = ? and type = 'click'";
+  const days = await all<{ day: string; n: number }>(
+    `select substr(created_at, 1, 10) as day, count(*) as n from ${clicks} group by 1`,
+    shop.id,
+  );
+  const inLog = await count(clicks);
+  return {
+    events: await count("events where program_id = ?"),
+    clicks: inLog,
+    since: await count(`${clicks} and created_at >= ?`, since),
+    payments: await count("payments where program_id = ?"),
+    commissions: await count("commissions where program_id = ?"),
+    partners: await Promise.all(
+      Object.values(shop.partners).map((id) => count(`${clicks} and payload ->> 'partner_id' = ?`, id)),
+    ),
+    recorded: inLog,
+    days: Object.fromEntries(days.map(({ day, n }) => [day, n])),
+  };
+}

@@ -6,19 +6,32 @@
  */
 import { measure, type Measurements } from "./year/measure.ts";
 import {
+  assumptionsOf,
   costOfMillionClicks,
   DATABASE_GB,
   dayOfSecondDatabase,
+  invocationsOf,
+  LOG_LINE_BYTES,
   MAX_DATABASES,
+  millionClicksOf,
+  scriptLoads,
   simulate,
   YEAR,
   type Month,
   type Scenario,
 } from "./year/model.ts";
-import { costOf, PRICES, totalOf, type Metered, type Usage } from "./year/prices.ts";
+import {
+  costOf,
+  costOfLogsFromDecember2026,
+  LOGS_FROM_DECEMBER_2026,
+  PRICES,
+  totalOf,
+  type Metered,
+  type Usage,
+} from "./year/prices.ts";
 
-/** One click in commits of this size may cost so much a million. */
-const GOAL = { clicks: 20, usd: 1.8 };
+/** Dollars: of a million clicks in the year's first month and alone in their commits, and of months of the year. */
+const GOALS = { million: 2, million_alone: 4, first: 400, twelfth: 650, twelfth_archived: 500 };
 
 const SCENARIOS: { name: string; scenario: Scenario }[] = [
   { name: "clicks are kept", scenario: YEAR },
@@ -27,6 +40,19 @@ const SCENARIOS: { name: string; scenario: Scenario }[] = [
     name: "clicks are kept 90 days, then archived in R2",
     scenario: { ...YEAR, click_retention_days: 90, archived: true },
   },
+];
+
+/** Columns of the table of a million clicks. */
+const COLUMNS: [string, Metered[]][] = [
+  ["Worker requests", ["requests"]],
+  ["CPU", ["cpu_ms"]],
+  ["script loads", ["asset_requests"]],
+  ["object requests", ["do_requests"]],
+  ["rows written", ["do_rows_written"]],
+  ["duration", ["do_gb_seconds", "do_gb_months"]],
+  ["D1 rows written", ["d1_rows_written"]],
+  ["rows read", ["d1_rows_read", "do_rows_read"]],
+  ["logs", ["log_lines"]],
 ];
 
 const args = process.argv.slice(2);
@@ -44,83 +70,116 @@ if (args.includes("--json")) {
 }
 
 function printClicks(sizes: Measurements["commits"]): void {
-  console.log(
-    "A million clicks, in dollars; each commit is flushed separately, nothing that the plan includes is taken off",
-  );
-  const columns: [string, Metered[]][] = [
-    ["Worker", ["requests"]],
-    ["objects: requests", ["do_requests"]],
-    ["rows written", ["do_rows_written"]],
-    ["duration", ["do_gb_seconds"]],
-    ["D1 rows written", ["d1_rows_written"]],
-    ["rows read", ["d1_rows_read", "do_rows_read"]],
+  console.log("A million clicks and their script loads, in dollars; nothing that the plan includes is taken off");
+  const months = simulate(measured, YEAR);
+  const lines: [string, Usage][] = [
+    ...Object.entries(sizes).flatMap(([size, { one, spread }]): [string, Usage][] => [
+      [`${size} a commit, of one partner`, costOfMillionClicks(one, Number(size))],
+      ...(size === "1"
+        ? []
+        : [[`${size} a commit, of as many partners`, costOfMillionClicks(spread, Number(size))] as [string, Usage]]),
+    ]),
+    ["as in the year's month 1", millionClicksOf(measured, YEAR, months[0]!.databases)],
+    ["as in the year's month 12", millionClicksOf(measured, YEAR, months.at(-1)!.databases)],
   ];
   table(
-    ["clicks a commit", ...columns.map(([name]) => name), "together"],
-    Object.entries(sizes).flatMap(([size, { one, spread }]) =>
-      [
-        [`${size}, of one partner`, one] as const,
-        ...(size === "1" ? [] : [[`${size}, of as many partners`, spread] as const]),
-      ].map(([name, usage]) => {
-        const cost = costOf(costOfMillionClicks(usage, Number(size)), false);
-        const dollars = columns.map(([, meters]) => meters.reduce((sum, meter) => sum + cost[meter], 0));
-        return [name, ...dollars.map(usd), usd(totalOf(cost))];
-      }),
-    ),
+    ["clicks", ...COLUMNS.map(([name]) => name), "together", "with invocation logs", "and from December 2026"],
+    lines.map(([name, usage]) => {
+      const cost = costOf(usage, false);
+      const dollars = COLUMNS.map(([, meters]) => meters.reduce((sum, meter) => sum + cost[meter], 0));
+      const [now, later] = invocationLogs(usage, false);
+      const together = totalOf(cost);
+      return [name, ...[...dollars, together, together + now, together + later].map(usd)];
+    }),
   );
-  const goal = totalOf(costOf(costOfMillionClicks(sizes[GOAL.clicks]!.one, GOAL.clicks), false));
-  console.log(
-    `The goal, ${usd(GOAL.usd)} at ${GOAL.clicks} of one partner, is ${goal <= GOAL.usd ? "met" : "missed"}.`,
-  );
+  console.log("Each commit is flushed separately in all lines but the last two.");
+  const byWorker = totalOf(costOf(scriptLoads({ ...YEAR, script_is_asset: false }, 1e6), false));
+  console.log(`Were the script no static asset, its loads would cost ${usd(byWorker)} more.`);
+  goal("A million clicks, as in the year's month 1", totalOf(costOf(lines.at(-2)![1], false)), GOALS.million);
+  goal("A million clicks, each alone in its commit", totalOf(costOf(lines[0]![1], false)), GOALS.million_alone);
+}
+
+/** What a log line for each invocation adds: by the price until November 2026, and by the one after. */
+function invocationLogs(usage: Usage, included: boolean): [number, number] {
+  const lines = usage.log_lines + invocationsOf(usage);
+  const before = costOf(usage, included).log_lines;
+  const now = costOf({ ...usage, log_lines: lines }, included).log_lines;
+  return [now - before, costOfLogsFromDecember2026(lines, LOG_LINE_BYTES, included) - before];
+}
+
+function goal(what: string, dollars: number, most: number): void {
+  console.log(`${what}: ${usd(dollars)}. The goal, ${usd(most)}, is ${dollars <= most ? "met" : "missed"}.`);
 }
 
 function printYear(): void {
   const { bytes } = measured;
   console.log(
-    `\nMeasured bytes: a click ${bytes.click.toFixed(0)} (in the archive ${bytes.archived_click.toFixed(0)}), counts of a partner and day ${bytes.partner_day.toFixed(0)}, a payment ${bytes.payment_kept.toFixed(0)} and for 90 days ${bytes.payment_forgotten.toFixed(0)} more, a payout ${bytes.payout.toFixed(0)}`,
+    `\nMeasured bytes: a click ${bytes.click.toFixed(0)} (in its object ${bytes.click_in_object.toFixed(0)}, in the archive ${bytes.archived_click.toFixed(0)}), counts of a partner and day ${bytes.partner_day.toFixed(0)}, a payment ${bytes.payment_kept.toFixed(0)} and for 90 days ${bytes.payment_forgotten.toFixed(0)} more, a payout ${bytes.payout.toFixed(0)}`,
   );
   console.log(
-    `Assumed: ${YEAR.partners_per_program} partners a program, ${YEAR.payments_per_click * 100} payments per 100 clicks, one endpoint a program for all events, payouts once a month, ${YEAR.reads_per_program.toLocaleString("en")} reads a program and month`,
+    `Assumed:\n${assumptionsOf(YEAR)
+      .map((one) => `- ${one}`)
+      .join("\n")}`,
   );
-  for (const { name, scenario } of SCENARIOS) {
-    const months = simulate(measured, scenario);
-    const day = dayOfSecondDatabase(measured, scenario);
-    console.log(
-      `\n${scenario.programs} programs × ${scenario.clicks_per_program.toLocaleString("en")} clicks a month; ${name}`,
-    );
-    table(
-      [
-        "month",
-        "rows",
-        "D1 GB",
-        "R2 GB",
-        "databases",
-        "D1 written",
-        "D1 read",
-        "requests",
-        "object requests",
-        "object written",
-        "queue",
-        "dollars",
-      ],
-      months.map((month) => lineOf(month)),
-    );
-    console.log(
-      day === null
-        ? "One database is enough."
-        : `The second database is needed on day ${day}: ${DATABASE_GB} GB are full.`,
-    );
-    const beyond = months.find(({ databases }) => databases > MAX_DATABASES);
-    if (beyond) console.log(`A deployment has ${MAX_DATABASES} databases at most: month ${beyond.month} does not fit.`);
-  }
-  const last = simulate(measured, YEAR).at(-1)!;
-  console.log(`\nMonth ${last.month} of the first, by meter, in dollars`);
-  const cost = costOf(last.usage, true);
+  for (const { name, scenario } of SCENARIOS) printScenario(name, scenario);
+  const [first, last] = [simulate(measured, YEAR)[0]!, simulate(measured, YEAR).at(-1)!];
+  const archived = simulate(measured, SCENARIOS.at(-1)!.scenario).at(-1)!;
+  printMeters("Month 12, clicks kept", last);
+  printMeters("Month 12, clicks archived", archived);
+  console.log("");
+  goal("Month 1", first.usd, GOALS.first);
+  goal("Month 12, clicks kept", last.usd, GOALS.twelfth);
+  goal("Month 12, clicks archived", archived.usd, GOALS.twelfth_archived);
+  const [now, later] = invocationLogs(last.usage, true);
+  console.log(`A log line for each invocation would add ${usd(now)} to month 12, from December 2026 ${usd(later)}.`);
+  printSources();
+}
+
+function printScenario(name: string, scenario: Scenario): void {
+  const months = simulate(measured, scenario);
+  const day = dayOfSecondDatabase(measured, scenario);
+  console.log(
+    `\n${scenario.programs} programs × ${scenario.clicks_per_program.toLocaleString("en")} clicks a month; ${name}`,
+  );
+  const meters = ["D1 written", "D1 read", "requests", "object requests", "object written", "queue"];
+  table(
+    ["month", "rows", "D1 GB", "R2 GB", "databases", ...meters, "dollars"],
+    months.map((month) => lineOf(month)),
+  );
+  console.log(
+    day === null
+      ? "One database is enough."
+      : `The second database is needed on day ${day}: ${DATABASE_GB} GB are full.`,
+  );
+  const beyond = months.find(({ databases }) => databases > MAX_DATABASES);
+  if (beyond) console.log(`A deployment has ${MAX_DATABASES} databases at most: month ${beyond.month} does not fit.`);
+}
+
+function printMeters(what: string, { usage }: Month): void {
+  console.log(`\n${what}, by meter, in dollars`);
+  const cost = costOf(usage, true);
   table(
     ["meter", "number", "dollars"],
     (Object.keys(PRICES) as Metered[])
-      .filter((name) => last.usage[name] > 0)
-      .map((name) => [PRICES[name].what, short(last.usage[name]), usd(cost[name])]),
+      .filter((name) => usage[name] > 0)
+      .map((name) => [PRICES[name].what, short(usage[name]), usd(cost[name])]),
+  );
+}
+
+function printSources(): void {
+  console.log("\nPrices in dollars, and where they are from");
+  table(
+    ["meter", "price", "for", "included", "source", "read"],
+    Object.values({ ...PRICES, ...LOGS_FROM_DECEMBER_2026 }).map(
+      ({ what, usd: price, per, included, source, read }) => [
+        what,
+        String(price),
+        short(per),
+        short(included),
+        source,
+        read,
+      ],
+    ),
   );
 }
 

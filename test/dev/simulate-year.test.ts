@@ -2,26 +2,41 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  assumptionsOf,
   clicksOfMonth,
   costOfMillionClicks,
   DATABASE_GB,
   dayOfSecondDatabase,
   DAYS_PER_MONTH,
+  flushGbSeconds,
   interpolate,
+  invocationsOf,
+  millionClicksOf,
   REGIONS,
+  scriptLoads,
   simulate,
   stockAt,
   YEAR,
   type Measured,
   type Scenario,
 } from "../bench/year/model.ts";
-import { costOf, noUsage, PRICES, sumOf, totalOf, type Metered } from "../bench/year/prices.ts";
+import {
+  costOf,
+  costOfLogsFromDecember2026,
+  LOGS_FROM_DECEMBER_2026,
+  noUsage,
+  PRICES,
+  sumOf,
+  totalOf,
+  type Metered,
+} from "../bench/year/prices.ts";
 
 /** A flush writes one row and one for each click, in the database and in the object. */
 const flush = (clicks: number) => ({
   d1_rows_written: 1 + clicks,
   do_rows_written: 1 + clicks,
   do_requests: clicks + 1,
+  do_gb_seconds: 2,
 });
 
 const MEASURED: Measured = {
@@ -36,6 +51,7 @@ const MEASURED: Measured = {
   minute: { requests: 1, d1_rows_read: 10 },
   bytes: {
     click: 500,
+    click_in_object: 100,
     partner_day: 0,
     payment_kept: 1_000,
     payment_forgotten: 2_000,
@@ -91,6 +107,12 @@ describe("a simulated year", () => {
     near(usage.d1_rows_written, MONTHLY_CLICKS + flushes);
     near(usage.requests, MONTHLY_CLICKS);
     near(usage.do_requests, MONTHLY_CLICKS + flushes + REGIONS.length * 4 * DAYS_PER_MONTH * 1440);
+    // A commit takes 10 ms of 128 MB, the cron's question 5 ms.
+    const questions = REGIONS.length * 4 * DAYS_PER_MONTH * 1440;
+    near(usage.do_gb_seconds, 2 * flushes + 0.128 * (MONTHLY_CLICKS * 0.01 + questions * 0.005));
+    // Clicks of half an hour, and objects with nothing in them.
+    near(usage.do_gb_months, ((MONTHLY_CLICKS / DAYS_PER_MONTH / 48) * 100 + 40 * 12_000) / 1e9);
+    near(usage.cpu_ms, MONTHLY_CLICKS);
     // Thinner traffic shares less, so it costs more a click.
     const thin = clicksOfMonth(MEASURED, MONTHLY_CLICKS / 100, 1);
     assert.ok(thin.d1_rows_written / (MONTHLY_CLICKS / 100) > usage.d1_rows_written / MONTHLY_CLICKS);
@@ -144,12 +166,87 @@ describe("a simulated year", () => {
   });
 
   it("reckons a million clicks from the commits they come in", () => {
-    const usage = { do_requests: 2, do_rows_written: 4, d1_rows_written: 25 };
+    const usage = { do_requests: 2, do_rows_written: 4, d1_rows_written: 25, do_gb_seconds: flushGbSeconds(1) };
     const cost = costOf(costOfMillionClicks(usage, 20), false);
     near(cost.requests, 0.3);
+    near(cost.cpu_ms, 0.02);
+    near(cost.log_lines, 0);
     near(cost.do_requests, (2 * 50_000 * 0.15) / 1e6);
     near(cost.do_rows_written, 0.2);
     near(cost.d1_rows_written, 1.25);
-    near(cost.do_gb_seconds, (50_000 * 0.105 * 0.128 * 12.5) / 1e6);
+    // A commit of 10 ms, a flush of 10 ms and one round trip of 250.
+    near(cost.do_gb_seconds, (50_000 * 0.27 * 0.128 * 12.5) / 1e6);
+    near(flushGbSeconds(3), (0.01 + 3 * 0.25) * 0.128);
+  });
+
+  it("reckons a million clicks of the year as its month, divided", () => {
+    const million = millionClicksOf(MEASURED, YEAR, 3);
+    near(million.d1_rows_written * 100, clicksOfMonth(MEASURED, MONTHLY_CLICKS, 3).d1_rows_written);
+    near(million.asset_requests, 50e6);
+  });
+
+  it("loads the script fifty times for a click: free of charge as an asset, a request and CPU each by the Worker", () => {
+    const asset = scriptLoads(YEAR, 1e6);
+    assert.deepEqual(asset, { ...noUsage(), asset_requests: 50e6 });
+    assert.equal(totalOf(costOf(asset, false)), 0);
+    const byWorker = scriptLoads({ ...YEAR, script_is_asset: false }, 1e6);
+    near(totalOf(costOf(byWorker, false)), 50 * 0.3 + (50e6 * 0.3 * 0.02) / 1e6);
+    const [month] = simulate(MEASURED, YEAR);
+    const [dearer] = simulate(MEASURED, { ...YEAR, script_is_asset: false });
+    near(month!.usage.asset_requests, 50 * MONTHLY_CLICKS);
+    near(dearer!.usage.requests - month!.usage.requests, 50 * MONTHLY_CLICKS);
+    assert.ok(dearer!.usd - month!.usd > 1_500);
+  });
+
+  it("writes no log line for an invocation, unless that is switched on", () => {
+    const [off] = simulate(MEASURED, YEAR);
+    const [on] = simulate(MEASURED, { ...YEAR, invocation_logs: true });
+    assert.equal(off!.usage.log_lines, 0);
+    near(on!.usage.log_lines, off!.usage.requests + off!.usage.do_requests);
+    near(on!.usage.log_lines, invocationsOf(on!.usage));
+    near(on!.usd - off!.usd, ((on!.usage.log_lines - 20e6) * 0.6) / 1e6);
+    // What the Worker writes itself is counted with both.
+    const talkative = { ...MEASURED, payment: { ...MEASURED.payment, log_lines: 2 } };
+    near(simulate(talkative, YEAR)[0]!.usage.log_lines, MONTHLY_CLICKS * 0.01 * 2);
+    // From December 2026: 150 GB, of which a week's share of a month is kept.
+    near(costOfLogsFromDecember2026(100e6, 1_500, false), 150 * 0.25 + 35 * 0.1);
+    near(costOfLogsFromDecember2026(100e6, 1_500, true), 100 * 0.25 + 23 * 0.1);
+    assert.equal(costOfLogsFromDecember2026(1e6, 1_500, true), 0);
+  });
+
+  it("pays for e-mails, and for objects of the archive: written, looked at, and read where there are any", () => {
+    const kept = simulate(MEASURED, YEAR);
+    for (const { usage } of kept) {
+      near(usage.emails, 100 * (50 * 2 + 20));
+      assert.equal(usage.r2_reads, 0);
+    }
+    near(costOf(kept[0]!.usage, true).emails, ((12_000 - 3_000) * 0.35) / 1_000);
+    const archived = simulate(MEASURED, { ...YEAR, click_retention_days: 60, archived: true });
+    assert.equal(archived[0]!.usage.r2_reads, 0);
+    near(archived.at(-1)!.usage.r2_reads, archived.at(-1)!.usage.r2_writes + 100 * 1_000);
+  });
+
+  it("counts CPU for everything that runs", () => {
+    const none = { ...YEAR, clicks_per_program: 0, reads_per_program: 0 };
+    const [idle] = simulate(MEASURED, none);
+    near(idle!.usage.cpu_ms, DAYS_PER_MONTH * 1440 * 10 + 5_000 * 10);
+    const [reading] = simulate(MEASURED, { ...none, reads_per_program: 1_000 });
+    near(reading!.usage.cpu_ms - idle!.usage.cpu_ms, 100_000 * 5);
+  });
+
+  it("names every assumption, and a page and a day for every price", () => {
+    const text = assumptionsOf(YEAR).join("\n");
+    for (const [name, value] of Object.entries(YEAR)) {
+      if (typeof value !== "number" || name === "months") continue;
+      const shown = name === "payments_per_click" ? value * 100 : value;
+      assert.ok(text.includes(shown.toLocaleString("en")), name);
+    }
+    for (const number of ["10 ms", "5 ms", "250 ms", "128 MB", "12,000 bytes", "30 minutes", "1,500 bytes"])
+      assert.ok(text.includes(number), number);
+    for (const share of REGIONS) assert.ok(text.includes(`${share * 100} %`));
+    for (const { what, source, read } of Object.values({ ...PRICES, ...LOGS_FROM_DECEMBER_2026 })) {
+      assert.match(source, /^https:\/\/developers\.cloudflare\.com\/[\w/-]+\/$/, what);
+      assert.match(read, /^2026-\d\d-\d\d$/, what);
+    }
   });
 });

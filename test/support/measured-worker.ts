@@ -18,7 +18,13 @@ const tally = {
   do_rows_read: 0,
   do_rows_written: 0,
   queue_operations: 0,
+  log_lines: 0,
 };
+
+/** Round trips to the database, of whoever makes them. */
+let roundTrips = 0;
+
+for (const level of ["debug", "error", "info", "log", "warn"] as const) console[level] = () => void tally.log_lines++;
 
 /** An operation of a queue is a message written, read or deleted. */
 const OPERATIONS_PER_MESSAGE = 3;
@@ -49,6 +55,10 @@ class MeasuredCounter extends ClickCounter {
 
   async flush(): Promise<void> {
     await super.alarm();
+  }
+
+  async bytes(): Promise<number> {
+    return this.ctx.storage.sql.databaseSize;
   }
 }
 export { MeasuredCounter as ClickCounter };
@@ -84,9 +94,11 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     return {};
   },
   flush: async (env, { object }: { object: string }) => {
+    roundTrips = 0;
     await counterOf(env, object).flush();
-    return {};
+    return { round_trips: roundTrips };
   },
+  stored: async (env, { object }: { object: string }) => ({ bytes: await counterOf(env, object).bytes() }),
   forget: async (env, { object }: { object: string }) => counterOf(env, object).ensureAlarm(),
   sql: async (env, { sql }: { sql: string }) => {
     const { results, meta } = await env.DB.prepare(sql).all();
@@ -126,10 +138,14 @@ const limiter = { limit: async () => ({ success: true }) };
 function metered(env: Bindings): Bindings {
   return {
     ...env,
-    DB: meterDatabase(env.DB, ({ rows_read, rows_written }) => {
-      tally.d1_rows_read += rows_read;
-      tally.d1_rows_written += rows_written;
-    }),
+    DB: meterDatabase(
+      env.DB,
+      ({ rows_read, rows_written }) => {
+        tally.d1_rows_read += rows_read;
+        tally.d1_rows_written += rows_written;
+      },
+      () => roundTrips++,
+    ),
     CLICKS: meterObjects(env.CLICKS),
     DELIVERIES: meterQueue(env.DELIVERIES),
     RATE_LIMIT_API: limiter,

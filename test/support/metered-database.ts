@@ -1,13 +1,21 @@
-/** The database between the Worker and D1: passes on what D1 says that each statement read and wrote. */
-
-export function meterDatabase(database: D1Database, note: (meta: D1Meta, sql: string) => void): D1Database {
+/**
+ * The database between the Worker and D1: passes on what D1 says that each statement read and wrote, and each round trip.
+ */
+export function meterDatabase(
+  database: D1Database,
+  note: (meta: D1Meta, sql: string) => void,
+  onRoundTrip: () => void = () => {},
+): D1Database {
   const texts = new WeakMap<object, { sql: string; inner: D1PreparedStatement }>();
   const noted = <T extends D1Result>(sql: string, result: T): T => {
     note(result.meta, sql);
     return result;
   };
   const statement = (inner: D1PreparedStatement, sql: string): D1PreparedStatement => {
-    const all = async <T>() => noted(sql, await inner.all<T>());
+    const all = async <T>() => {
+      onRoundTrip();
+      return noted(sql, await inner.all<T>());
+    };
     const metered: Pick<D1PreparedStatement, "bind" | "all" | "run"> & Record<"raw" | "first", unknown> = {
       bind: (...values) => statement(inner.bind(...values), sql),
       all,
@@ -28,6 +36,7 @@ export function meterDatabase(database: D1Database, note: (meta: D1Meta, sql: st
   const metered: Pick<D1Database, "prepare" | "batch"> = {
     prepare: (sql) => statement(database.prepare(sql), sql),
     batch: async <T>(statements: D1PreparedStatement[]) => {
+      onRoundTrip();
       const parts = statements.map((one) => texts.get(one)!);
       const results = await database.batch<T>(parts.map(({ inner }) => inner));
       return results.map((result, i) => noted(parts[i]!.sql, result));

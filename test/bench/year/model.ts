@@ -15,6 +15,16 @@ export interface Scenario {
   click_retention_days: number | null;
   /** Whether clicks past their retention go to R2. */
   archived: boolean;
+  /** Loads of the script that no browser had cached, per click, and whether a static asset answers them. */
+  script_loads_per_click: number;
+  script_is_asset: boolean;
+  /** Sign-in links and notices, a month: to each partner, and to the owners of each program. */
+  emails_per_partner: number;
+  emails_to_owners: number;
+  /** Objects of the archive that lists and exports read, per program and month. */
+  archive_reads_per_program: number;
+  /** Whether the platform writes a log line for every invocation, in addition to those of the Worker. */
+  invocation_logs: boolean;
 }
 
 export const YEAR: Scenario = {
@@ -26,17 +36,32 @@ export const YEAR: Scenario = {
   reads_per_program: 100_000,
   click_retention_days: null,
   archived: false,
+  script_loads_per_click: 50,
+  script_is_asset: true,
+  emails_per_partner: 2,
+  emails_to_owners: 20,
+  archive_reads_per_program: 1_000,
+  invocation_logs: false,
 };
 
 /** Where visitors are. Each region has `Measured.shards` objects, between which its visitors spread evenly. */
 export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
-/** Milliseconds that an object is at work: for a commit, and for a flush, which waits for the database. */
-const COMMIT_MS = 5;
-const FLUSH_MS = 100;
+/**
+ * Milliseconds that an object is at work: until a commit is confirmed, for the cron's question, and for a flush without its
+ * round trips to the database, which is far away.
+ */
+const COMMIT_MS = 10;
+const PING_MS = 5;
+const FLUSH_MS = 10;
+const ROUND_TRIP_MS = 250;
 const OBJECT_GB = 0.128;
-/** CPU of a click and of any other request. */
-const CLICK_CPU_MS = 1;
-const OTHER_CPU_MS = 5;
+/** CPU in ms: of a click, a read, a run of the cron on a database, any other request, and a script load by the Worker. */
+const CPU_MS = { click: 1, read: 5, minute: 10, other: 10, script: 0.3 };
+/** Of a line that the platform writes for an invocation, with the request's address and headers. */
+export const LOG_LINE_BYTES = 1_500;
+/** An object's storage with nothing in it (the platform's FAQ); a click stays in it for so long after its flush. */
+const EMPTY_OBJECT_BYTES = 12_000;
+const CLICK_IN_OBJECT_MINUTES = 30;
 export const DAYS_PER_MONTH = 365 / 12;
 const SECONDS_PER_DAY = 86_400;
 export const DATABASE_GB = 10;
@@ -63,6 +88,8 @@ export interface Measured {
   minute: Partial<Usage>;
   bytes: {
     click: number;
+    /** In the object's storage, until its id is forgotten. */
+    click_in_object: number;
     /** Per partner and day: the counts. */
     partner_day: number;
     /** Per payment: forever, and for 90 days. */
@@ -112,15 +139,43 @@ export function clicksOfMonth(measured: Measured, clicks: number, databases: num
     const rate = (clicks * share) / objects / seconds;
     const perFlush = 1 + (rate * flush_delay_ms) / 1000;
     const flushes = (clicks * share) / perFlush;
-    const worked = { do_gb_seconds: ((flushes * FLUSH_MS + clicks * share * COMMIT_MS) / 1000) * OBJECT_GB };
-    return sumOf([interpolate(measured.flushes, perFlush), flushes], [worked, 1]);
+    return sumOf([interpolate(measured.flushes, perFlush), flushes]);
   });
+  const objects = REGIONS.length * shards * databases;
+  const inObjects = (clicks / (DAYS_PER_MONTH * 24 * 60)) * CLICK_IN_OBJECT_MINUTES * measured.bytes.click_in_object;
   return sumOf(
     ...parts.map((part) => [part, 1] as const),
-    [{ requests: 1, cpu_ms: CLICK_CPU_MS }, clicks],
+    [{ requests: 1, cpu_ms: CPU_MS.click, do_gb_seconds: gbSeconds(COMMIT_MS) }, clicks],
     // The cron asks every object every minute.
-    [{ do_requests: 1 }, REGIONS.length * shards * databases * DAYS_PER_MONTH * 24 * 60],
+    [{ do_requests: 1, do_gb_seconds: gbSeconds(PING_MS) }, objects * DAYS_PER_MONTH * 24 * 60],
+    [{ do_gb_months: 1 / 1e9 }, objects * EMPTY_OBJECT_BYTES + inObjects],
   );
+}
+
+/** What an object is paid for while it is at work. */
+function gbSeconds(ms: number): number {
+  return (ms / 1000) * OBJECT_GB;
+}
+
+/** Duration of a flush with so many round trips to the database. */
+export function flushGbSeconds(round_trips: number): number {
+  return gbSeconds(FLUSH_MS + round_trips * ROUND_TRIP_MS);
+}
+
+/** Loads of the script for so many clicks: of the static asset, or by the Worker. */
+export function scriptLoads(scenario: Scenario, clicks: number): Usage {
+  const loads = clicks * scenario.script_loads_per_click;
+  return sumOf([scenario.script_is_asset ? { asset_requests: 1 } : { requests: 1, cpu_ms: CPU_MS.script }, loads]);
+}
+
+/** With a log line for each invocation of the Worker and of an object, where they are on. */
+function withInvocationLogs(scenario: Pick<Scenario, "invocation_logs">, usage: Usage): Usage {
+  return scenario.invocation_logs ? { ...usage, log_lines: usage.log_lines + invocationsOf(usage) } : usage;
+}
+
+/** Invocations of the Worker and of objects. */
+export function invocationsOf(usage: Usage): number {
+  return usage.requests + usage.do_requests;
 }
 
 /** The months of a scenario. Databases are added as the rows need them, ahead of being full. */
@@ -142,22 +197,27 @@ function usageOf(measured: Measured, scenario: Scenario, month: number, database
   const payments = clicks * scenario.payments_per_click;
   const [before, after] = [month - 1, month].map((at) => stockAt(measured, scenario, at * DAYS_PER_MONTH));
   const gone = goneBetween(scenario, month);
-  return sumOf(
+  const usage = sumOf(
     [clicksOfMonth(measured, clicks, databases), 1],
-    ...[measured.payment, measured.approval].map((usage) => [withCpu(usage), payments] as const),
-    [withCpu(measured.payout), programs * scenario.partners_per_program],
-    [withCpu(measured.read), programs * scenario.reads_per_program],
-    [measured.minute, databases * DAYS_PER_MONTH * 24 * 60],
+    [scriptLoads(scenario, clicks), 1],
+    ...[measured.payment, measured.approval].map((one) => [withCpu(one, "other"), payments] as const),
+    [withCpu(measured.payout, "other"), programs * scenario.partners_per_program],
+    [withCpu(measured.read, "read"), programs * scenario.reads_per_program],
+    [withCpu(measured.minute, "minute"), databases * DAYS_PER_MONTH * 24 * 60],
+    [{ emails: scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners }, programs],
     [measured.forgetting, gone.payments],
     [{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks],
-    [{ r2_writes: 1 / CLICKS_PER_ARCHIVE }, scenario.archived ? gone.clicks : 0],
+    // An object is written, then looked at.
+    [{ r2_writes: 1 / CLICKS_PER_ARCHIVE, r2_reads: 1 / CLICKS_PER_ARCHIVE }, scenario.archived ? gone.clicks : 0],
+    [{ r2_reads: programs }, after!.archive_gb > 0 ? scenario.archive_reads_per_program : 0],
     // Storage of a month is that of its mean.
     [{ d1_gb_months: (before!.gb + after!.gb) / 2, r2_gb_months: (before!.archive_gb + after!.archive_gb) / 2 }, 1],
   );
+  return withInvocationLogs(scenario, usage);
 }
 
-function withCpu(usage: Partial<Usage>): Partial<Usage> {
-  return { ...usage, cpu_ms: (usage.requests ?? 0) * OTHER_CPU_MS };
+function withCpu(usage: Partial<Usage>, of: keyof typeof CPU_MS): Partial<Usage> {
+  return { ...usage, cpu_ms: (usage.requests ?? 0) * CPU_MS[of] };
 }
 
 /** Clicks and payments whose time is over in a month. */
@@ -211,14 +271,49 @@ export function dayOfSecondDatabase(measured: Measured, scenario: Scenario): num
 }
 
 /**
- * Dollars of a million clicks that come in commits of `usage.clicks` each, every commit flushed separately: nothing that
- * the plan includes is taken off.
+ * A million clicks that come in commits of so many each, every commit flushed separately, with the loads of the script:
+ * nothing that the plan includes is taken off.
  */
-export function costOfMillionClicks(usage: Partial<Usage>, clicks: number): Usage {
-  const commits = 1e6 / clicks;
-  return sumOf(
-    [usage, commits],
-    [{ do_gb_seconds: ((COMMIT_MS + FLUSH_MS) / 1000) * OBJECT_GB }, commits],
-    [{ requests: 1 }, 1e6],
+export function costOfMillionClicks(
+  usage: Partial<Usage>,
+  clicks: number,
+  scenario: Pick<Scenario, "invocation_logs"> = YEAR,
+): Usage {
+  const million = sumOf(
+    [usage, 1e6 / clicks],
+    [{ do_gb_seconds: gbSeconds(COMMIT_MS) }, 1e6 / clicks],
+    [{ requests: 1, cpu_ms: CPU_MS.click }, 1e6],
+    [scriptLoads(YEAR, 1e6), 1],
   );
+  return withInvocationLogs(scenario, million);
+}
+
+/** A million clicks as they come in a scenario's month, spread over so many databases; nothing is taken off. */
+export function millionClicksOf(measured: Measured, scenario: Scenario, databases: number): Usage {
+  const clicks = scenario.programs * scenario.clicks_per_program;
+  const month = sumOf([clicksOfMonth(measured, clicks, databases), 1], [scriptLoads(scenario, clicks), 1]);
+  return withInvocationLogs(scenario, sumOf([month, 1e6 / clicks]));
+}
+
+/** All that is assumed and not measured, a sentence each. */
+export function assumptionsOf(scenario: Scenario): string[] {
+  const count = (number: number) => number.toLocaleString("en");
+  const percent = REGIONS.map((share) => `${Math.round(share * 100)} %`).join(", ");
+  return [
+    `${count(scenario.programs)} programs with ${count(scenario.clicks_per_program)} clicks a month each, spread evenly over the month; one click a commit`,
+    `${scenario.partners_per_program} partners a program, each with one payout a month`,
+    `${scenario.payments_per_click * 100} payments per 100 clicks, one endpoint a program for all events, which answers at once`,
+    `${count(scenario.reads_per_program)} reads a program and month`,
+    `${scenario.script_loads_per_click} loads of the script per click, each a static asset`,
+    `${scenario.emails_per_partner} e-mails a partner and ${scenario.emails_to_owners} to the owners of a program, a month`,
+    `${count(scenario.archive_reads_per_program)} objects of the archive read for each program and month, where there are any`,
+    `visitors by region: ${percent}`,
+    `an object is at work ${COMMIT_MS} ms for a commit, ${PING_MS} ms for the cron's question each minute, and ${FLUSH_MS} ms and ${ROUND_TRIP_MS} ms for each round trip to the database for a flush; ${OBJECT_GB * 1000} MB each`,
+    `an object's storage: ${count(EMPTY_OBJECT_BYTES)} bytes, and each click for ${CLICK_IN_OBJECT_MINUTES} minutes`,
+    `CPU in ms: ${Object.entries(CPU_MS)
+      .map(([of, ms]) => `${of} ${ms}`)
+      .join(", ")} (script: where the Worker serves it)`,
+    `no log line for an invocation, as configured; where it is switched on, ${count(LOG_LINE_BYTES)} bytes each`,
+    `an account that runs nothing else: what the plan includes is taken off once`,
+  ];
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../lib/errors.ts";
 import { toBase64, fromBase64 } from "../lib/crypto.ts";
+import { ID_PREFIXES, type IdKind } from "../lib/id.ts";
 
 /** Which page of a list is wanted, as the query string said it. */
 export interface PageRequest {
@@ -22,12 +23,12 @@ export function window({ page, per_page, cursor }: PageRequest): { limit: number
   return { limit: per_page + 1, offset: cursor === undefined ? (page - 1) * per_page : 0 };
 }
 
-/** The id after which a cursor goes on, or null without one. */
-export function cursorId({ cursor }: PageRequest): string | null {
+/** The id of a list of these after which a cursor goes on, or null without one. @throws for a cursor of another list. */
+export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
   if (cursor === undefined) return null;
   const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
   const id = bytes ? new TextDecoder().decode(bytes) : "";
-  if (!/^[a-z]{2,5}_[0-9a-z]{26}$/.test(id)) {
+  if (!id.startsWith(`${ID_PREFIXES[kind]}_`) || !/^[a-z]+_[0-9a-z]{26}$/.test(id)) {
     throw new AppError("validation_failed", "The request is not valid.", {
       details: [{ path: "cursor", message: "This is not a cursor of this list." }],
     });

@@ -16,8 +16,13 @@ import {
   type Listed,
   type ListName,
 } from "../support/list-rows.ts";
-import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { call, callApi, makeProgram, type TestProgram } from "../support/program.ts";
+import { makeStocked, pageAddress } from "../support/stocked.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
+
+interface Document {
+  paths: Record<string, { get?: { parameters?: { name: string }[] } }>;
+}
 
 const ROWS = 5;
 
@@ -75,6 +80,42 @@ describe("a list by another key", () => {
       expect([query, status, body.data, body.total]).toEqual([query, 200, [], 0]);
     }
     expect((await readList(program, name)).body.data).toHaveLength(ROWS);
+  });
+});
+
+describe("a cursor", () => {
+  it("is taken by the list that gave it, and refused by every other (HTTP-8)", async () => {
+    const { program, ids } = await makeStocked();
+    const { paths } = (await call<Document>("/openapi.json")).body;
+    const lists = Object.entries(paths).flatMap(([path, { get }]) =>
+      get?.parameters?.some(({ name }) => name === "cursor")
+        ? [pageAddress(path.replaceAll(/\{(\w+)\}/g, ":$1"), ids)]
+        : [],
+    );
+    expect(lists.length).toBeGreaterThan(7);
+    const read = async (path: string, query: string) => {
+      const token = path.startsWith("/admin") ? env.ADMIN_TOKEN : program.api_key;
+      return call<ListBody & { error?: unknown }>(`${path}?${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+    };
+    const own = new Map<string, string>();
+    for (const path of lists) {
+      const { body, status } = await read(path, "per_page=1");
+      expect([path, status, body.data.length]).toEqual([path, 200, 1]);
+      own.set(path, btoa(body.data[0]!.id).replaceAll("=", ""));
+    }
+    expect(new Set([...own.values()].map((cursor) => atob(cursor).split("_")[0])).size).toBe(lists.length);
+    for (const path of lists) {
+      for (const [giver, cursor] of own) {
+        const { status, body } = await read(path, `cursor=${cursor}`);
+        const details = [{ path: "cursor", message: "This is not a cursor of this list." }];
+        const refusal = { code: "validation_failed", details };
+        expect([path, giver, status, body.error]).toEqual(
+          giver === path ? [path, giver, 200, undefined] : [path, giver, 422, expect.objectContaining(refusal)],
+        );
+      }
+    }
   });
 });
 

@@ -186,7 +186,7 @@ const OF_REQUESTS: Parser[] = [
   ),
   parser("domain/click.ts", "parseClick: JSON", "{}", (text) => parseClick(JSON.parse(text)), { worst: jsonTexts() }),
   parser("db/page.ts", "cursorId", btoa(`evt_${"0".repeat(26)}`), (text) =>
-    cursorId({ page: 1, per_page: 20, cursor: text }),
+    cursorId({ page: 1, per_page: 20, cursor: text }, "event"),
   ),
   parser("lib/crypto.ts", "fromHex", "00ff", fromHex),
   parser("lib/crypto.ts", "fromBase64", "AAAA", fromBase64),

@@ -45,7 +45,7 @@ export interface ManualCommission {
   note: string;
 }
 
-const LIST = pagedList("commissions", commissions, viewCommission);
+const LIST = pagedList("commissions", "commission", commissions, viewCommission);
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {

@@ -110,7 +110,7 @@ export function stretchReader(ctx: Reader): StretchReader {
   };
 }
 
-/** As a stretch lies within one day, none that ends later can hold an id before `before`. A cursor may be any id. */
+/** As a stretch lies within one day, none that ends later can hold an id before `before`. */
 function endOfDay(before: string | null): SQL {
   if (before?.startsWith(`${ID_PREFIXES.event}_`) !== true) return sql``;
   return sql`and last_id < ${firstIdAt("event", startOfDay(instantOf(before)) + DAY)}`;

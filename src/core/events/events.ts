@@ -85,7 +85,9 @@ export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
 /** The ids that a filter asks for. One upper bound: of two, the key would be searched by the first, the rest be read. */
 function idsOf(filter: EventFilter): IdRange {
   const { from, to } = filter;
-  const before = [cursorId(filter), to === undefined ? null : firstIdAt("event", to)].filter((id) => id !== null);
+  const before = [cursorId(filter, "event"), to === undefined ? null : firstIdAt("event", to)].filter(
+    (id) => id !== null,
+  );
   return { from: from === undefined ? null : firstIdAt("event", from), before: before.toSorted()[0] ?? null };
 }
 

@@ -12,6 +12,7 @@ import {
   type PageRequest,
 } from "../../db/page.ts";
 import type { listCounts } from "../../db/schema.ts";
+import type { IdKind } from "../../lib/id.ts";
 import type { Reader } from "./context.ts";
 
 export type { Page, PageOfTexts } from "../../db/page.ts";
@@ -19,6 +20,7 @@ export type { Page, PageOfTexts } from "../../db/page.ts";
 /** A list of the API over one table, newest first, each row as `view` shows it. */
 export interface PagedList<View> {
   name: typeof listCounts.$inferSelect.list;
+  kind: IdKind;
   table: SQLiteTable & { id: SQLiteColumn };
   row: SQL<JsonText<View>>;
 }
@@ -26,10 +28,11 @@ export interface PagedList<View> {
 /** A list whose objects hold columns of the table, as they are: the database itself makes the JSON. */
 export function pagedList<Table extends SQLiteTable & { id: SQLiteColumn }, View extends object>(
   name: PagedList<View>["name"],
+  kind: IdKind,
   table: Table,
   view: (row: Table["$inferSelect"]) => View,
 ): PagedList<View> {
-  return { name, table, row: jsonOf(table, view) };
+  return { name, kind, table, row: jsonOf(table, view) };
 }
 
 export interface Selection {
@@ -48,7 +51,7 @@ export async function readPage<View extends { id: string }>(
   { conditions, state, narrowed }: Selection,
 ): Promise<PageOfTexts<View>> {
   const { table, row } = list;
-  const after = cursorId(request);
+  const after = cursorId(request, list.kind);
   const { limit, offset } = window(request);
   const wanted = after === null ? conditions : sql`${conditions} and ${table.id} < ${after}`;
   const { total, texts } = await ctx.readPage<View>({

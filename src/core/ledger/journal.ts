@@ -152,7 +152,7 @@ export async function readBalance(ctx: Reader, partner_id: string): Promise<Part
 
 /** A partner's journal, newest first. @throws `not_found` for a partner of another program. */
 export async function listEntries(ctx: Reader, partner_id: string, request: PageRequest): Promise<Page<JournalEntry>> {
-  const after = cursorId(request);
+  const after = cursorId(request, "entry");
   const { limit, offset } = window(request);
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [[partner], [counted], rows] = await ctx.read(

@@ -32,7 +32,7 @@ export interface PaymentWithRows {
   commissions: Commission[];
 }
 
-const LIST = pagedList("payments", payments, viewPayment);
+const LIST = pagedList("payments", "payment", payments, viewPayment);
 
 /** The program's payments with their outcomes, newest first. */
 export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {

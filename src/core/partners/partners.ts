@@ -94,7 +94,7 @@ export interface PartnerFilter extends PageRequest {
   search?: string | undefined;
 }
 
-const LIST = pagedList("partners", partners, viewPartner);
+const LIST = pagedList("partners", "partner", partners, viewPartner);
 
 /** The program's partners, newest first. */
 export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {

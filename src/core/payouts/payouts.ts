@@ -35,7 +35,7 @@ export interface PayoutWithCommissions {
 
 const MAX_COMMISSIONS = 1_000;
 
-const LIST = pagedList("payouts", payouts, viewPayout);
+const LIST = pagedList("payouts", "payout", payouts, viewPayout);
 
 /** The program's payouts, newest first. */
 export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {

@@ -14,7 +14,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
  * @throws where any database fails: neither the page nor the total would be right without it.
  */
 export async function listPrograms(ctx: BaseCtx, request: PageRequest): Promise<Page<Program>> {
-  const after = cursorId(request);
+  const after = cursorId(request, "program");
   const { limit, offset } = window(request);
   const isOne = ctx.databases.shards.length === 1;
   const { said, failure } = await askAll(ctx, (on) => {

@@ -59,7 +59,7 @@ export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFi
   const matching = filter.status
     ? sql`${ofEndpoint(ctx, id)} and d.status = ${literal(filter.status)}`
     : ofEndpoint(ctx, id);
-  const after = cursorId(filter);
+  const after = cursorId(filter, "delivery");
   const { limit, offset } = window(filter);
   const [[endpoint], rows, [counted]] = await ctx.read(
     ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendA } from "../support/ledger.ts";
-import { callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { call, callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
@@ -124,6 +124,18 @@ describe("secrets", () => {
     expect(shown).toContain(`https://service.example/webhooks/provider_b?program_id=${program.id}`);
     for (const type of ["checkout.session.completed", "invoice.paid", "transaction.completed", "adjustment.updated"]) {
       expect(shown).toContain(type);
+    }
+  });
+});
+
+describe("a provider", () => {
+  it("has a small letter within a text", async () => {
+    await call(`/webhooks/provider_a?program_id=${program.id}`, { method: "POST", body: "{}" });
+    for (const path of ["/dashboard", "/dashboard/settings", "/dashboard/integration"]) {
+      const { body } = await owner.get(path);
+      const texts = body.match(/(?<=>|")[^<>"]+/g)!;
+      expect([path, texts.filter((text) => /\w provider [AB]\b/.test(text)).length > 0]).toEqual([path, true]);
+      expect([path, texts.filter((text) => /[a-z,;] Provider [AB]\b/.test(text))]).toEqual([path, []]);
     }
   });
 });
@@ -287,7 +299,7 @@ describe("the overview (PAGE-7)", () => {
     await fresh.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: "whsec_test_secret_of_provider_a" });
     expect(await steps()).toContain("Waiting for the first event.");
     await sendA(fresh, sessionCompleted({ ref: partner.slug }));
-    expect(await steps()).toContain("Connect Provider A , done");
+    expect(await steps()).toContain("Connect provider A , done");
     const { env } = await import("cloudflare:workers");
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
       .bind(fresh.id)

@@ -2,7 +2,7 @@ import { connectionOf } from "../../../core/kernel/connections.ts";
 import { refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
-import { plural, providerText, When } from "../parts/figures.tsx";
+import { plural, providerWithin, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
 
@@ -16,7 +16,7 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
   return (
     <Notice tone={isOver ? "calm" : "warn"}>
       <p>
-        A delivery to the webhook address for {providerText(provider)} was refused <When at={last_refusal.at} />: {why}.{" "}
+        A delivery to the webhook address for {providerWithin(provider)} was refused <When at={last_refusal.at} />: {why}.{" "}
         {isOver
           ? "Verified events came after it, so there is nothing to do unless you miss one."
           : `${help} Anybody can send to this address, so one that is refused need not be the provider's.`}

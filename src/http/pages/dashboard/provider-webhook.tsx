@@ -1,7 +1,6 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Provider, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
-import { providerText } from "../parts/figures.tsx";
 import { webhookUrl } from "../parts/snippets.ts";
 
 interface ProviderWebhookProps {
@@ -13,11 +12,10 @@ interface ProviderWebhookProps {
 /** Where a provider has to send its webhooks, and which. */
 export function ProviderWebhook({ program, origin, provider }: ProviderWebhookProps) {
   const { needed, better } = provider.wanted_events;
-  const name = providerText(provider.name);
   return (
     <div class="prose spaced">
-      <h3>Webhook address for {name}</h3>
-      <CopyLine label={`webhook address for ${name}`} text={webhookUrl(origin, program, provider.name)} />
+      <h3>Webhook address for {provider.text}</h3>
+      <CopyLine label={`webhook address for ${provider.text}`} text={webhookUrl(origin, program, provider.name)} />
       <p>Ask it to send these events:</p>
       <Events events={needed} />
       <p>And these, so that refunds and late payments are counted:</p>

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { SetupSeen } from "../../../core/overview/overview.ts";
-import { providerText, When } from "../parts/figures.tsx";
+import { providerWithin, When } from "../parts/figures.tsx";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { ProviderName } from "../../../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
@@ -107,7 +107,7 @@ function providerStep(program: Program, provider: ProviderName, connected: boole
   const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
   const isSet = webhook_secret !== null;
   return {
-    title: `Connect ${providerText(provider)}`,
+    title: `Connect ${providerWithin(provider)}`,
     done: last !== null,
     // One is enough.
     optional: connected,

@@ -124,9 +124,14 @@ export function rateText(rate: Action, money: MoneyFormat): string {
   return rate.action_type === "percentage" ? `${rate.action_value}\u00a0%` : `${money(rate.action_value)} flat`;
 }
 
+/** A provider's name within a text. */
+export function providerWithin(provider: string): string {
+  return providerNamed(provider)?.text ?? provider;
+}
+
 /** A provider's name where a text begins. */
 export function providerText(provider: string | null): string {
   if (provider === null) return "By hand";
-  const text = providerNamed(provider)?.text ?? provider;
+  const text = providerWithin(provider);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

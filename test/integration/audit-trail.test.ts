@@ -125,6 +125,17 @@ describe("the audit trail", () => {
     expect(JSON.stringify(rows)).not.toMatch(/walter@|wanda@|zoe@|rk_test_1/);
   });
 
+  it("holds no secret and no customer's address, in what is sent neither: an erasure does not look there (JOB-1)", async () => {
+    const { id } = world.program;
+    const [written, sent] = await env.DB.batch([
+      env.DB.prepare("select type, payload, actor, changes from events where program_id = ?").bind(id),
+      env.DB.prepare("select event, body from messages where program_id = ?").bind(id),
+    ]);
+    const rows = [...(written?.results ?? []), ...(sent?.results ?? [])].map((row) => JSON.stringify(row));
+    expect(rows.length).toBeGreaterThan(AUDIT_EVENT_TYPES.length);
+    expect(rows.filter((row) => /customer@shop\.example|whsec_|rk_test_1|\bsk_/.test(row))).toEqual([]);
+  });
+
   it("shows both in one event, in the list and on the page; what was written before actors has none", async () => {
     const { program, owner } = world;
     const { id, actor, changes } = await last(program, "flow.updated");

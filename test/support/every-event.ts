@@ -58,7 +58,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await sendB(world.program, world.sale);
   },
   "webhook.provider_a": async (world) => {
-    world.session = sessionCompleted({ ref: world.partner.slug });
+    world.session = sessionCompleted({ ref: world.partner.slug, email: "customer@shop.example" });
     await sendA(world.program, world.session);
   },
   "commission.created": ({ program, partner }) =>

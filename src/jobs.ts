@@ -6,6 +6,7 @@ import { runJobs, type Job } from "./core/kernel/job.ts";
 import type { Rhythm } from "./core/kernel/job-runs.ts";
 import { freezeRecipients } from "./core/payouts/freeze.ts";
 import { journalOldCommissions } from "./core/ledger/journal.ts";
+import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
 import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
 import { recountEarnings } from "./core/operations/recount-earnings.ts";
@@ -52,6 +53,7 @@ export const JOBS: readonly Job<JobContext>[] = [
   },
   { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
   { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
+  { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },
   { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
   { name: "disable failing endpoints", every: "day", work: ({ ctx, env }) => disableFailingEndpoints(ctx, env) },
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },

@@ -104,3 +104,14 @@ export const decisions = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.program_id, t.subject, t.id] })],
 );
+
+/** Every three characters of a partner's `search_text`, fewer at its end. Kept by triggers of `partners`. WITHOUT ROWID. */
+export const partnerGrams = sqliteTable(
+  "partner_grams",
+  {
+    program_id: text().notNull(),
+    gram: text().notNull(),
+    partner_id: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.gram, t.partner_id] })],
+);

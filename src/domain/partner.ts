@@ -16,7 +16,15 @@ export function slugKey(slug: string): string {
   return lowerAscii(slug);
 }
 
-/** What `search` looks in: e-mail, slug and "first last", in lower case, a line each (PART-5). */
+/** How many characters of a text partners are found by. */
+export const SEARCH_GRAM = 3;
+
+/** A text as `search` compares it: without accents and in lower case (PART-5). */
+export function foldSearch(text: string): string {
+  return text.toLowerCase().normalize("NFKD").replaceAll(/\p{M}/gu, "");
+}
+
+/** What `search` looks in: e-mail, slug and "first last", folded, each after a line feed, which an unfolded text lacks (PART-5). */
 export function searchText(partner: {
   email: string;
   slug: string;
@@ -24,5 +32,5 @@ export function searchText(partner: {
   last_name: string | null;
 }): string {
   const name = [partner.first_name, partner.last_name].filter((part) => part !== null).join(" ");
-  return [partner.email, partner.slug, name].join("\n").toLowerCase();
+  return foldSearch(["", partner.email, partner.slug, name].join("\n"));
 }

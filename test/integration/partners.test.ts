@@ -1,5 +1,9 @@
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { foldSearchTexts } from "../../src/core/partners/search.ts";
+import { serveAll } from "../support/jobs.ts";
+import { makePartner, makeProgram, testContext } from "../support/program.ts";
 
 interface PartnerBody {
   id: string;
@@ -34,6 +38,66 @@ describe("partners", () => {
       `/api/v1/partners?search=${encodeURIComponent("JANÉ d")}`,
     );
     expect(found.body.data.map((p) => p.id)).toEqual([jane.id]);
+  });
+
+  it("searches without accents and case, any part of any length, also what an earlier version wrote (PART-5)", async () => {
+    const program = await makeProgram();
+    const elise = await makePartner(program, { first_name: "Élise", last_name: "Müller-Ångström", slug: "em" });
+    const plain = await makePartner(program, { first_name: "Elise", last_name: "Miller", slug: "xq" });
+    const found = async (search: string) => {
+      const path = `/api/v1/partners?search=${encodeURIComponent(search)}`;
+      const { body } = await program.api<{ data: PartnerBody[]; total: number }>("GET", path);
+      expect(body.total).toBe(body.data.length);
+      return body.data.map((partner) => partner.id).toSorted();
+    };
+    const both = [elise.id, plain.id].toSorted();
+    for (const search of ["elise", "ÉLISE", "e\u0301lis", "lis", "se m"])
+      expect([search, await found(search)]).toEqual([search, both]);
+    for (const search of ["MULLER", "muller-ang", "öm", "elise mü", "em\n"]) {
+      expect([search, await found(search)]).toEqual([search, [elise.id]]);
+    }
+    for (const search of ["xq", "q", "miller"]) expect([search, await found(search)]).toEqual([search, [plain.id]]);
+    for (const search of ["elisem", "eli%", "zzz", "se  m"])
+      expect([search, await found(search)]).toEqual([search, []]);
+
+    await program.api("PATCH", `/api/v1/partners/${plain.id}`, { first_name: "Zoë" });
+    expect([await found("elise"), await found("zoe")]).toEqual([[elise.id], [plain.id]]);
+    // As it was written before, and was there before its grams were.
+    await env.DB.batch([
+      env.DB.prepare("update partners set search_text = 'zoë miller' where id = ?").bind(plain.id),
+      env.DB.prepare("delete from partner_grams where partner_id = ?").bind(plain.id),
+    ]);
+    expect([await found("mill"), await found("zoe")]).toEqual([[plain.id], []]);
+    await serveAll(foldSearchTexts(testContext()));
+    expect([await found("mill"), await found("zoe")]).toEqual([[plain.id], [plain.id]]);
+    const { results } = await env.DB.prepare("select search_text from partners where id = ?").bind(plain.id).all();
+    expect(results).toEqual([{ search_text: `\n${plain.email}\nxq\nzoe miller` }]);
+    expect(await serveAll(foldSearchTexts(testContext()))).toBe(0);
+  });
+
+  it("keeps the grams of a text through any changes", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    const gramsOf = (text: string) => {
+      const characters = Array.from(text);
+      return [...new Set(characters.map((_, i) => characters.slice(i, i + 3).join("")))].toSorted();
+    };
+    const character = fc.constantFrom("a", "b", "\n", "é", "👍", "'", "%");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: character, maxLength: 12 }), { minLength: 1, maxLength: 4 }),
+        async (texts) => {
+          for (const text of texts) {
+            await env.DB.prepare("update partners set search_text = ? where id = ?").bind(text, id).run();
+            const { results } = await env.DB.prepare("select gram from partner_grams where partner_id = ?")
+              .bind(id)
+              .all<{ gram: string }>();
+            expect(results.map(({ gram }) => gram).toSorted()).toEqual(gramsOf(text));
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
   });
 
   it("409 names the field that is taken, ignoring case, and keeps old slugs reserved for their partner (PART-1, PART-2)", async () => {

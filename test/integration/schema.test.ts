@@ -141,6 +141,7 @@ describe("the migrated database", () => {
     const ofDays = ["commissions", "payments"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_days_${what}`),
     );
+    const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
       (what) => `commissions_${what}`,
     );
@@ -152,7 +153,16 @@ describe("the migrated database", () => {
       ["a", "b"].map((provider) => `${name}_${provider}`),
     );
     expect(found.map(({ name }) => name)).toEqual(
-      [...ofTime, ...ofRules, ...ofLists, ...ofDays, ...ofJournal, ...ofEntries, ...ofConnections].toSorted(),
+      [
+        ...ofTime,
+        ...ofRules,
+        ...ofLists,
+        ...ofDays,
+        ...ofSearch,
+        ...ofJournal,
+        ...ofEntries,
+        ...ofConnections,
+      ].toSorted(),
     );
     // The platform splits a migration into statements by its text: one line, and no END but the last.
     for (const { sql } of found)

@@ -204,6 +204,18 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on payouts", row: "new" },
     runs: { 1: 8, 32: 8 },
   },
+  "fold what partners are searched by": {
+    most: 10_000,
+    why: MANY,
+    seed: [
+      `insert into partners (id, program_id, email, slug, search_text, status, created_at, updated_at)
+        select ${id("partner")}, t.program_id, t.g || '.' || t.i || '@partners.example', 'p' || t.i, 'as before', 'active',
+          '${AT}', '${AT}' from trial t`,
+    ],
+    left: noted("partners", "search_text = 'as before'"),
+    fails: { at: "before update on partners", row: "new" },
+    runs: { 1: 3, 32: 3 },
+  },
   "journal commissions of before the journal": {
     most: 10_000,
     why: MANY,

@@ -19,6 +19,11 @@ export const ROUTES: Record<string, Operation> = {
 
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),
+  "GET /api/v1/partners, searched": async (subject) => {
+    for (const search of ["nobody", subject.partner.email, "zq"]) {
+      await api("GET", `/api/v1/partners?search=${encodeURIComponent(search)}`)(subject);
+    }
+  },
   "GET /api/v1/partners, of a status": api("GET", "/api/v1/partners?status=active"),
   "GET /api/v1/partners/:id": api("GET", "/api/v1/partners/{partner}"),
   "GET /api/v1/partners/:id/balance": api("GET", "/api/v1/partners/{partner}/balance"),

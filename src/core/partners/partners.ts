@@ -14,8 +14,10 @@ import { untilWon } from "../kernel/races.ts";
 import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
+import { searched } from "./search.ts";
 
 type KeptColumn =
   | "id"
@@ -90,7 +92,7 @@ export function searchTextOf(
 
 export interface PartnerFilter extends PageRequest {
   status?: PartnerStatus | undefined;
-  /** Matches e-mail, slug, first name, last name and "first last", anywhere, ignoring case. */
+  /** Matches e-mail, slug, first name, last name and "first last", anywhere, ignoring case and accents. */
   search?: string | undefined;
 }
 
@@ -99,9 +101,9 @@ const LIST = pagedList("partners", "partner", partners, viewPartner);
 /** The program's partners, newest first. */
 export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
   const conditions = and(
-    sql`${partners.program_id} = ${ctx.programId}`,
+    filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
     filter.status ? eq(partners.status, filter.status) : undefined,
-    filter.search ? matches(filter.search) : undefined,
+    filter.search ? searched(ctx, filter.search) : undefined,
   );
   const narrowed = Boolean(filter.search);
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
@@ -244,9 +246,4 @@ async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]
 
 function owned(ctx: Reader, id: string): SQL | undefined {
   return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
-}
-
-/** LIKE fails on patterns over 50 bytes in D1, and its wildcards would need escaping: `instr` has neither trouble. */
-function matches(search: string): SQL {
-  return sql`instr(${partners.search_text}, ${search.toLowerCase()}) > 0`;
 }

@@ -1,0 +1,90 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, type Database } from "../../db/client.ts";
+import { orNull, shaped, text, type Columns } from "../../db/rows.ts";
+import { partners } from "../../db/schema.ts";
+import { foldSearch, searchText, SEARCH_GRAM } from "../../domain/partner.ts";
+import type { Reader } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+
+/** The condition of the partial index of texts that an earlier version wrote. */
+const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
+
+/**
+ * The partners of a program in whose e-mail, slug or names a text is (PART-5). Partners are found by the first and the last
+ * three characters of it, or by what begins with it where it is shorter: as many rows are read as have those. Texts of an
+ * earlier version are looked through until the job below has folded them.
+ */
+export function searched(ctx: Reader, search: string): SQL {
+  const text = foldSearch(search);
+  const own = sql`program_id = ${ctx.programId}`;
+  return sql`${partners.id} in (
+      ${foundBy(own, Array.from(text))}
+      union
+      select id from partners indexed by partners_unfolded where ${own} and ${UNFOLDED})
+    and instr(${partners.search_text}, ${text}) > 0`;
+}
+
+function foundBy(own: SQL, characters: readonly string[]): SQL {
+  const first = characters.slice(0, SEARCH_GRAM).join("");
+  if (characters.length < SEARCH_GRAM) {
+    return sql`select partner_id from partner_grams where ${own} and gram >= ${first} and gram < ${first} || char(1114111)`;
+  }
+  return sql`select g.partner_id from partner_grams g where g.${own} and g.gram = ${first}
+    and exists (select 1 from partner_grams l where l.${own} and l.gram = ${characters.slice(-SEARCH_GRAM).join("")}
+      and l.partner_id = g.partner_id)`;
+}
+
+/** Partners of one program that one statement folds, and those that are looked up at once. */
+const FOLDED_AT_ONCE = 50;
+const LISTED = 500;
+
+/** Some of a program's partners, as JSON. */
+interface Unfolded extends Owner {
+  partners: string;
+}
+
+interface Row {
+  id: string;
+  email: string;
+  slug: string;
+  first_name: string | null;
+  last_name: string | null;
+  search_text: string;
+}
+
+const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
+const ROW: Columns<Row> = {
+  ...{ id: text, email: text, slug: text, first_name: orNull(text), last_name: orNull(text), search_text: text },
+};
+
+/**
+ * Folds the texts that an earlier version wrote: a trigger brings them to the grams by which partners are found. One that
+ * is written meanwhile is left as it is.
+ */
+export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
+  return {
+    cost: 1,
+    async due(after) {
+      const [program_id = "", id = ""] = after.split(" ");
+      const columns = Object.keys(ROW).map((name) => sql.raw(`'${name}', ${name}`));
+      return shaped(
+        db,
+        UNFOLDED_COLUMNS,
+        sql`select program_id || ' ' || max(id) as key, json_group_array(json_object(${sql.join(columns, sql`, `)}))
+            as partners
+          from (select *, row_number() over (order by program_id, id) / ${literal(FOLDED_AT_ONCE)} as place
+            from partners indexed by partners_unfolded
+            where ${UNFOLDED} and (program_id, id) > (${program_id}, ${id})
+            order by program_id, id limit ${literal(LISTED)})
+          group by program_id, place order by key`,
+      );
+    },
+    async serve(some) {
+      const rows = JSON.parse(some.partners) as Row[];
+      const folded = rows.map((row) => ({ id: row.id, before: row.search_text, after: searchText(row) }));
+      await db.run(sql`update partners set search_text = f.value ->> 'after' from json_each(${JSON.stringify(folded)}) f
+        where partners.id = f.value ->> 'id' and partners.search_text = f.value ->> 'before'`);
+      return false;
+    },
+  };
+}

@@ -118,7 +118,7 @@ export interface EventKind {
   /** What happened, for people. */
   text: string;
   /** Events of this type say what changed (EVT-2). */
-  isChange?: true;
+  isChange: boolean;
   /** Endpoints can subscribe to this type; `data` of its webhook is this object of the API, by its name in OpenAPI. */
   data?: string;
   /** It is sent as the webhook of another type. */
@@ -128,38 +128,38 @@ export interface EventKind {
 }
 
 export const EVENTS = {
-  click: { text: "A visitor came by a partner's link" },
-  "commission.created": { text: "A payment made a commission", data: "CommissionData" },
+  click: { text: "A visitor came by a partner's link", isChange: false },
+  "commission.created": { text: "A payment made a commission", isChange: false, data: "CommissionData" },
   "commission.updated": {
     text: "A commission was approved, rejected or recalculated",
     isChange: true,
     data: "CommissionData",
     sentInPart: true,
   },
-  "partner.created": { text: "A partner was added", data: "Partner" },
+  "partner.created": { text: "A partner was added", isChange: false, data: "Partner" },
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
-  "payout.generated": { text: "A payout was prepared", data: "Payout" },
+  "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
-  "payout.exported": { text: "A file of payouts was read" },
-  "webhook.refused": { text: "Deliveries of a provider were refused" },
-  "flow.created": { text: "A commission rule was added" },
+  "payout.exported": { text: "A file of payouts was read", isChange: false },
+  "webhook.refused": { text: "Deliveries of a provider were refused", isChange: false },
+  "flow.created": { text: "A commission rule was added", isChange: false },
   "flow.updated": { text: "A commission rule was changed", isChange: true },
-  "flow.deleted": { text: "A commission rule was removed" },
-  "webhook_endpoint.created": { text: "A webhook endpoint was added" },
+  "flow.deleted": { text: "A commission rule was removed", isChange: false },
+  "webhook_endpoint.created": { text: "A webhook endpoint was added", isChange: false },
   "webhook_endpoint.updated": { text: "A webhook endpoint was changed or disabled", isChange: true },
-  "webhook_endpoint.deleted": { text: "A webhook endpoint was removed" },
+  "webhook_endpoint.deleted": { text: "A webhook endpoint was removed", isChange: false },
   "program.updated": { text: "Settings were changed", isChange: true },
   "api_key.regenerated": { text: "The API key was replaced", isChange: true },
-  "partner.signed_in": { text: "A partner signed in" },
-  "member.signed_in": { text: "An owner signed in" },
-  "session.ended": { text: "A session was ended" },
-  "session.all_ended": { text: "All sessions of an address were ended" },
-  "sign_in.failed": { text: "A used or expired sign-in link was tried" },
-  "customers.imported": { text: "Customers were bound to partners by an import" },
-  "reconciliation.failed": { text: "The check of the ledger found a difference" },
-  "reconciliation.repaired": { text: "Balances were recomputed" },
+  "partner.signed_in": { text: "A partner signed in", isChange: false },
+  "member.signed_in": { text: "An owner signed in", isChange: false },
+  "session.ended": { text: "A session was ended", isChange: false },
+  "session.all_ended": { text: "All sessions of an address were ended", isChange: false },
+  "sign_in.failed": { text: "A used or expired sign-in link was tried", isChange: false },
+  "customers.imported": { text: "Customers were bound to partners by an import", isChange: false },
+  "reconciliation.failed": { text: "The check of the ledger found a difference", isChange: false },
+  "reconciliation.repaired": { text: "Balances were recomputed", isChange: false },
 } as const satisfies { [T in NamedEventType]: EventKind };
 
 type Kinds = typeof EVENTS;
@@ -182,7 +182,7 @@ export function auditEventTypes(providers: readonly ProviderName[]): AuditEventT
 /** The entry of any type; those of the providers are alike. */
 export function eventKind(type: AuditEventType): EventKind {
   const named = (EVENTS as Partial<Record<AuditEventType, EventKind>>)[type];
-  return named ?? { text: `An event of ${type.slice("webhook.".length)} was taken in` };
+  return named ?? { text: `An event of ${type.slice("webhook.".length)} was taken in`, isChange: false };
 }
 
 /** Events of these types say what changed (EVT-2). */
@@ -191,7 +191,7 @@ export type ChangeEventType = {
 }[NamedEventType];
 
 export function isChange(type: AuditEventType): type is ChangeEventType {
-  return eventKind(type).isChange === true;
+  return eventKind(type).isChange;
 }
 
 /** Outbound webhook event types an endpoint can subscribe to (HOOK-1). */
@@ -222,7 +222,7 @@ export const ALWAYS_SENT: readonly NamedEventType[] = NAMED_EVENT_TYPES.filter((
 });
 
 /** What an owner sends to one endpoint to try it; it is in no audit log. */
-const PING = { text: "The owner tried the endpoint", data: "PingData" } as const satisfies EventKind;
+const PING = { text: "The owner tried the endpoint", isChange: false, data: "PingData" } as const satisfies EventKind;
 
 /** Everything that an endpoint can be sent. */
 export type SentEventType = OutboundEventType | "ping";

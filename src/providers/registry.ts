@@ -25,10 +25,14 @@ export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
 
 /**
  * Providers in the order of their names. Throws where two of them clash, so that the service does not start: by their
- * name, by the form of their customer ids, or as the one whose payments have an e-mail address.
+ * name, by the form of their customer ids, or as the one whose payments have an e-mail address; and where one that makes
+ * no transfers (`TRANSFER_METHOD`) has what only they need.
  */
 export function registered(providers: readonly Provider[]): Provider[] {
-  for (const [i, { name, customers }] of providers.entries()) {
+  for (const [i, { name, customers, connect, secrets }] of providers.entries()) {
+    if (name !== TRANSFER_METHOD && (connect !== undefined || secrets.api_key !== undefined)) {
+      throw new Error(`${name}: payouts are transfers through ${TRANSFER_METHOD}, and no other API key is used`);
+    }
     const { id_prefix, id_pattern, has_email } = customers;
     if (!id_pattern.source.startsWith(`^${id_prefix}`)) {
       throw new Error(`${name}: the form of its customer ids does not begin with "${id_prefix}"`);

@@ -44,7 +44,7 @@ const ROOMS: Record<string, string[]> = {
   clicks: [],
   events: [],
   ledger: [],
-  programs: [],
+  programs: ["ledger"],
   webhooks: [],
   commissions: ["ledger"],
   customers: ["ledger"],

@@ -5,6 +5,7 @@ import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
 import { runJobs, type Job } from "./core/kernel/job.ts";
 import type { Rhythm } from "./core/kernel/job-runs.ts";
 import { freezeRecipients } from "./core/payouts/freeze.ts";
+import { markApplied } from "./core/ledger/apply-from.ts";
 import { journalOldCommissions } from "./core/ledger/journal.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
@@ -45,6 +46,7 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },
   { name: "wake click objects", every: "minute", work: ({ env, ctx, onCall }) => wakeClickObjects(ctx, env, onCall) },
   { name: "finish vendor events", every: "minute", work: ({ ctx }) => finishVendorEvents(ctx) },
+  { name: "mark payments of applied rules", every: "minute", work: ({ ctx }) => markApplied(ctx) },
   { name: "settle payments", every: "minute", work: ({ ctx }) => settleUnsettled(ctx) },
   {
     name: "reconcile open transfers",

@@ -100,25 +100,23 @@ type Routes = {
       };
       output: {
         data: {
+          amount_cents: number;
+          approved_at: string | null;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          flagged: boolean;
+          flow_id: string | null;
           id: string;
-          program_id: string;
+          kind: "clawback" | "manual" | "sale";
+          note: string | null;
+          paid_at: string | null;
           partner_id: string;
           payment_id: string | null;
-          flow_id: string | null;
           payout_id: string | null;
-          kind: "clawback" | "manual" | "sale";
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          flagged: boolean;
-          review_reason: string | null;
-          rejected_reason: string | null;
-          amount_cents: number;
-          txn_amount_cents: number;
-          currency: string;
+          program_id: string;
           provider: "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
-          subscription_id: string | null;
-          customer_email: string | null;
           rate:
             | {
                 action_type: "percentage";
@@ -130,10 +128,12 @@ type Routes = {
                 action_value: number;
                 source: "flow" | "manual" | "partner" | "program";
               };
-          note: string | null;
-          created_at: string;
-          approved_at: string | null;
-          paid_at: string | null;
+          rejected_reason: string | null;
+          review_reason: string | null;
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          subscription_id: string | null;
+          txn_amount_cents: number;
           updated_at: string;
         }[];
         total: number;
@@ -154,25 +154,23 @@ type Routes = {
         };
       };
       output: {
+        amount_cents: number;
+        approved_at: string | null;
+        created_at: string;
+        currency: string;
+        customer_email: string | null;
+        flagged: boolean;
+        flow_id: string | null;
         id: string;
-        program_id: string;
+        kind: "clawback" | "manual" | "sale";
+        note: string | null;
+        paid_at: string | null;
         partner_id: string;
         payment_id: string | null;
-        flow_id: string | null;
         payout_id: string | null;
-        kind: "clawback" | "manual" | "sale";
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        flagged: boolean;
-        review_reason: string | null;
-        rejected_reason: string | null;
-        amount_cents: number;
-        txn_amount_cents: number;
-        currency: string;
+        program_id: string;
         provider: "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
-        subscription_id: string | null;
-        customer_email: string | null;
         rate:
           | {
               action_type: "percentage";
@@ -184,10 +182,12 @@ type Routes = {
               action_value: number;
               source: "flow" | "manual" | "partner" | "program";
             };
-        note: string | null;
-        created_at: string;
-        approved_at: string | null;
-        paid_at: string | null;
+        rejected_reason: string | null;
+        review_reason: string | null;
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        subscription_id: string | null;
+        txn_amount_cents: number;
         updated_at: string;
       };
       outputFormat: "json";
@@ -202,25 +202,23 @@ type Routes = {
         };
       };
       output: {
+        amount_cents: number;
+        approved_at: string | null;
+        created_at: string;
+        currency: string;
+        customer_email: string | null;
+        flagged: boolean;
+        flow_id: string | null;
         id: string;
-        program_id: string;
+        kind: "clawback" | "manual" | "sale";
+        note: string | null;
+        paid_at: string | null;
         partner_id: string;
         payment_id: string | null;
-        flow_id: string | null;
         payout_id: string | null;
-        kind: "clawback" | "manual" | "sale";
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        flagged: boolean;
-        review_reason: string | null;
-        rejected_reason: string | null;
-        amount_cents: number;
-        txn_amount_cents: number;
-        currency: string;
+        program_id: string;
         provider: "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
-        subscription_id: string | null;
-        customer_email: string | null;
         rate:
           | {
               action_type: "percentage";
@@ -232,10 +230,12 @@ type Routes = {
               action_value: number;
               source: "flow" | "manual" | "partner" | "program";
             };
-        note: string | null;
-        created_at: string;
-        approved_at: string | null;
-        paid_at: string | null;
+        rejected_reason: string | null;
+        review_reason: string | null;
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        subscription_id: string | null;
+        txn_amount_cents: number;
         updated_at: string;
       };
       outputFormat: "json";
@@ -253,25 +253,23 @@ type Routes = {
         };
       };
       output: {
+        amount_cents: number;
+        approved_at: string | null;
+        created_at: string;
+        currency: string;
+        customer_email: string | null;
+        flagged: boolean;
+        flow_id: string | null;
         id: string;
-        program_id: string;
+        kind: "clawback" | "manual" | "sale";
+        note: string | null;
+        paid_at: string | null;
         partner_id: string;
         payment_id: string | null;
-        flow_id: string | null;
         payout_id: string | null;
-        kind: "clawback" | "manual" | "sale";
-        source_commission_id: string | null;
-        status: "approved" | "paid" | "pending" | "rejected";
-        flagged: boolean;
-        review_reason: string | null;
-        rejected_reason: string | null;
-        amount_cents: number;
-        txn_amount_cents: number;
-        currency: string;
+        program_id: string;
         provider: "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
-        subscription_id: string | null;
-        customer_email: string | null;
         rate:
           | {
               action_type: "percentage";
@@ -283,10 +281,12 @@ type Routes = {
               action_value: number;
               source: "flow" | "manual" | "partner" | "program";
             };
-        note: string | null;
-        created_at: string;
-        approved_at: string | null;
-        paid_at: string | null;
+        rejected_reason: string | null;
+        review_reason: string | null;
+        source_commission_id: string | null;
+        status: "approved" | "paid" | "pending" | "rejected";
+        subscription_id: string | null;
+        txn_amount_cents: number;
         updated_at: string;
       };
       outputFormat: "json";
@@ -405,7 +405,19 @@ type Routes = {
         per_page: number;
         next_cursor: string | null;
         data: {
+          actor: {
+            id: string | null;
+            name: string | null;
+            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
+          } | null;
+          changes: {
+            [x: string]: JSONValue[];
+          } | null;
+          created_at: string;
           id: string;
+          payload: {
+            [x: string]: JSONValue;
+          };
           program_id: string;
           type:
             | "api_key.regenerated"
@@ -437,18 +449,6 @@ type Routes = {
             | "webhook_endpoint.created"
             | "webhook_endpoint.deleted"
             | "webhook_endpoint.updated";
-          payload: {
-            [x: string]: JSONValue;
-          };
-          actor: {
-            id: string | null;
-            name: string | null;
-            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
-          } | null;
-          changes: {
-            [x: string]: JSONValue[];
-          } | null;
-          created_at: string;
         }[];
       };
       outputFormat: "json";
@@ -463,7 +463,19 @@ type Routes = {
         };
       };
       output: {
+        actor: {
+          id: string | null;
+          name: string | null;
+          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
+        } | null;
+        changes: {
+          [x: string]: JSONValue[];
+        } | null;
+        created_at: string;
         id: string;
+        payload: {
+          [x: string]: JSONValue;
+        };
         program_id: string;
         type:
           | "api_key.regenerated"
@@ -495,18 +507,6 @@ type Routes = {
           | "webhook_endpoint.created"
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.updated";
-        payload: {
-          [x: string]: JSONValue;
-        };
-        actor: {
-          id: string | null;
-          name: string | null;
-          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
-        } | null;
-        changes: {
-          [x: string]: JSONValue[];
-        } | null;
-        created_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -517,20 +517,20 @@ type Routes = {
       input: {};
       output: {
         data: {
-          id: string;
-          program_id: string;
-          name: string;
-          event: "transaction_completed";
           action_type: "flat" | "percentage";
           action_value: number;
+          active: boolean;
           conditions: {
             field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
             op: "contains" | "eq" | "gt" | "lt" | "neq";
             value: number | string;
           }[];
-          priority: number;
-          active: boolean;
           created_at: string;
+          event: "transaction_completed";
+          id: string;
+          name: string;
+          priority: number;
+          program_id: string;
           updated_at: string;
         }[];
       };
@@ -553,23 +553,24 @@ type Routes = {
             | undefined;
           priority?: number | undefined;
           active?: boolean | undefined;
+          apply_from?: string | undefined;
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        name: string;
-        event: "transaction_completed";
         action_type: "flat" | "percentage";
         action_value: number;
+        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
-        priority: number;
-        active: boolean;
         created_at: string;
+        event: "transaction_completed";
+        id: string;
+        name: string;
+        priority: number;
+        program_id: string;
         updated_at: string;
       };
       outputFormat: "json";
@@ -597,20 +598,20 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        name: string;
-        event: "transaction_completed";
         action_type: "flat" | "percentage";
         action_value: number;
+        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
-        priority: number;
-        active: boolean;
         created_at: string;
+        event: "transaction_completed";
+        id: string;
+        name: string;
+        priority: number;
+        program_id: string;
         updated_at: string;
       };
       outputFormat: "json";
@@ -635,23 +636,24 @@ type Routes = {
             | undefined;
           priority?: number | undefined;
           active?: boolean | undefined;
+          apply_from?: string | undefined;
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        name: string;
-        event: "transaction_completed";
         action_type: "flat" | "percentage";
         action_value: number;
+        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
-        priority: number;
-        active: boolean;
         created_at: string;
+        event: "transaction_completed";
+        id: string;
+        name: string;
+        priority: number;
+        program_id: string;
         updated_at: string;
       };
       outputFormat: "json";
@@ -891,21 +893,21 @@ type Routes = {
       };
       output: {
         data: {
-          id: string;
-          program_id: string;
+          commission_pct: number | null;
+          created_at: string;
           email: string;
           first_name: string | null;
+          id: string;
           last_name: string | null;
-          slug: string;
-          status: "active" | "deactivated" | "invited";
-          commission_pct: number | null;
-          payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-          payout_email: string | null;
-          provider_a_account_id: string | null;
           metadata: {
             [x: string]: JSONValue;
           } | null;
-          created_at: string;
+          payout_email: string | null;
+          payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+          program_id: string;
+          provider_a_account_id: string | null;
+          slug: string;
+          status: "active" | "deactivated" | "invited";
           updated_at: string;
         }[];
         total: number;
@@ -935,21 +937,21 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
+        commission_pct: number | null;
+        created_at: string;
         email: string;
         first_name: string | null;
+        id: string;
         last_name: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        commission_pct: number | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        payout_email: string | null;
-        provider_a_account_id: string | null;
         metadata: {
           [x: string]: JSONValue;
         } | null;
-        created_at: string;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
         updated_at: string;
       };
       outputFormat: "json";
@@ -964,21 +966,21 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
+        commission_pct: number | null;
+        created_at: string;
         email: string;
         first_name: string | null;
+        id: string;
         last_name: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        commission_pct: number | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        payout_email: string | null;
-        provider_a_account_id: string | null;
         metadata: {
           [x: string]: JSONValue;
         } | null;
-        created_at: string;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
         updated_at: string;
       };
       outputFormat: "json";
@@ -991,22 +993,6 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        email: string;
-        first_name: string | null;
-        last_name: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        commission_pct: number | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        payout_email: string | null;
-        provider_a_account_id: string | null;
-        metadata: {
-          [x: string]: JSONValue;
-        } | null;
-        created_at: string;
-        updated_at: string;
         stats: {
           total_commissions: number;
           total_earned_cents:
@@ -1095,6 +1081,22 @@ type Routes = {
                 };
           }[];
         };
+        commission_pct: number | null;
+        created_at: string;
+        email: string;
+        first_name: string | null;
+        id: string;
+        last_name: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -1119,24 +1121,25 @@ type Routes = {
           email?: string | undefined;
           slug?: string | undefined;
           status?: "active" | "deactivated" | "invited" | undefined;
+          apply_from?: string | undefined;
         };
       };
       output: {
-        id: string;
-        program_id: string;
+        commission_pct: number | null;
+        created_at: string;
         email: string;
         first_name: string | null;
+        id: string;
         last_name: string | null;
-        slug: string;
-        status: "active" | "deactivated" | "invited";
-        commission_pct: number | null;
-        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        payout_email: string | null;
-        provider_a_account_id: string | null;
         metadata: {
           [x: string]: JSONValue;
         } | null;
-        created_at: string;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
         updated_at: string;
       };
       outputFormat: "json";
@@ -1291,10 +1294,12 @@ type Routes = {
       };
       output: {
         data: {
+          adjusted_cents: number;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          customer_id: string | null;
           id: string;
-          program_id: string;
-          provider: "provider_a" | "provider_b";
-          provider_transaction_id: string;
           outcome:
             | "commission"
             | "merged"
@@ -1307,14 +1312,12 @@ type Routes = {
             | "zero_amount"
             | null;
           partner_id: string | null;
+          program_id: string;
+          provider: "provider_a" | "provider_b";
+          provider_transaction_id: string;
           ref: string | null;
-          currency: string;
-          txn_amount_cents: number;
-          adjusted_cents: number;
-          customer_email: string | null;
-          customer_id: string | null;
           subscription_id: string | null;
-          created_at: string;
+          txn_amount_cents: number;
           updated_at: string;
         }[];
         total: number;
@@ -1334,31 +1337,6 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        provider: "provider_a" | "provider_b";
-        provider_transaction_id: string;
-        outcome:
-          | "commission"
-          | "merged"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "test_mode"
-          | "unknown_ref"
-          | "unpaid"
-          | "zero_amount"
-          | null;
-        partner_id: string | null;
-        ref: string | null;
-        currency: string;
-        txn_amount_cents: number;
-        adjusted_cents: number;
-        customer_email: string | null;
-        customer_id: string | null;
-        subscription_id: string | null;
-        created_at: string;
-        updated_at: string;
         trace: {
           outcome:
             | "commission"
@@ -1422,25 +1400,23 @@ type Routes = {
           arithmetic: string | null;
         };
         commissions: {
+          amount_cents: number;
+          approved_at: string | null;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          flagged: boolean;
+          flow_id: string | null;
           id: string;
-          program_id: string;
+          kind: "clawback" | "manual" | "sale";
+          note: string | null;
+          paid_at: string | null;
           partner_id: string;
           payment_id: string | null;
-          flow_id: string | null;
           payout_id: string | null;
-          kind: "clawback" | "manual" | "sale";
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          flagged: boolean;
-          review_reason: string | null;
-          rejected_reason: string | null;
-          amount_cents: number;
-          txn_amount_cents: number;
-          currency: string;
+          program_id: string;
           provider: "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
-          subscription_id: string | null;
-          customer_email: string | null;
           rate:
             | {
                 action_type: "percentage";
@@ -1452,12 +1428,39 @@ type Routes = {
                 action_value: number;
                 source: "flow" | "manual" | "partner" | "program";
               };
-          note: string | null;
-          created_at: string;
-          approved_at: string | null;
-          paid_at: string | null;
+          rejected_reason: string | null;
+          review_reason: string | null;
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          subscription_id: string | null;
+          txn_amount_cents: number;
           updated_at: string;
         }[];
+        adjusted_cents: number;
+        created_at: string;
+        currency: string;
+        customer_email: string | null;
+        customer_id: string | null;
+        id: string;
+        outcome:
+          | "commission"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "test_mode"
+          | "unknown_ref"
+          | "unpaid"
+          | "zero_amount"
+          | null;
+        partner_id: string | null;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_transaction_id: string;
+        ref: string | null;
+        subscription_id: string | null;
+        txn_amount_cents: number;
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -1474,31 +1477,6 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        provider: "provider_a" | "provider_b";
-        provider_transaction_id: string;
-        outcome:
-          | "commission"
-          | "merged"
-          | "no_ref"
-          | "partner_deactivated"
-          | "partner_not_active"
-          | "test_mode"
-          | "unknown_ref"
-          | "unpaid"
-          | "zero_amount"
-          | null;
-        partner_id: string | null;
-        ref: string | null;
-        currency: string;
-        txn_amount_cents: number;
-        adjusted_cents: number;
-        customer_email: string | null;
-        customer_id: string | null;
-        subscription_id: string | null;
-        created_at: string;
-        updated_at: string;
         trace: {
           outcome:
             | "commission"
@@ -1562,25 +1540,23 @@ type Routes = {
           arithmetic: string | null;
         };
         commissions: {
+          amount_cents: number;
+          approved_at: string | null;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          flagged: boolean;
+          flow_id: string | null;
           id: string;
-          program_id: string;
+          kind: "clawback" | "manual" | "sale";
+          note: string | null;
+          paid_at: string | null;
           partner_id: string;
           payment_id: string | null;
-          flow_id: string | null;
           payout_id: string | null;
-          kind: "clawback" | "manual" | "sale";
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          flagged: boolean;
-          review_reason: string | null;
-          rejected_reason: string | null;
-          amount_cents: number;
-          txn_amount_cents: number;
-          currency: string;
+          program_id: string;
           provider: "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
-          subscription_id: string | null;
-          customer_email: string | null;
           rate:
             | {
                 action_type: "percentage";
@@ -1592,12 +1568,39 @@ type Routes = {
                 action_value: number;
                 source: "flow" | "manual" | "partner" | "program";
               };
-          note: string | null;
-          created_at: string;
-          approved_at: string | null;
-          paid_at: string | null;
+          rejected_reason: string | null;
+          review_reason: string | null;
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          subscription_id: string | null;
+          txn_amount_cents: number;
           updated_at: string;
         }[];
+        adjusted_cents: number;
+        created_at: string;
+        currency: string;
+        customer_email: string | null;
+        customer_id: string | null;
+        id: string;
+        outcome:
+          | "commission"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "test_mode"
+          | "unknown_ref"
+          | "unpaid"
+          | "zero_amount"
+          | null;
+        partner_id: string | null;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_transaction_id: string;
+        ref: string | null;
+        subscription_id: string | null;
+        txn_amount_cents: number;
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -1618,23 +1621,23 @@ type Routes = {
       };
       output: {
         data: {
-          id: string;
-          program_id: string;
-          partner_id: string;
           amount_cents: number;
-          currency: string;
-          status: "canceled" | "failed" | "paid" | "pending" | "processing";
-          method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-          recipient: string | null;
-          period_start: string | null;
-          period_end: string;
-          due_at: string;
           commission_count: number;
-          reference: string | null;
+          created_at: string;
+          currency: string;
+          due_at: string;
           failure_code: string | null;
           failure_message: string | null;
-          created_at: string;
+          id: string;
+          method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
           paid_at: string | null;
+          partner_id: string;
+          period_end: string;
+          period_start: string | null;
+          program_id: string;
+          recipient: string | null;
+          reference: string | null;
+          status: "canceled" | "failed" | "paid" | "pending" | "processing";
           updated_at: string;
         }[];
         total: number;
@@ -1654,44 +1657,24 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        partner_id: string;
-        amount_cents: number;
-        currency: string;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        recipient: string | null;
-        period_start: string | null;
-        period_end: string;
-        due_at: string;
-        commission_count: number;
-        reference: string | null;
-        failure_code: string | null;
-        failure_message: string | null;
-        created_at: string;
-        paid_at: string | null;
-        updated_at: string;
         commissions: {
+          amount_cents: number;
+          approved_at: string | null;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          flagged: boolean;
+          flow_id: string | null;
           id: string;
-          program_id: string;
+          kind: "clawback" | "manual" | "sale";
+          note: string | null;
+          paid_at: string | null;
           partner_id: string;
           payment_id: string | null;
-          flow_id: string | null;
           payout_id: string | null;
-          kind: "clawback" | "manual" | "sale";
-          source_commission_id: string | null;
-          status: "approved" | "paid" | "pending" | "rejected";
-          flagged: boolean;
-          review_reason: string | null;
-          rejected_reason: string | null;
-          amount_cents: number;
-          txn_amount_cents: number;
-          currency: string;
+          program_id: string;
           provider: "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
-          subscription_id: string | null;
-          customer_email: string | null;
           rate:
             | {
                 action_type: "percentage";
@@ -1703,12 +1686,32 @@ type Routes = {
                 action_value: number;
                 source: "flow" | "manual" | "partner" | "program";
               };
-          note: string | null;
-          created_at: string;
-          approved_at: string | null;
-          paid_at: string | null;
+          rejected_reason: string | null;
+          review_reason: string | null;
+          source_commission_id: string | null;
+          status: "approved" | "paid" | "pending" | "rejected";
+          subscription_id: string | null;
+          txn_amount_cents: number;
           updated_at: string;
         }[];
+        amount_cents: number;
+        commission_count: number;
+        created_at: string;
+        currency: string;
+        due_at: string;
+        failure_code: string | null;
+        failure_message: string | null;
+        id: string;
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        paid_at: string | null;
+        partner_id: string;
+        period_end: string;
+        period_start: string | null;
+        program_id: string;
+        recipient: string | null;
+        reference: string | null;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -1725,23 +1728,23 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        partner_id: string;
         amount_cents: number;
-        currency: string;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        recipient: string | null;
-        period_start: string | null;
-        period_end: string;
-        due_at: string;
         commission_count: number;
-        reference: string | null;
+        created_at: string;
+        currency: string;
+        due_at: string;
         failure_code: string | null;
         failure_message: string | null;
-        created_at: string;
+        id: string;
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
         paid_at: string | null;
+        partner_id: string;
+        period_end: string;
+        period_start: string | null;
+        program_id: string;
+        recipient: string | null;
+        reference: string | null;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
         updated_at: string;
       };
       outputFormat: "json";
@@ -1759,23 +1762,23 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        partner_id: string;
         amount_cents: number;
-        currency: string;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        recipient: string | null;
-        period_start: string | null;
-        period_end: string;
-        due_at: string;
         commission_count: number;
-        reference: string | null;
+        created_at: string;
+        currency: string;
+        due_at: string;
         failure_code: string | null;
         failure_message: string | null;
-        created_at: string;
+        id: string;
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
         paid_at: string | null;
+        partner_id: string;
+        period_end: string;
+        period_start: string | null;
+        program_id: string;
+        recipient: string | null;
+        reference: string | null;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
         updated_at: string;
       };
       outputFormat: "json";
@@ -1793,23 +1796,23 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        partner_id: string;
         amount_cents: number;
-        currency: string;
-        status: "canceled" | "failed" | "paid" | "pending" | "processing";
-        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-        recipient: string | null;
-        period_start: string | null;
-        period_end: string;
-        due_at: string;
         commission_count: number;
-        reference: string | null;
+        created_at: string;
+        currency: string;
+        due_at: string;
         failure_code: string | null;
         failure_message: string | null;
-        created_at: string;
+        id: string;
+        method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
         paid_at: string | null;
+        partner_id: string;
+        period_end: string;
+        period_start: string | null;
+        program_id: string;
+        recipient: string | null;
+        reference: string | null;
+        status: "canceled" | "failed" | "paid" | "pending" | "processing";
         updated_at: string;
       };
       outputFormat: "json";
@@ -1886,6 +1889,33 @@ type Routes = {
         }[];
         payouts: (
           | {
+              amount_cents: {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+              commission_count: number;
+              created_at: string;
+              currency: string;
+              due_at: string;
+              failure_code: string | null;
+              failure_message: string | null;
+              id: string;
+              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+              paid_at: string | null;
+              partner_id: string;
+              period_end: string;
+              period_start: string | null;
+              program_id: string;
+              recipient: string | null;
+              reference: string | null;
+              status: "canceled" | "failed" | "paid" | "pending" | "processing";
+              updated_at: string;
+            }
+          | {
               partner_id: string;
               currency: string;
               amount_cents:
@@ -1901,33 +1931,6 @@ type Routes = {
               commission_count: number;
               method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
             }
-          | {
-              id: string;
-              program_id: string;
-              partner_id: string;
-              amount_cents: {
-                toString: {};
-                toFixed: {};
-                toExponential: {};
-                toPrecision: {};
-                valueOf: {};
-                toLocaleString: {};
-              };
-              currency: string;
-              status: "canceled" | "failed" | "paid" | "pending" | "processing";
-              method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
-              recipient: string | null;
-              period_start: string | null;
-              period_end: string;
-              due_at: string;
-              commission_count: number;
-              reference: string | null;
-              failure_code: string | null;
-              failure_message: string | null;
-              created_at: string;
-              paid_at: string | null;
-              updated_at: string;
-            }
         )[];
       };
       outputFormat: "json";
@@ -1938,25 +1941,25 @@ type Routes = {
     $get: {
       input: {};
       output: {
-        id: string;
-        name: string;
-        owner_email: string;
-        domain: string | null;
-        currency: string;
-        default_commission_pct: number;
-        payout_term: string;
-        min_payout_cents: number;
-        cookie_days: number;
-        attribution: "first" | "last";
-        auto_approve_days: number | null;
         live_only: boolean;
         api_key_last4: string;
         api_key_last_used_at: string | null;
+        attribution: "first" | "last";
+        auto_approve_days: number | null;
+        cookie_days: number;
         created_at: string;
-        updated_at: string;
+        currency: string;
+        default_commission_pct: number;
+        domain: string | null;
+        id: string;
+        min_payout_cents: number;
+        name: string;
+        owner_email: string;
+        payout_term: string;
         provider_a_api_key_set: boolean;
         provider_a_webhook_secret_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -1974,31 +1977,32 @@ type Routes = {
           attribution?: "first" | "last" | undefined;
           auto_approve_days?: number | null | undefined;
           live_only?: boolean | undefined;
+          apply_from?: string | undefined;
           provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
           provider_b_webhook_secret?: string | null | undefined;
         };
       };
       output: {
-        id: string;
-        name: string;
-        owner_email: string;
-        domain: string | null;
-        currency: string;
-        default_commission_pct: number;
-        payout_term: string;
-        min_payout_cents: number;
-        cookie_days: number;
-        attribution: "first" | "last";
-        auto_approve_days: number | null;
         live_only: boolean;
         api_key_last4: string;
         api_key_last_used_at: string | null;
+        attribution: "first" | "last";
+        auto_approve_days: number | null;
+        cookie_days: number;
         created_at: string;
-        updated_at: string;
+        currency: string;
+        default_commission_pct: number;
+        domain: string | null;
+        id: string;
+        min_payout_cents: number;
+        name: string;
+        owner_email: string;
+        payout_term: string;
         provider_a_api_key_set: boolean;
         provider_a_webhook_secret_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        updated_at: string;
       };
       outputFormat: "json";
       status: 200;
@@ -2009,9 +2013,10 @@ type Routes = {
       input: {};
       output: {
         data: {
-          id: string;
-          program_id: string;
-          url: string;
+          active: boolean;
+          created_at: string;
+          description: string | null;
+          disabled_at: string | null;
           events: (
             | "*"
             | "commission.created"
@@ -2021,11 +2026,10 @@ type Routes = {
             | "payout.generated"
             | "payout.paid"
           )[];
-          description: string | null;
-          active: boolean;
-          disabled_at: string | null;
-          created_at: string;
+          id: string;
+          program_id: string;
           updated_at: string;
+          url: string;
         }[];
       };
       outputFormat: "json";
@@ -2048,9 +2052,11 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        url: string;
+        secret: string;
+        active: boolean;
+        created_at: string;
+        description: string | null;
+        disabled_at: string | null;
         events: (
           | "*"
           | "commission.created"
@@ -2060,12 +2066,10 @@ type Routes = {
           | "payout.generated"
           | "payout.paid"
         )[];
-        description: string | null;
-        active: boolean;
-        disabled_at: string | null;
-        created_at: string;
+        id: string;
+        program_id: string;
         updated_at: string;
-        secret: string;
+        url: string;
       };
       outputFormat: "json";
       status: 201;
@@ -2092,23 +2096,6 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        url: string;
-        events: (
-          | "*"
-          | "commission.created"
-          | "commission.updated"
-          | "partner.created"
-          | "partner.updated"
-          | "payout.generated"
-          | "payout.paid"
-        )[];
-        description: string | null;
-        active: boolean;
-        disabled_at: string | null;
-        created_at: string;
-        updated_at: string;
         deliveries: {
           id: string;
           event_id: string;
@@ -2137,6 +2124,23 @@ type Routes = {
             response_excerpt: string | null;
           }[];
         }[];
+        active: boolean;
+        created_at: string;
+        description: string | null;
+        disabled_at: string | null;
+        events: (
+          | "*"
+          | "commission.created"
+          | "commission.updated"
+          | "partner.created"
+          | "partner.updated"
+          | "payout.generated"
+          | "payout.paid"
+        )[];
+        id: string;
+        program_id: string;
+        updated_at: string;
+        url: string;
       };
       outputFormat: "json";
       status: 200;
@@ -2164,9 +2168,10 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        url: string;
+        active: boolean;
+        created_at: string;
+        description: string | null;
+        disabled_at: string | null;
         events: (
           | "*"
           | "commission.created"
@@ -2176,11 +2181,10 @@ type Routes = {
           | "payout.generated"
           | "payout.paid"
         )[];
-        description: string | null;
-        active: boolean;
-        disabled_at: string | null;
-        created_at: string;
+        id: string;
+        program_id: string;
         updated_at: string;
+        url: string;
       };
       outputFormat: "json";
       status: 200;
@@ -2309,9 +2313,12 @@ type Routes = {
         };
       };
       output: {
-        id: string;
-        program_id: string;
-        url: string;
+        secret: string;
+        previous_secret_valid_until: string | null;
+        active: boolean;
+        created_at: string;
+        description: string | null;
+        disabled_at: string | null;
         events: (
           | "*"
           | "commission.created"
@@ -2321,13 +2328,10 @@ type Routes = {
           | "payout.generated"
           | "payout.paid"
         )[];
-        description: string | null;
-        active: boolean;
-        disabled_at: string | null;
-        created_at: string;
+        id: string;
+        program_id: string;
         updated_at: string;
-        secret: string;
-        previous_secret_valid_until: string | null;
+        url: string;
       };
       outputFormat: "json";
       status: 200;

@@ -25,7 +25,7 @@ export interface EventPayloads {
     reason?: Outcome;
   };
   "partner.created": PartnerPayload;
-  "partner.updated": PartnerPayload;
+  "partner.updated": PartnerPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
   "payout.generated": PayoutPayload;
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
@@ -34,8 +34,8 @@ export interface EventPayloads {
   [webhook: ProviderEventType]: ProviderEventPayload;
   /** `count`: how many were refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
-  "flow.created": FlowPayload;
-  "flow.updated": FlowPayload;
+  "flow.created": FlowPayload & AppliedPayload;
+  "flow.updated": FlowPayload & AppliedPayload;
   "flow.deleted": FlowPayload;
   "webhook_endpoint.created": EndpointPayload;
   "webhook_endpoint.updated": EndpointPayload & {
@@ -44,7 +44,7 @@ export interface EventPayloads {
     failure_count?: number;
   };
   "webhook_endpoint.deleted": EndpointPayload;
-  "program.updated": { program_id: string; changed: string[] };
+  "program.updated": { program_id: string; changed: string[] } & AppliedPayload;
   "api_key.regenerated": { program_id: string; last4: string; actor: Actor["type"] };
   "partner.signed_in": { partner_id: string; email: string; slug: string; device: string | null };
   "member.signed_in": { email: string; device: string | null };
@@ -104,6 +104,11 @@ interface ProviderEventPayload {
 
 interface FlowPayload extends Omit<Flow, "id" | "created_at"> {
   flow_id: string;
+}
+
+/** Of a change of a rate or a flow that applies to payments since an earlier time. */
+interface AppliedPayload {
+  apply_from?: string;
 }
 
 interface EndpointPayload {

@@ -49,6 +49,8 @@ export interface PaymentDecision {
   flows: FlowTrace[];
   /** What the rule was decided on; the same again keeps the recorded rule, whatever the flows say by then. */
   decided_on: string | null;
+  /** The newest change applied from an earlier time (`Rules`) that the rule was chosen by. */
+  applied?: number;
   self_referral: boolean;
   amount_cents: Cents | null;
   /** The arithmetic in words of numbers: `20 % of (10000 - 2500) = 1500`. */
@@ -69,6 +71,8 @@ export interface Rules {
   flows: readonly Flow[];
   /** Of a partner that `partnerByRef` gives. */
   ofPartner: (id: string) => PartnerRules;
+  /** The newest change that was applied to the payment from an earlier time; 0 where there is none. */
+  applied: number;
 }
 
 export interface DecisionInput {
@@ -77,8 +81,11 @@ export interface DecisionInput {
   facts: readonly Fact[];
   /** Partners by `slugKey` of every reference in the facts, and by their id. */
   partnerByRef: (ref: string) => LedgerPartner | null;
-  /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
-  rulesOf: (state: PaymentState) => Rules;
+  /**
+   * Those in force when the payment was made, whenever its facts arrive (PAY-16); of changes applied from an earlier time
+   * those up to `applied`, all unless it is given.
+   */
+  rulesOf: (state: PaymentState, applied?: number) => Rules;
   previous: { outcome: Outcome | null; decision: PaymentDecision | null; erased: boolean };
   /** The owner asks: a refused partner is judged by what it is now (PART-4). */
   isRequested: boolean;
@@ -155,7 +162,10 @@ function admitted({ previous, isRequested }: DecisionInput, rules: Rules, partne
   return partner.status === "invited" ? "partner_not_active" : "commission";
 }
 
-/** The rule of a commission: the recorded one as long as what it turned on is the same, else one chosen now. */
+/**
+ * The rule of a commission: the recorded one as long as what it turned on is the same and no change has been applied to
+ * the payment since, else one chosen now.
+ */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
@@ -174,10 +184,10 @@ function decideRate(
   const { decision, erased } = input.previous;
   const recorded = decision?.partner_id === partner.id && decision.rate ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
-  const rule = (recorded && recordedRule(recorded, isSame, subject)) ?? {
-    ...chooseRate(rules.flows, rules.ofPartner(partner.id), rules.program, subject),
-    partner_slug: partner.slug,
-  };
+  const rule =
+    (recorded && (erased ? null : appliedRule(recorded, input, rules, state, subject))) ??
+    (recorded && recordedRule(recorded, isSame, subject)) ??
+    chosenRule(rules, partner.id, subject);
   const amount_cents = amountFor(rule.rate, state.base_cents, adjusted_cents);
   Object.assign(record, rule, {
     decided_on: isSame ? recorded.decided_on : decided_on,
@@ -187,14 +197,45 @@ function decideRate(
   });
 }
 
-type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug"> & { rate: Rate };
+type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied"> & { rate: Rate };
+
+function chosenRule(rules: Rules, partner_id: string, subject: FlowSubject): Rule {
+  const { applied } = rules;
+  return {
+    ...chooseRate(rules.flows, rules.ofPartner(partner_id), rules.program, subject),
+    partner_slug: subject.partner_slug,
+    ...(applied > 0 ? { applied } : {}),
+  };
+}
+
+/**
+ * The rule by what was applied from an earlier time since the recorded one was chosen; null where that makes no
+ * difference. What an earlier version decided by rules that are not known any more stays where none of these concerns it.
+ */
+function appliedRule(
+  recorded: PaymentDecision,
+  input: DecisionInput,
+  rules: Rules,
+  state: PaymentState,
+  subject: FlowSubject,
+): Rule | null {
+  const { applied = 0, partner_id } = recorded;
+  if (rules.applied <= applied || partner_id === null) return null;
+  const seen = { ...subject, partner_slug: recorded.partner_slug ?? subject.partner_slug };
+  const chosen = chosenRule(rules, partner_id, seen);
+  const before = chosenRule(input.rulesOf(state, applied), partner_id, seen);
+  const nameOf = ({ flow_id, rate }: Pick<PaymentDecision, "flow_id" | "rate">) => JSON.stringify([flow_id, rate]);
+  if (nameOf(chosen) !== nameOf(before)) return chosen;
+  const isRecorded = nameOf(recorded) === nameOf(chosen);
+  return isRecorded && JSON.stringify(recorded.flows) !== JSON.stringify(chosen.flows) ? chosen : null;
+}
 
 /** The rule that was recorded, with its flows tried on what is known now; null where that changes the outcome of one. */
 function recordedRule(recorded: PaymentDecision, isSame: boolean, subject: FlowSubject): Rule | null {
-  const { rate, flow_id, partner_slug } = recorded;
+  const { rate, flow_id, partner_slug, applied } = recorded;
   const seen = { ...subject, partner_slug: partner_slug ?? subject.partner_slug };
   const flows = isSame ? recorded.flows : triedAgain(recorded.flows, seen);
-  return rate && flows && { rate, flow_id, flows, partner_slug };
+  return rate && flows && { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
 }
 
 /** True for an address of the partner's own. */

@@ -2,6 +2,9 @@ import type { Flow } from "./flow.ts";
 import type { Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 
+/** What a rate comes from. */
+export type RuleSource = "flow" | "partner" | "program";
+
 /** What of a program decides its payments. */
 export interface ProgramRules {
   default_commission_pct: Percent;
@@ -21,6 +24,11 @@ export interface PastRule<Rules> {
   /** When it was changed. */
   valid_until: string;
   rules: Rules;
+  /**
+   * The rule as it was left by this change applies to every payment since then, whatever it was in between. `rules` says
+   * nothing then: the change itself is one before.
+   */
+  applies_from?: string | null;
 }
 
 /** When a payment was made. */
@@ -36,8 +44,8 @@ const CLOSE_MS = 1_000;
 
 /**
  * The rule in force when a payment was made: `current`, unless it was changed since. A change never decides a payment
- * that was heard of before it; one that was heard of later it decides unless it was made after the payment's time. The
- * first rule counts back without end.
+ * that was heard of before it; one that was heard of later it decides unless it was made after the payment's time. One
+ * that applies from an earlier time decides all payments since then. The first rule counts back without end.
  */
 export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules {
   return firstSince(time, past)?.rules ?? current;
@@ -54,8 +62,23 @@ export function flowsAt(time: RuleTime, past: readonly PastRule<Flow>[], current
   });
 }
 
-function firstSince<Rules>({ occurred_at, seen }: RuleTime, past: readonly PastRule<Rules>[]) {
-  const until = Date.parse(occurred_at) + CLOSE_MS;
-  const since = past.filter((rule) => rule.seq > seen || Date.parse(rule.valid_until) > until);
+/** The changes that were made by a moment, and not those that apply from an earlier time. */
+export function asMade<Rule extends PastRule<unknown>>(past: readonly Rule[]): Rule[] {
+  return past.filter(({ applies_from }) => applies_from == null);
+}
+
+/** The newest change that applies to the payment from an earlier time; 0 where there is none. */
+export function newestApplied({ occurred_at }: Pick<RuleTime, "occurred_at">, past: readonly PastRule<unknown>[]) {
+  const made = Date.parse(occurred_at);
+  const applied = past.filter(({ applies_from }) => applies_from != null && Date.parse(applies_from) <= made);
+  return Math.max(0, ...applied.map(({ seq }) => seq));
+}
+
+function firstSince<Rules>(time: RuleTime, past: readonly PastRule<Rules>[]) {
+  const until = Date.parse(time.occurred_at) + CLOSE_MS;
+  const applied = newestApplied(time, past);
+  const since = asMade(past).filter(
+    (rule) => rule.seq > applied && (rule.seq > time.seen || Date.parse(rule.valid_until) > until),
+  );
   return since.toSorted((a, b) => a.seq - b.seq)[0];
 }

@@ -125,6 +125,14 @@ export const timeRange = z.object({
     .optional(),
 });
 
+/** From when a change of a rate or a flow applies (FLOW-11); milliseconds, a bare date is its first instant in UTC. */
+export const applyFrom = instant((ms) => ms)
+  .meta({
+    description:
+      "ISO 8601 date or time, not in the future: the rule applies to all payments made since then. Without it, to those from now on.",
+  })
+  .optional();
+
 function instant(bound: (ms: number, bareDate: boolean) => number) {
   return z.string().transform((value, issues) => {
     // A plus sign that the caller did not encode arrives as a space.

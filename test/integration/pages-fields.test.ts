@@ -45,7 +45,7 @@ const ENDPOINT: Required<EndpointInput> = {
 /** What is no field of a form, or has another name there. */
 const NOT_TYPED = new Set([
   // The API's alone.
-  ...["metadata", "event", "currency of a commission"],
+  ...["metadata", "event", "currency of a commission", "apply_from"],
   // Buttons.
   ...["status", "active of an endpoint"],
   // Forms of their own.

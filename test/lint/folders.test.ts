@@ -44,15 +44,20 @@ const MAY_USE: Record<string, string[]> = {
 /** The rooms of core from the ground up, by floors: what each may import beside itself and the kernel. */
 const FLOORS: Record<string, string[]>[] = [
   { kernel: [] },
-  { clicks: [], events: [], ledger: [], programs: [], webhooks: [] },
+  { clicks: [], events: [], ledger: [], webhooks: [] },
   {
     commissions: ["ledger"],
     customers: ["ledger"],
-    inbound: ["ledger", "programs"],
     partners: ["ledger"],
     payouts: ["ledger"],
+    programs: ["ledger"],
   },
-  { imports: ["ledger", "partners"], reconcile: ["ledger", "payouts", "programs"], sessions: ["ledger", "partners"] },
+  {
+    imports: ["ledger", "partners"],
+    inbound: ["ledger", "programs"],
+    reconcile: ["ledger", "payouts", "programs"],
+    sessions: ["ledger", "partners"],
+  },
   { operations: ["sessions"], overview: ["inbound", "ledger", "reconcile"] },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);

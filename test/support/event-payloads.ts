@@ -58,6 +58,7 @@ const endpoint = {
   description: z.string().nullable(),
   active: z.boolean(),
 };
+const applied = { apply_from: z.iso.datetime().exactOptional() };
 const mayBePartner = idOf("partner").exactOptional();
 const device = z.string().nullable();
 
@@ -88,7 +89,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     reason: z.enum(OUTCOMES).exactOptional(),
   }),
   "partner.created": of<"partner.created">()(partner),
-  "partner.updated": of<"partner.updated">()(partner),
+  "partner.updated": of<"partner.updated">()({ ...partner, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
   "payout.generated": of<"payout.generated">()(payout),
   "payout.updated": of<"payout.updated">()(payoutMove),
@@ -104,8 +105,8 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     reason: z.enum(REFUSAL_REASONS),
     count: z.int().min(1),
   }),
-  "flow.created": of<"flow.created">()(flow),
-  "flow.updated": of<"flow.updated">()(flow),
+  "flow.created": of<"flow.created">()({ ...flow, ...applied }),
+  "flow.updated": of<"flow.updated">()({ ...flow, ...applied }),
   "flow.deleted": of<"flow.deleted">()(flow),
   "webhook_endpoint.created": of<"webhook_endpoint.created">()(endpoint),
   "webhook_endpoint.updated": of<"webhook_endpoint.updated">()({
@@ -115,7 +116,11 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     failure_count: z.int().exactOptional(),
   }),
   "webhook_endpoint.deleted": of<"webhook_endpoint.deleted">()(endpoint),
-  "program.updated": of<"program.updated">()({ program_id: idOf("program"), changed: z.array(z.string()).min(1) }),
+  "program.updated": of<"program.updated">()({
+    program_id: idOf("program"),
+    changed: z.array(z.string()).min(1),
+    ...applied,
+  }),
   "api_key.regenerated": of<"api_key.regenerated">()({
     program_id: idOf("program"),
     last4: z.string().length(4),

@@ -156,6 +156,22 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on provider_events", row: "new" },
     runs: { 1: 12, 32: 12 },
   },
+  "mark payments of applied rules": {
+    most: 10_000,
+    why: MANY,
+    seed: [
+      // Those of a flow, which a change of the program's rate passes over: what is marked waits for another job.
+      `insert into payments (id, program_id, provider, provider_transaction_id, outcome, decision, currency,
+          txn_amount_cents, gross_cents, created_at, updated_at)
+        select ${id("payment")}, t.program_id, 'provider_a', 'in_' || t.i, 'commission', '{"rate": {"source": "flow"}}',
+          'USD', 0, 0, '${iso(LONG_AGO)}', '${iso(LONG_AGO)}' from trial t`,
+      `insert into rule_applications (program_id, seq, partner_id, source, marked_id, last_id, applies_from)
+        select t.program_id, t.g, '', 'program', 'pmt_~', '', '' from trial t where t.i = 1`,
+    ],
+    left: noted("rule_applications", "true"),
+    fails: { at: "before update on rule_applications", row: "new" },
+    runs: { 1: 12, 32: 12 },
+  },
   "settle payments": {
     most: 100,
     why: "each is a transaction of its own",

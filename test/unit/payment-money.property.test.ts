@@ -68,6 +68,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
         program: { default_commission_pct: percent(20), attribution },
         flows: flows.map(flowOf),
         ofPartner: (id) => partners.find((partner) => partner.id === id)!,
+        applied: 0,
       }),
       previous: { outcome: null, decision: null, erased: false },
       isRequested: false,

@@ -27,6 +27,21 @@ describe("rulesAt (PAY-16)", () => {
     expect(rulesAt({ occurred_at, seen }, PAST.toReversed(), 30)).toBe(expected);
   });
 
+  it.each([
+    ["before it applies", at(1), 9, 10],
+    ["at its time", at(5), 9, 30],
+    ["between two changes before it", at(15), 9, 30],
+    ["heard of before all changes", at(15), 0, 30],
+    ["heard of before the change after it", at(26), 6, 30],
+    ["after the change after it", at(26), 7, 40],
+    ["long before, heard of first", at(1), 0, 10],
+  ])("a change that applies from the second 5, made at the second 20, %s", (_, occurred_at, seen, expected) => {
+    const applied = { seq: 6, valid_until: at(20), rules: 30, applies_from: at(5) };
+    const past = [...PAST, applied, { seq: 7, valid_until: at(25), rules: 30 }];
+    expect(rulesAt({ occurred_at, seen }, past, 40)).toBe(expected);
+    expect(rulesAt({ occurred_at, seen }, past.toReversed(), 40)).toBe(expected);
+  });
+
   it("without a change: the current one, however old the payment is", () => {
     expect(rulesAt({ occurred_at: at(-1_000_000), seen: 0 }, [], 30)).toBe(30);
   });

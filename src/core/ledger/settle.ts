@@ -1,13 +1,13 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, orNull, shaped, text } from "../../db/rows.ts";
+import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { flowsAt, rulesAt, type PartnerRules, type ProgramRules } from "../../domain/rules.ts";
+import { asMade, flowsAt, newestApplied, rulesAt, type PartnerRules, type ProgramRules } from "../../domain/rules.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
@@ -40,7 +40,7 @@ export async function settle(
   for (let attempt = 0; ; attempt++) {
     const { state, isClosed } = await readState(ctx, key, closing);
     if (!state) return null;
-    const decision = decide(ctx, state, isRequested);
+    const decision = decide(ctx.program, state, isRequested);
     const { outcome, writes, occurrences } = planSettlement(ctx, state, decision);
     const closed = isClosed || !closing ? undefined : planClosing(ctx, closing, eventOutcome(closing, outcome));
     if (writes.length === 0 && !closed) return outcome;
@@ -96,26 +96,35 @@ export interface Unsettled {
  * The settings as which a payment may have been settled: when `live_only` was changed is not kept, nor what an earlier
  * version went by.
  */
-function settingsOf({ attribution }: Program, state: LedgerState): Partial<Program>[] {
-  const isOld = state.payments.some(({ rules_seen }) => rules_seen === null);
-  const attributions = isOld ? (["last", "first"] as const) : [attribution];
-  return [true, false].flatMap((live_only) => attributions.map((one) => ({ live_only, attribution: one })));
+function settingsOf({ settings, payments: rows }: LedgerState): { live_only: boolean; settings: ProgramRules }[] {
+  const isOld = rows.some(({ rules_seen }) => rules_seen === null);
+  const attributions = isOld ? (["last", "first"] as const) : [settings.attribution];
+  return [true, false].flatMap((live_only) =>
+    attributions.map((attribution) => ({ live_only, settings: { ...settings, attribution } })),
+  );
 }
 
 /**
  * For a payment that is settled: what settling it again would change in the money of its commissions; null where it is
- * nothing, as it should be, or where a settling is under way. Writes nothing. A payment that carries the name of a
+ * nothing, as it should be, or where a settling is under way or to come (`apply-from.ts`). Writes nothing. A payment that carries the name of a
  * partner who came after its settling is not judged: it is decided again when its owner asks (PAY-15).
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
   const { state } = await readState(ctx, key, undefined);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
   if (isNamedSince(state)) return null;
-  const planned = [{}, ...settingsOf(ctx.program, state)].map((settings) => {
-    const decided = decide({ ...ctx, program: { ...ctx.program, ...settings } }, state, false);
+  const { live_only } = ctx.program;
+  const planned = [{ live_only, settings: state.settings }, ...settingsOf(state)].map((as) => {
+    const decided = decide({ ...ctx.program, live_only: as.live_only }, { ...state, settings: as.settings }, false);
     return planSettlement(ctx, state, decided).occurrences;
   });
   if (planned.some((occurrences) => occurrences.length === 0)) return null;
+  const [{ id }] = state.payments;
+  const [isNext] = await ctx.read(
+    ctx.db.all(sql`select 1 from rule_applications where program_id = ${ctx.program.id}
+      and marked_id > ${id} limit 1`),
+  );
+  if (isNext.length > 0) return null;
   return { rows: state.commissions, occurrences: planned[0]! };
 }
 
@@ -141,7 +150,8 @@ export function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> 
   );
 }
 
-async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void> {
+/** Settles those of the selected payments (`from`: a FROM clause with a condition) that are unsettled. */
+export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void> {
   const [unsettled] = await ctx.read(
     shaped(
       ctx.db,
@@ -153,16 +163,16 @@ async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void> {
   for (const key of unsettled) await settle(ctx, key);
 }
 
-function decide(ctx: ProgramCtx, state: LedgerState, isRequested: boolean) {
+function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
-    live_only: isLiveOnly(ctx.program),
+    live_only: isLiveOnly(program),
     facts: state.facts,
     partnerByRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
-    rulesOf: ({ occurred_at }) => rulesOf(ctx, state, decided, occurred_at),
+    rulesOf: ({ occurred_at }, applied) => rulesOf(state, decided, occurred_at, applied),
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
@@ -173,21 +183,21 @@ function decide(ctx: ProgramCtx, state: LedgerState, isRequested: boolean) {
   });
 }
 
-/** The rules in force when the payment was made. */
-function rulesOf({ program }: ProgramCtx, state: LedgerState, decided: Payment, occurred_at: string): Rules {
+/** The rules in force when the payment was made, with those applied from an earlier time up to `upTo`. */
+function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo = Infinity): Rules {
   const time = { occurred_at, seen: Math.min(...state.payments.map(({ rules_seen }) => rules_seen ?? 0)) };
-  const past = state.past.map((row) => ({
-    ...row,
-    rules: JSON.parse(row.rules) as PartnerRules & ProgramRules & Flow,
-  }));
+  const past = state.past
+    .filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)
+    .map((row) => ({ ...row, rules: JSON.parse(row.rules) as PartnerRules & ProgramRules & Flow }));
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
   const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
+  const ofSettings = ofProgram.filter((row) => !ofFlow(row));
   return {
-    program: rulesAt<ProgramRules>(
-      time,
-      ofProgram.filter((row) => !ofFlow(row)),
-      program,
-    ),
+    // What applies from an earlier time is a rate or a flow, and no other setting or state.
+    program: {
+      ...rulesAt(time, ofSettings, state.settings),
+      attribution: rulesAt(time, asMade(ofSettings), state.settings).attribution,
+    },
     flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
     ofPartner: (id) => {
       const partner = state.partners.find((row) => row.id === id);
@@ -195,9 +205,12 @@ function rulesOf({ program }: ProgramCtx, state: LedgerState, decided: Payment, 
       // What an earlier version refused, it refused by what the partner was: nothing else says that.
       const isRefused = decided.rules_seen === null && decided.outcome === "partner_deactivated";
       const own = past.filter(({ partner_id }) => partner_id === id);
-      const then = rulesAt<PartnerRules>(time, own, partner);
-      return isRefused && decided.decision?.partner_id === id ? { ...then, status: "deactivated" } : then;
+      const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
+      const { status } = rulesAt<PartnerRules>(time, asMade(own), partner);
+      const wasRefused = isRefused && decided.decision?.partner_id === id;
+      return { commission_pct, status: wasRefused ? "deactivated" : status };
     },
+    applied: newestApplied(time, past),
   };
 }
 
@@ -219,7 +232,7 @@ async function readState(
       .from(payments)
       .where(sql`${payments.id} in (${own})`)
       .orderBy(payments.provider_transaction_id),
-    shaped(db, { data: text, is_fact: flag }, factsAndPast(program_id, stated)),
+    shaped(db, { data: text, what: textOf<"fact" | "past" | "settings">() }, factsAndRules(program_id, stated)),
     db
       .select()
       .from(commissions)
@@ -255,13 +268,16 @@ async function readState(
   );
   const [first, ...more] = paymentRows;
   const isClosed = closedRows[0]?.audit_event_id != null;
+  const said = <T>(kind: string) =>
+    factRows.flatMap(({ what, data }) => (what === kind ? [JSON.parse(data) as T] : []));
   if (!first) return { state: null, isClosed };
   return {
     isClosed,
     state: {
       payments: [first, ...more],
-      facts: factRows.filter((row) => row.is_fact === 1).map((row) => JSON.parse(row.data) as Fact),
-      past: factRows.filter((row) => row.is_fact === 0).map((row) => JSON.parse(row.data) as PastRow),
+      facts: said<Fact>("fact"),
+      past: said<PastRow>("past"),
+      settings: said<ProgramRules>("settings")[0]!,
       commissions: commissionRows,
       decisions: decisionRows,
       flows: flowRows,
@@ -275,10 +291,10 @@ const NAMED = sql.raw(`select ref_key as slug_key from stated
   union select lower(r.value ->> 'ref') from stated cross join json_each(stated.data, '$.refs') r`);
 
 /**
- * The facts, and beside them the rules that were changed since the payment was made or heard of: those of the program and
- * of the partners that the facts name. Almost always there are none.
+ * The facts, and beside them the program's settings as they are, and the rules that were changed since the payment was
+ * made or heard of: those of the program and of the partners that the facts name. Almost always there are none.
  */
-function factsAndPast(program_id: string, stated: SQL): SQL {
+function factsAndRules(program_id: string, stated: SQL): SQL {
   const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
     on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
   return sql`${stated},
@@ -287,9 +303,13 @@ function factsAndPast(program_id: string, stated: SQL): SQL {
       from own cross join payments p on p.id = own.id),
     whose as materialized (select '' as id union select s.partner_id from (${NAMED}) named
         cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key)
-    select data, 1 as is_fact from stated
+    select data, 'fact' as what from stated
     union all
-    select json_object('seq', seq, 'partner_id', partner_id, 'valid_until', valid_until, 'rules', rules), 0
+    select json_object('default_commission_pct', default_commission_pct, 'attribution', attribution), 'settings'
+    from programs where id = ${program_id}
+    union all
+    select json_object('seq', seq, 'partner_id', partner_id, 'valid_until', valid_until, 'rules', rules,
+        'applies_from', applies_from), 'past'
     from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)})`;
 }
 

@@ -3,7 +3,7 @@ import type { Decided } from "../../domain/decision.ts";
 import type { Fact } from "../../domain/fact.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
-import type { PartnerRules, PastRule } from "../../domain/rules.ts";
+import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
 import type { Commission, Flow, Payment } from "../kernel/rows.ts";
 
 export interface SaleDecision extends Decided {
@@ -28,6 +28,8 @@ export interface LedgerState {
   flows: Flow[];
   /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
   past: PastRow[];
+  /** Those of the program as they are, in the same read. */
+  settings: ProgramRules;
   partners: NamedPartner[];
 }
 
@@ -45,4 +47,5 @@ export const NAMED_PARTNER: Columns<NamedPartner> = {
 
 export interface PastRow extends PastRule<string> {
   partner_id: string;
+  applies_from: string | null;
 }

@@ -15,6 +15,7 @@ import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
+import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { searched } from "./search.ts";
@@ -30,9 +31,10 @@ type KeptColumn =
 
 export type PartnerInput = InputOf<Partner, KeptColumn, "email" | "slug">;
 
+/** `apply_from` is of `commission_pct`. */
 export type PartnerPatch = { [K in keyof PartnerInput]?: PartnerInput[K] | undefined } & {
   status?: PartnerStatus | undefined;
-};
+} & ApplyFrom;
 
 export interface PartnerWithStats {
   partner: Partner;
@@ -140,7 +142,7 @@ export async function deletePartner(caller: Caller, id: string): Promise<Partner
 async function changePartner(
   caller: Caller,
   id: string,
-  patch: PartnerPatch,
+  { apply_from, ...patch }: PartnerPatch,
   type: "partner.updated" | "partner.deleted",
 ): Promise<Partner> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
@@ -159,6 +161,7 @@ async function changePartner(
         ),
     );
     if (!before) throw notFound("partner");
+    const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
     if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchTextOf(after);
@@ -179,10 +182,12 @@ async function changePartner(
     if (after.status === "deactivated") {
       writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
     }
-    await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type)], result: after });
+    writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
+    await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type, from)], result: after });
     return { ctx, partner: after, activated: turnsActive };
   });
   if (activated) await settleWaiting(ctx, id);
+  await settleApplied(ctx, { apply_from });
   return partner;
 }
 
@@ -209,13 +214,16 @@ export function partnerChanged(
   before: Partner,
   after: Partner,
   type: "partner.updated" | "partner.deleted" = "partner.updated",
+  from: { apply_from?: string } = {},
 ): Occurrence {
+  const { payload, outbound } = toldOf("partner.updated", after);
   const changes = changesOf("partner", before, after);
   return {
     type,
     changes,
     payoutDetails: payoutDetailsChange(before, after, changes),
-    ...toldOf("partner.updated", after),
+    payload: { ...payload, ...from },
+    outbound,
   };
 }
 

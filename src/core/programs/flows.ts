@@ -10,6 +10,7 @@ import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow, InputOf, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
+import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
 export type FlowInput = InputOf<
   Flow,
@@ -19,11 +20,15 @@ export type FlowInput = InputOf<
 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 
-/** Adds a commission rule. @throws `validation_failed` for an action that makes no sense and past the limit of flows. */
-export async function createFlow(caller: Caller, input: FlowInput): Promise<Flow> {
-  return untilWon(async () => {
+/**
+ * Adds a commission rule, for payments from now on or since `apply_from`. @throws `validation_failed` for an action that
+ * makes no sense, a time in the future and past the limit of flows.
+ */
+export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<Flow> {
+  const { ctx, flow } = await untilWon(async () => {
     const [ctx, [held]] = await prove(caller, countFlows(caller));
     if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
+    const from = appliedFrom(ctx, input.apply_from, true);
     const stamp = iso(ctx.now);
     const flow: Flow = {
       id: newId("flow", ctx.now),
@@ -44,12 +49,15 @@ export async function createFlow(caller: Caller, input: FlowInput): Promise<Flow
         { statement: ctx.db.insert(flows).values(flow) },
         // The limit holds also for those who create at once: the loser reads again, and then knows better.
         refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
+        ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
-      occurrences: [{ type: "flow.created", payload: payloadOf(flow) }],
+      occurrences: [{ type: "flow.created", payload: { ...payloadOf(flow), ...from } }],
       result: flow,
     });
-    return flow;
+    return { ctx, flow };
   });
+  await settleApplied(ctx, input);
+  return flow;
 }
 
 /** All flows of the program in the order in which they are tried, the inactive ones among them. */
@@ -70,13 +78,21 @@ export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
   return flow;
 }
 
-/** Changes a flow; `conditions` replaces the whole array. The flow as it comes out is judged, not the patch alone. */
-export async function updateFlow(caller: Caller, id: string, patch: FlowPatch): Promise<Flow> {
+/**
+ * Changes a flow, for payments from now on or since `apply_from`; `conditions` replaces the whole array. The flow as it
+ * comes out is judged, not the patch alone.
+ */
+export async function updateFlow(
+  caller: Caller,
+  id: string,
+  { apply_from, ...patch }: FlowPatch & ApplyFrom,
+): Promise<Flow> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<Flow>;
-  return untilWon(async () => {
+  const { ctx, flow } = await untilWon(async () => {
     const before = await getFlow(caller, id);
     const [ctx] = await prove(caller);
-    if (Object.keys(given).length === 0) return before;
+    const from = appliedFrom(ctx, apply_from, true);
+    if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };
     const flow: Flow = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     checkAction(flow);
     await commit(ctx, {
@@ -88,12 +104,21 @@ export async function updateFlow(caller: Caller, id: string, patch: FlowPatch): 
             .where(and(owned(ctx, id), eq(flows.updated_at, before.updated_at))),
           expect: 1,
         },
+        ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
-      occurrences: [{ type: "flow.updated", changes: changesOf("flow", before, flow), payload: payloadOf(flow) }],
+      occurrences: [
+        {
+          type: "flow.updated",
+          changes: changesOf("flow", before, flow),
+          payload: { ...payloadOf(flow), ...from },
+        },
+      ],
       result: flow,
     });
-    return flow;
+    return { ctx, flow };
   });
+  await settleApplied(ctx, { apply_from });
+  return flow;
 }
 
 /** Removes a flow for good; commissions keep the rule that was recorded on them. */

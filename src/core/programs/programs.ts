@@ -8,6 +8,7 @@ import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import { SECRET_SETTINGS } from "../../providers/registry.ts";
+import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
@@ -33,8 +34,11 @@ export interface ProgramInput {
   live_only: boolean;
 }
 
-/** Settings in clear; the secrets among them are sealed before they are kept, and null clears one. */
-export type ProgramPatch = SecretPatch & InputOf<OwnColumns, KeptColumn, never>;
+/**
+ * Settings in clear; the secrets among them are sealed before they are kept, and null clears one. `apply_from` is of
+ * `default_commission_pct`.
+ */
+export type ProgramPatch = SecretPatch & InputOf<OwnColumns, KeptColumn, never> & ApplyFrom;
 
 type KeptColumn =
   | ("id" | "owner_email" | "shard" | "created_at" | "updated_at")
@@ -97,8 +101,8 @@ export async function getProgram(caller: Caller): Promise<Program> {
  * Changes settings. A patch that changes nothing writes nothing. @throws `validation_failed` for another currency once
  * a commission exists (PROG-3); that holds also where the first commission comes in at the same moment.
  */
-export async function updateProgram(caller: Caller, patch: ProgramPatch): Promise<Program> {
-  return untilWon(async () => {
+export async function updateProgram(caller: Caller, { apply_from, ...patch }: ProgramPatch): Promise<Program> {
+  const { ctx, program } = await untilWon(async () => {
     const [ctx, [before], [commissioned]] = await prove(
       caller,
       selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
@@ -107,7 +111,9 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
     if (!before) throw notFound("program");
     const changes = changedSettings(before, patch);
     const secrets = await changedSecrets(ctx, before, patch);
-    if (Object.keys(changes).length === 0 && secrets.size === 0) return before;
+    const from = appliedFrom(ctx, apply_from, patch.default_commission_pct !== undefined);
+    const isChanged = Object.keys(changes).length > 0 || secrets.size > 0;
+    if (!isChanged && apply_from === undefined) return { ctx, program: before };
     const program: Program = {
       ...before,
       ...changes,
@@ -132,25 +138,29 @@ export async function updateProgram(caller: Caller, patch: ProgramPatch): Promis
           }),
       })),
     ];
+    writes.push(...applyFrom(ctx, { source: "program", rules: program }, from));
     if (changes.currency !== undefined) {
       if (commissioned?.any) throw invalidField("currency", "The currency is locked once a commission exists.");
       writes.push(refuseWhere(ctx, hasCommissions(sql`${program.id}`)));
     }
     const changesOfSecrets = secretsChanged(before, program);
-    const changed = [...Object.keys(changes), ...Object.keys(changesOfSecrets)];
+    const applied = from.apply_from === undefined ? [] : ["default_commission_pct"];
+    const changed = [...new Set([...Object.keys(changes), ...applied, ...Object.keys(changesOfSecrets)])];
     await commit(ctx, {
       writes,
       occurrences: [
         {
           type: "program.updated",
           changes: { ...changesOf("program", before, program), ...changesOfSecrets },
-          payload: { program_id: program.id, changed },
+          payload: { program_id: program.id, changed, ...from },
         },
       ],
       result: program,
     });
-    return program;
+    return { ctx, program };
   });
+  await settleApplied(ctx, { apply_from });
+  return program;
 }
 
 function withChanges(before: Program, changes: ConnectionChanges): Connections {

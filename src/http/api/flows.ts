@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import * as z from "zod";
+import type { ApplyFrom } from "../../core/ledger/apply-from.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput } from "../../core/programs/flows.ts";
 import { simulateFlow } from "../../core/programs/simulate.ts";
 import { viewFlow } from "../../core/kernel/views.ts";
@@ -15,7 +16,7 @@ import {
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
-import { jsonBody, requireJson, takes, text } from "../validate.ts";
+import { applyFrom, jsonBody, requireJson, takes, text } from "../validate.ts";
 
 const condition = z
   .strictObject({
@@ -28,7 +29,7 @@ const condition = z
     if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
   });
 
-export const flowCreate = takes<FlowInput>()({
+export const flowCreate = takes<FlowInput & ApplyFrom>()({
   name: text(200),
   event: z.enum(FLOW_EVENTS).optional(),
   action_type: z.enum(FLOW_ACTION_TYPES),
@@ -36,6 +37,7 @@ export const flowCreate = takes<FlowInput>()({
   conditions: z.array(condition).max(MAX_CONDITIONS).optional(),
   priority: z.number().optional(),
   active: z.boolean().optional(),
+  apply_from: applyFrom,
 });
 
 export const flowPatch = flowCreate.partial();
@@ -43,6 +45,7 @@ export const flowPatch = flowCreate.partial();
 export const simulation = z
   .strictObject({
     flow: flowCreate
+      .omit({ apply_from: true })
       .partial({ name: true })
       .superRefine((flow, issues) => {
         const problem = actionProblem(flow);

@@ -17,7 +17,7 @@ import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
 import { pageReply } from "../page-reply.ts";
 import { partnerQuery } from "../queries.ts";
-import { email, jsonBody, pageQuery, percentage, query, requireJson, takes, text } from "../validate.ts";
+import { applyFrom, email, jsonBody, pageQuery, percentage, query, requireJson, takes, text } from "../validate.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
 
@@ -57,6 +57,7 @@ export const partnerPatch = takes<PartnerPatch>()({
   slug: slug.optional(),
   status: z.enum(PARTNER_STATUSES).optional(),
   ...optional,
+  apply_from: applyFrom,
 });
 
 /** `/api/v1/partners` (PART-9 to PART-12). */

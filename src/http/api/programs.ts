@@ -6,7 +6,7 @@ import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
-import { cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
+import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 
 export const programName = text(200);
 
@@ -34,6 +34,7 @@ export const programPatch = takes<ProgramPatch>()({
   attribution: z.enum(ATTRIBUTIONS),
   auto_approve_days: z.int().min(0).max(365).nullable(),
   live_only: z.boolean(),
+  apply_from: applyFrom,
   ...bySecretSetting(() => secret.nullable()),
 }).partial();
 

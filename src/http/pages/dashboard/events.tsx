@@ -169,6 +169,7 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   email: true,
   device: true,
   reason: true,
+  apply_from: true,
   referrer: false,
   provider: false,
   currency: false,

@@ -16,7 +16,8 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
   return (
     <Notice tone={isOver ? "calm" : "warn"}>
       <p>
-        A delivery to the webhook address for {providerWithin(provider)} was refused <When at={last_refusal.at} />: {why}.{" "}
+        A delivery to the webhook address for {providerWithin(provider)} was refused <When at={last_refusal.at} />:{" "}
+        {why}.{" "}
         {isOver
           ? "Verified events came after it, so there is nothing to do unless you miss one."
           : `${help} Anybody can send to this address, so one that is refused need not be the provider's.`}

@@ -6,7 +6,7 @@ import { FormFields, moneyValue, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 
 /** The secrets have forms of their own. */
-type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch>;
+type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch | "apply_from">;
 
 const FIELDS = Object.keys({
   name: true,

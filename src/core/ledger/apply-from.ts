@@ -1,0 +1,185 @@
+/** Rates and flows that are applied from an earlier time (FLOW-11): the change as a fact, and the payments it concerns. */
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, textOf, whole } from "../../db/rows.ts";
+import { programs } from "../../db/schema.ts";
+import type { PartnerRules, ProgramRules, RuleSource } from "../../domain/rules.ts";
+import { invalidField } from "../../lib/errors.ts";
+import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
+import { DAY, iso } from "../../lib/time.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import type { Flow, Program } from "../kernel/rows.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { PAYMENT_KEY } from "./facts.ts";
+import { settleUnsettled } from "./settle.ts";
+
+/** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
+export interface ApplyFrom {
+  apply_from?: number | undefined;
+}
+
+/** A rule as a change leaves it. */
+export type ChangedRule =
+  | { source: "flow"; flow: Flow }
+  | { source: "partner"; partner_id: string; rules: PartnerRules }
+  | { source: "program"; rules: ProgramRules };
+
+/** Payments that are looked at in one transaction; those of the change's own are settled while its caller waits. */
+const MARKED_AT_ONCE = 50;
+const PROGRAMS_AT_ONCE = 20;
+/**
+ * The id of a payment carries the time of what was first said of it. What was paid later, as by a bank transfer, was so
+ * within this time.
+ */
+const COMPLETED_WITHIN = 60 * DAY;
+/** Sorts after every id of a payment. */
+const AFTER_ALL_IDS = `${ID_PREFIXES.payment}_~`;
+
+/**
+ * The time from which a change applies, as it is kept, and in its event; empty where it applies from now on. `isRule` says
+ * whether a rule is given that can. @throws `validation_failed` for a time in the future and for one without a rule.
+ */
+export function appliedFrom(
+  { now }: Pick<BaseCtx, "now">,
+  apply_from: number | undefined,
+  isRule: boolean,
+): { apply_from?: string } {
+  if (apply_from === undefined) return {};
+  if (!isRule) throw invalidField("apply_from", "This needs the rate that it applies to in the same request.");
+  if (apply_from > now) throw invalidField("apply_from", "This must not be in the future.");
+  return { apply_from: iso(apply_from) };
+}
+
+/**
+ * Part of the transaction of a change, after it; nothing where it applies from now on. The rule as it is now decides every
+ * payment made since `apply_from`, whenever the payment was heard of and whatever the rule was in between, until the next
+ * change. What is paid or in a payout gets a difference beside it (LAW-4). Marks the newest of these payments as
+ * unsettled; `settleApplied` settles them next, and a job marks the others.
+ */
+export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { apply_from?: string }): Write[] {
+  if (apply_from === undefined) return [];
+  const partner_id = rule.source === "partner" ? rule.partner_id : "";
+  const owner = sql`program_id = ${ctx.program.id} and partner_id = ${partner_id}`;
+  const own = sql`program_id = ${ctx.program.id} and seq = (select max(seq) from past_rules where ${owner})`;
+  return [
+    {
+      statement: ctx.db.run(sql`insert into past_rules (program_id, partner_id, valid_until, rules, applies_from)
+        values (${ctx.program.id}, ${partner_id}, ${iso(ctx.now)}, ${JSON.stringify(keptOf(rule))}, ${apply_from})`),
+    },
+    {
+      statement: ctx.db.run(sql`insert into rule_applications
+          (seq, program_id, partner_id, source, marked_id, last_id, applies_from)
+        select seq, program_id, partner_id, ${rule.source}, ${AFTER_ALL_IDS},
+          ${firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN)}, ${apply_from} from past_rules where ${own}`),
+    },
+    {
+      // What is being settled at this moment was read before the change: it loses its race, and reads again.
+      statement: ctx.db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
+        where settled_revision < facts_revision and program_id = ${ctx.program.id}`),
+    },
+    ...markNext(ctx, rule.source, own),
+  ];
+}
+
+/** As the triggers of `past_rules` keep it. */
+function keptOf(rule: ChangedRule) {
+  if (rule.source === "partner") {
+    const { status, commission_pct } = rule.rules;
+    return { status, commission_pct };
+  }
+  if (rule.source === "program") {
+    const { default_commission_pct, attribution } = rule.rules;
+    return { default_commission_pct, attribution };
+  }
+  const { id, name, action_type, action_value, conditions, priority, active, created_at } = rule.flow;
+  return { id, name, action_type, action_value, conditions, priority, active, created_at };
+}
+
+/** Settles what `applyFrom` has marked in the change's own transaction; to be called once that is committed. */
+export async function settleApplied(ctx: ProgramCtx, { apply_from }: ApplyFrom): Promise<void> {
+  if (apply_from === undefined) return;
+  const marked = sql`from payments indexed by payments_unsettled
+    where updated_at = ${iso(ctx.now)} and program_id = ${ctx.program.id}`;
+  await settleUnsettled(ctx, marked);
+}
+
+/** The next payments, of an application that `own` selects. */
+function nextOf(own: SQL): SQL {
+  return sql`select p.id, p.outcome, p.created_at >= a.applies_from as is_since
+    from (select * from rule_applications where ${own}) a
+    cross join payments p on p.program_id = a.program_id and p.id < a.marked_id and p.id >= a.last_id
+    order by p.id desc limit ${literal(MARKED_AT_ONCE)}`;
+}
+
+/**
+ * Marks those of the next payments as unsettled that the change can decide, and moves on; at the end the application goes.
+ * What only a person's request makes a commission is among them, for that may be under way.
+ */
+function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: SQL): Write[] {
+  const run = (statement: SQL) => ({ statement: ctx.db.run(statement) });
+  return [
+    run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
+      where id in (select id from (${nextOf(own)}) where is_since = 1
+          and outcome in ('commission', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
+        and (outcome <> 'commission' or ${concerned(source, own)})`),
+    run(sql`update rule_applications set marked_id = coalesce((select min(id) from (${nextOf(own)})), '')
+      where ${own}`),
+    run(sql`delete from rule_applications where ${own} and not exists (${nextOf(own)})`),
+  ];
+}
+
+/** Commissions that a change of this source can concern: of a rate those that it decided, or one that comes after it. */
+function concerned(source: RuleSource, own: SQL): SQL {
+  if (source === "flow") return sql`true`;
+  if (source === "program") return sql`decision ->> '$.rate.source' = 'program'`;
+  return sql`(decision ->> '$.rate.source' <> 'flow'
+    and partner_id = (select partner_id from rule_applications where ${own}))`;
+}
+
+interface Applying extends Owner {
+  program: Program;
+}
+
+/** Marks what is left of changes applied from an earlier time, some at once: the job that settles payments does the rest. */
+export function markApplied(ctx: Ctx): Work<Applying> {
+  return {
+    cost: 6,
+    async due(after) {
+      const rows = await selectPrograms(ctx.db)
+        .where(
+          sql`${programs.id} in (select distinct program_id from rule_applications where program_id > ${after}
+          order by program_id limit ${literal(PROGRAMS_AT_ONCE)})`,
+        )
+        .orderBy(programs.id);
+      return rows.map((program) => ({ key: program.id, program }));
+    },
+    serve: async ({ program }) => markSome(forProgram(ctx, program)),
+  };
+}
+
+const APPLICATION = { seq: whole, source: textOf<RuleSource>() };
+
+/** One step for the oldest change of the program; whether there is more to do now. */
+async function markSome(ctx: ProgramCtx): Promise<boolean> {
+  const [applications, waiting] = await ctx.read(
+    shaped(
+      ctx.db,
+      APPLICATION,
+      sql`select seq, source from rule_applications where program_id = ${ctx.program.id} order by seq limit 1`,
+    ),
+    shaped(
+      ctx.db,
+      PAYMENT_KEY,
+      sql`select id, provider, provider_transaction_id from payments indexed by payments_unsettled
+        where settled_revision < facts_revision and program_id = ${ctx.program.id} limit ${literal(MARKED_AT_ONCE)}`,
+    ),
+  );
+  const [application] = applications;
+  // No more are marked than are soon settled.
+  if (!application || waiting.length >= MARKED_AT_ONCE) return false;
+  const own = sql`program_id = ${ctx.program.id} and seq = ${application.seq}`;
+  await commit(ctx, { writes: markNext(ctx, application.source, own), occurrences: [] });
+  return true;
+}

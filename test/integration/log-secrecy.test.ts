@@ -8,6 +8,7 @@ import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { bySecretSetting } from "../../src/providers/registry.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import { deliveriesOf } from "../support/outbound.ts";
 import { callApi, makeProgram, type TestProgram } from "../support/program.ts";
@@ -116,6 +117,7 @@ async function journey(program: TestProgram, secrets: string[]): Promise<void> {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
   const settings = {
+    ...bySecretSetting(({ setting }) => `marked_${setting}_0123456789`),
     provider_a_webhook_secret: MARKS.secret_a,
     provider_b_webhook_secret: MARKS.secret_b,
     provider_a_api_key: MARKS.key_a,

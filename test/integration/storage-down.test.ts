@@ -15,6 +15,7 @@ import { ANSWER_WITHIN } from "../../src/db/bounded.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { claimsPrograms, PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import { serveAll } from "../support/jobs.ts";
 import { playOutsideWorld } from "../support/dns.ts";
 import { ledgerOf } from "../support/ledger.ts";
@@ -22,14 +23,14 @@ import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts
 import {
   makePartner,
   makeProgram,
-  SECRET_A,
-  SECRET_B,
+  TEST_SECRETS,
   testContext,
   type Reply,
   type TestProgram,
 } from "../support/program.ts";
-import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
-import { bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
+import { bodyOfA, sessionCompleted } from "../support/provider-a.ts";
+import { bodyOfB, transactionCompleted } from "../support/provider-b.ts";
+import { signed } from "../support/signed.ts";
 import { makeVisitor, signInOwner } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
@@ -111,11 +112,25 @@ async function abandonKeys(): Promise<void> {
 
 const json = (extra: Record<string, string> = {}) => ({ "content-type": "application/json", ...extra });
 
+/** A payment at each provider, by its name. */
+async function ofProviders(): Promise<Record<string, readonly [path: string, init: RequestInit]>> {
+  const bodies: Record<ListedProvider, string> = {
+    provider_a: bodyOfA(sessionCompleted({ ref: "jane" })),
+    provider_b: bodyOfB(transactionCompleted({ ref: "jane", program: program.id })),
+  };
+  const made = PROVIDER_NAMES.map(async (name) => {
+    const body = bodies[name];
+    const headers = json(await signed(name, body, TEST_SECRETS[name]));
+    // One that claims programs is found by its event.
+    const path = `/webhooks/${name}${claimsPrograms(name) ? "" : `?program_id=${program.id}`}`;
+    return [name, [path, { method: "POST", headers, body }]] as const;
+  });
+  return Object.fromEntries(await Promise.all(made));
+}
+
 /** A request of each class of route, and how it is done for real. */
-async function requests(): Promise<Record<string, [path: string, init: RequestInit]>> {
+async function requests(): Promise<Record<string, readonly [path: string, init: RequestInit]>> {
   const authorization = `Bearer ${program.api_key}`;
-  const a = bodyOfA(sessionCompleted({ ref: "jane" }));
-  const b = bodyOfB(transactionCompleted({ ref: "jane", program: program.id }));
   const owner = { authorization: "Bearer test-admin-token" };
   return {
     "API list": ["/api/v1/partners", { headers: { authorization } }],
@@ -142,14 +157,7 @@ async function requests(): Promise<Record<string, [path: string, init: RequestIn
       "/admin/programs",
       { method: "POST", headers: json(owner), body: '{"name": "New", "owner_email": "new@example.com"}' },
     ],
-    "provider A": [
-      `/webhooks/provider_a?program_id=${program.id}`,
-      { method: "POST", headers: json({ "Provider-A-Signature": await signA(a, SECRET_A) }), body: a },
-    ],
-    "provider B": [
-      "/webhooks/provider_b",
-      { method: "POST", headers: json({ "Provider-B-Signature": await signB(b, SECRET_B) }), body: b },
-    ],
+    ...(await ofProviders()),
     "API delete": [`/api/v1/partners/${partner.id}`, { method: "DELETE", headers: { authorization } }],
     health: ["/healthz", {}],
     "redirect link": [`/r/${program.id}/jane`, { redirect: "manual" }],
@@ -259,7 +267,7 @@ describe("a database whose reply is lost after the work is done", () => {
   });
 
   it("is 503 for a payment, and the provider's redelivery makes no second commission", async () => {
-    for (const name of ["provider A", "provider B"]) {
+    for (const name of PROVIDER_NAMES) {
       const [path, init] = (await requests())[name]!;
       for (const from of [1, 2, 3]) await callWith({ DB: failingDatabase("lost", from) }, path, init);
       expect((await callWith({}, path, init)).status).toBe(200);
@@ -305,8 +313,8 @@ describe("a queue that is down (HOOK-6)", () => {
     } as unknown as Bindings["DELIVERIES"];
     const [path, init] = (await requests())["API create"]!;
     expect((await callWith({ DELIVERIES: down }, path, init)).status).toBe(201);
-    const [a, signed] = (await requests())["provider A"]!;
-    expect((await callWith({ DELIVERIES: down }, a, signed)).status).toBe(200);
+    const payment = (await ofProviders())["provider_a"]!;
+    expect((await callWith({ DELIVERIES: down }, ...payment)).status).toBe(200);
     const open = await deliveriesOf(program);
     expect(open.map(({ status, attempt_count }) => [status, attempt_count])).toEqual([
       ["pending", 0],

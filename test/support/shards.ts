@@ -6,7 +6,7 @@ import type { FurtherDatabases } from "../../src/core/kernel/database.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { onShard } from "../../src/core/kernel/shards.ts";
 import { programs } from "../../src/db/schema.ts";
-import { callApi, SECRET_A, SECRET_B, testContext, type TestProgram } from "./program.ts";
+import { callApi, TEST_SECRETS, testContext, webhookSecrets, type TestProgram } from "./program.ts";
 import { callWith, watchDatabase } from "./watched-database.ts";
 
 export const ADMIN = { authorization: "Bearer test-admin-token", "content-type": "application/json" };
@@ -37,7 +37,7 @@ export function away(shard: 0 | 1): D1Database {
 
 let made = 0;
 
-/** A program made by the operator while `NEW_PROGRAM_SHARD` is `shard`, with both providers' secrets set. */
+/** A program made by the operator while `NEW_PROGRAM_SHARD` is `shard`, with every provider's secret set. */
 export async function makeProgramOn(shard: 0 | 1, fields: Record<string, unknown> = {}): Promise<TestProgram> {
   const owner_email = `owner-${shard}-${Date.now().toString(36)}-${made++}@example.com`;
   const created = await callWith<{ program: { id: string }; api_key: string }>(
@@ -52,8 +52,7 @@ export async function makeProgramOn(shard: 0 | 1, fields: Record<string, unknown
   if (created.status !== 201) throw new Error(`program not created: ${JSON.stringify(created.body)}`);
   const { api_key, program } = created.body;
   const api: TestProgram["api"] = (...args) => callApi(api_key, ...args);
-  const secrets = { provider_a_webhook_secret: SECRET_A, provider_b_webhook_secret: SECRET_B };
-  const patched = await api("PATCH", "/api/v1/programs/me", secrets);
+  const patched = await api("PATCH", "/api/v1/programs/me", webhookSecrets(TEST_SECRETS));
   if (patched.status !== 200) throw new Error(`program not set up: ${JSON.stringify(patched.body)}`);
   const [row] = await selectPrograms(contextOn(shard).db).where(eq(programs.id, program.id));
   if (!row) throw new Error("the program is not where it should be");

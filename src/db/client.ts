@@ -117,3 +117,13 @@ export async function runBatch<const T extends readonly Statement[]>(db: Databas
     return query.mapResult(result, true);
   }) as never;
 }
+
+/** As `runBatch`, for the rows of the `reads` alone, which see what the statements before them did. */
+export async function runThenRead<const T extends readonly Statement[]>(
+  db: Database,
+  statements: readonly Statement[],
+  reads: T,
+): Promise<Rows<T>> {
+  const results = await runBatch(db, [...statements, ...reads]);
+  return results.slice(statements.length) as never;
+}

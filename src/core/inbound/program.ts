@@ -298,7 +298,7 @@ async function receiveGuarded(
   if (!taken) return null;
   const { asked, ...received } = taken;
   if (!payment) return received;
-  const noted = (asked as { program_id: string }[]).map(({ program_id }) => program_id);
+  const noted = asked.map(({ program_id }) => program_id);
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, provider, program_id);
     if (!source || !(await isOf(source, delivery))) continue;
@@ -310,9 +310,9 @@ async function receiveGuarded(
 }
 
 /** Other programs in which events wait for a payment. */
-function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): Statement {
-  return ctx.db.all(sql`select distinct program_id from waiting_events where ${waitFor(provider, payment)}
-    and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`);
+function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): SQL {
+  return sql`select distinct program_id from waiting_events where ${waitFor(provider, payment)}
+    and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`;
 }
 
 function forgetWaiting(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact, program_id: string): Statement {

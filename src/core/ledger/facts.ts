@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal, runBatch } from "../../db/client.ts";
-import { text, textOf, type Columns } from "../../db/rows.ts";
+import { literal, runThenRead } from "../../db/client.ts";
+import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import type { FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
@@ -29,6 +29,10 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
   provider_transaction_id: text,
 };
 
+/** Of an event that is stored. */
+const EVENT_ROW = { outcome: orNull(text), audit_event_id: orNull(text), found: flag };
+const OF_PROGRAM = { program_id: text };
+
 export interface Recorded {
   /** Payments whose ledger may no longer match their facts. */
   unsettled: PaymentKey[];
@@ -37,15 +41,15 @@ export interface Recorded {
   /** False where none of its facts is found by anything: all its references lead to nobody. */
   found: boolean;
   /** The rows of `Beside.ask`. */
-  asked: unknown[];
+  asked: Row<typeof OF_PROGRAM>[];
 }
 
 /** What is done in the transaction that stores an event. */
 export interface Beside {
   /** Before it; where a guard among them refuses, nothing is stored. */
   before: Statement[];
-  /** After it. */
-  ask: Statement | null;
+  /** After it: a select of `program_id`. */
+  ask: SQL | null;
 }
 
 /**
@@ -94,27 +98,24 @@ export async function recordFacts(
         where id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`),
     );
   }
-  statements.push(
-    db.all(sql`select outcome, audit_event_id, ${isFound(program_id, provider, event.event_id)} as found
-      from provider_events where ${ofEvent}`),
-    db.all(unsettledAmong(program_id, provider, event.facts)),
-    ...(beside.ask ? [beside.ask] : []),
-  );
-  let results: unknown[];
+  const reads = [
+    shaped(
+      db,
+      EVENT_ROW,
+      sql`select outcome, audit_event_id, ${isFound(program_id, provider, event.event_id)} as found
+        from provider_events where ${ofEvent}`,
+    ),
+    shaped(db, PAYMENT_KEY, unsettledAmong(program_id, provider, event.facts)),
+    ...(beside.ask ? [shaped(db, OF_PROGRAM, beside.ask)] : []),
+  ] as const;
   try {
-    results = await runBatch(db, statements);
+    const [[row], unsettled, asked = []] = await runThenRead(db, statements, reads);
+    const closed = row && row.audit_event_id !== null ? { outcome: row.outcome } : null;
+    return { asked, found: row?.found === 1, unsettled, closed };
   } catch (error) {
     if (conflictIn(error)?.kind === "lost_race") return null;
     throw error;
   }
-  const asked = beside.ask ? (results.pop() as unknown[]) : [];
-  const [row] = results.at(-2) as { outcome: string | null; audit_event_id: string | null; found: 0 | 1 }[];
-  return {
-    asked,
-    found: row?.found === 1,
-    unsettled: results.at(-1) as PaymentKey[],
-    closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
-  };
 }
 
 /** SQL that is true where a fact of this event is found by something. */

@@ -25,6 +25,7 @@ import {
   costOfLogsFromDecember2026,
   LOGS_FROM_DECEMBER_2026,
   PRICES,
+  sumOf,
   totalOf,
   type Metered,
   type Usage,
@@ -79,6 +80,10 @@ function printClicks(sizes: Measurements["commits"]): void {
         ? []
         : [[`${size} a commit, of as many partners`, costOfMillionClicks(spread, Number(size))] as [string, Usage]]),
     ]),
+    [
+      "1 a commit, alone in its program's hour",
+      sumOf([costOfMillionClicks(sizes[1]!.one, 1), 1], [measured.hour_of_clicks[1]!, 1e6]),
+    ],
     ["as in the year's month 1", millionClicksOf(measured, YEAR, months[0]!.databases)],
     ["as in the year's month 12", millionClicksOf(measured, YEAR, months.at(-1)!.databases)],
   ];
@@ -92,7 +97,9 @@ function printClicks(sizes: Measurements["commits"]): void {
       return [name, ...[...dollars, together, together + now, together + later].map(usd)];
     }),
   );
-  console.log("Each commit is flushed separately in all lines but the last two.");
+  console.log(
+    "Each commit is flushed separately in all lines but the last two. What the crons do after an hour of clicks is in the last three.",
+  );
   const byWorker = totalOf(costOf(scriptLoads({ ...YEAR, script_is_asset: false }, 1e6), false));
   console.log(`Were the script no static asset, its loads would cost ${usd(byWorker)} more.`);
   goal("A million clicks, as in the year's month 1", totalOf(costOf(lines.at(-2)![1], false)), GOALS.million);

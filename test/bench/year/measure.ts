@@ -25,6 +25,8 @@ const SECRET = "whsec_measure";
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 const ROUNDS = 10;
+/** After so many runs of the cron, an hour apart, nothing is left to do for clicks. */
+const HOURS_AFTER = 3;
 /** Clicks that wait in one object at once. */
 const STORED = 1_000;
 const COMMITS_PER_FLUSH = [1, 2, 3, 5, 10, 20];
@@ -89,6 +91,7 @@ async function run(service: Service): Promise<Measurements> {
       spread: await flushesOf(service, `spread-${size}`, () => [some(programs, size)]),
     };
   }
+  const hour_of_clicks = await hoursOfClicks(service, programs);
   const click_in_object = await storedBytes(service, programs);
   await service.sql("delete from events");
   const empty = service.bytes();
@@ -117,6 +120,7 @@ async function run(service: Service): Promise<Measurements> {
     commits,
     measured: {
       ...usage,
+      hour_of_clicks,
       flush_delay_ms,
       shards,
       flushes,
@@ -286,6 +290,31 @@ async function flushesOf(service: Service, object: string, commits: () => Visito
   return sumOf([usage, 1], [{ do_requests: -1 / ROUNDS }, 1]);
 }
 
+/** What the minute's cron does beyond its usual work in the hours after clicks, for each program: by partners with clicks. */
+async function hoursOfClicks(service: Service, programs: Program[]): Promise<Record<number, Usage>> {
+  const crons = async () => {
+    await service.tally();
+    await hoursPass(service);
+    return service.tally();
+  };
+  await crons();
+  const idle = await crons();
+  const hours: Record<number, Usage> = {};
+  for (const partners of [1, PARTNERS]) {
+    const object = `hour-${partners}`;
+    const clicks = programs.flatMap(({ id, slugs }) =>
+      slugs.slice(0, partners).map((ref) => ({ program_id: id, ref })),
+    );
+    // Two of each partner: what is written for all of them together is written once.
+    await service.control("commit", { object, commits: [[...clicks, ...clicks]] });
+    await service.control("flush", { object });
+    const more = sumOf([await crons(), 1], [idle, -1]);
+    // Another object is asked every minute, which is in the model.
+    hours[partners] = each({ ...more, do_requests: 0, do_rows_read: 0, do_rows_written: 0 }, programs.length);
+  }
+  return hours;
+}
+
 /** Bytes of a click in its object, alone in its commit. */
 async function storedBytes(service: Service, programs: Program[]): Promise<number> {
   const object = "stored";
@@ -304,6 +333,15 @@ async function fill(service: Service, programs: Program[]): Promise<void> {
     await service.control("commit", { object, commits: [some(programs, perFlush)] });
     await service.control("flush", { object });
     await service.control("advance", { ms: (CLICK_DAYS * DAY * perFlush) / CLICKS });
+  }
+  await hoursPass(service);
+}
+
+/** The minute's cron, an hour apart, until nothing is left to do for clicks. */
+async function hoursPass(service: Service): Promise<void> {
+  for (let i = 0; i < HOURS_AFTER; i++) {
+    await service.control("advance", { ms: 61 * MINUTE });
+    await service.cron("* * * * *");
   }
 }
 

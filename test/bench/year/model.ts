@@ -86,6 +86,8 @@ export interface Measured {
   read: Partial<Usage>;
   /** One run of the every-minute cron with nothing to do, and what it costs for each click object. */
   minute: Partial<Usage>;
+  /** What the crons do more, for each program, after an hour of clicks of so many partners. */
+  hour_of_clicks: Record<number, Partial<Usage>>;
   bytes: {
     click: number;
     /** In the object's storage, until its id is forgotten. */
@@ -152,6 +154,13 @@ export function clicksOfMonth(measured: Measured, clicks: number, databases: num
   );
 }
 
+/** What follows from a month's clicks hour by hour: each partner has some in every hour, or as many as there are clicks. */
+function hoursOfClicks(measured: Measured, { programs, partners_per_program, clicks_per_program }: Scenario): Usage {
+  const hours = DAYS_PER_MONTH * 24;
+  const partners = Math.min(partners_per_program, clicks_per_program / hours);
+  return sumOf([interpolate(measured.hour_of_clicks, partners), programs * hours]);
+}
+
 /** What an object is paid for while it is at work. */
 function gbSeconds(ms: number): number {
   return (ms / 1000) * OBJECT_GB;
@@ -204,6 +213,7 @@ function usageOf(measured: Measured, scenario: Scenario, month: number, database
     [withCpu(measured.payout, "other"), programs * scenario.partners_per_program],
     [withCpu(measured.read, "read"), programs * scenario.reads_per_program],
     [withCpu(measured.minute, "minute"), databases * DAYS_PER_MONTH * 24 * 60],
+    [hoursOfClicks(measured, scenario), 1],
     [{ emails: scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners }, programs],
     [measured.forgetting, gone.payments],
     [{ d1_rows_written: measured.click_deleted, d1_rows_read: 1 }, gone.clicks],
@@ -291,7 +301,11 @@ export function costOfMillionClicks(
 /** A million clicks as they come in a scenario's month, spread over so many databases; nothing is taken off. */
 export function millionClicksOf(measured: Measured, scenario: Scenario, databases: number): Usage {
   const clicks = scenario.programs * scenario.clicks_per_program;
-  const month = sumOf([clicksOfMonth(measured, clicks, databases), 1], [scriptLoads(scenario, clicks), 1]);
+  const month = sumOf(
+    [clicksOfMonth(measured, clicks, databases), 1],
+    [hoursOfClicks(measured, scenario), 1],
+    [scriptLoads(scenario, clicks), 1],
+  );
   return withInvocationLogs(scenario, sumOf([month, 1e6 / clicks]));
 }
 
@@ -301,7 +315,7 @@ export function assumptionsOf(scenario: Scenario): string[] {
   const percent = REGIONS.map((share) => `${Math.round(share * 100)} %`).join(", ");
   return [
     `${count(scenario.programs)} programs with ${count(scenario.clicks_per_program)} clicks a month each, spread evenly over the month; one click a commit`,
-    `${scenario.partners_per_program} partners a program, each with one payout a month`,
+    `${scenario.partners_per_program} partners a program, each with clicks in every hour and one payout a month`,
     `${scenario.payments_per_click * 100} payments per 100 clicks, one endpoint a program for all events, which answers at once`,
     `${count(scenario.reads_per_program)} reads a program and month`,
     `${scenario.script_loads_per_click} loads of the script per click, each a static asset`,

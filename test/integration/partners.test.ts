@@ -3,7 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { serveAll } from "../support/jobs.ts";
+import { meterRowsRead } from "../support/metered-database.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
+import { callWith } from "../support/watched-database.ts";
 
 interface PartnerBody {
   id: string;
@@ -73,6 +75,28 @@ describe("partners", () => {
     const { results } = await env.DB.prepare("select search_text from partners where id = ?").bind(plain.id).all();
     expect(results).toEqual([{ search_text: `\n${plain.email}\nxq\nzoe miller` }]);
     expect(await serveAll(foldSearchTexts(testContext()))).toBe(0);
+  });
+
+  it("finds one among many by the rarest part of what is asked for, in few rows", async () => {
+    const program = await makeProgram();
+    const one = await makePartner(program, { slug: "one", email: "one.quilt@partners.example" });
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 600)
+      insert into partners (id, program_id, email, slug, search_text, created_at, updated_at)
+      select 'par_' || printf('%016d', i) || substr(?1, -10), ?1, 'one' || i || '@partners.example', 'one' || i,
+        char(10) || 'one' || i || '@partners.example' || char(10) || 'one' || i || char(10), '', '' from n`,
+    )
+      .bind(program.id)
+      .run();
+    const meter = meterRowsRead(env.DB);
+    const { body } = await callWith<{ data: PartnerBody[]; total: number }>(
+      { DB: meter.binding },
+      "/api/v1/partners?search=one.quilt@partners.example",
+      { headers: { authorization: `Bearer ${program.api_key}` } },
+    );
+    expect([body.total, body.data.map(({ id }) => id)]).toEqual([1, [one.id]]);
+    const { rows, most } = meter.taken();
+    expect(rows, most.join("\n")).toBeLessThan(400);
   });
 
   it("keeps the grams of a text through any changes", async () => {

@@ -20,9 +20,7 @@ export const ROUTES: Record<string, Operation> = {
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),
   "GET /api/v1/partners, searched": async (subject) => {
-    for (const search of ["nobody", subject.partner.email, "zq"]) {
-      await api("GET", `/api/v1/partners?search=${encodeURIComponent(search)}`)(subject);
-    }
+    for (const search of ["nobody", "zq"]) await api("GET", `/api/v1/partners?search=${search}`)(subject);
   },
   "GET /api/v1/partners, of a status": api("GET", "/api/v1/partners?status=active"),
   "GET /api/v1/partners/:id": api("GET", "/api/v1/partners/{partner}"),

@@ -9,10 +9,14 @@ import type { Owner, Work } from "../kernel/job.ts";
 /** The condition of the partial index of texts that an earlier version wrote. */
 const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
 
+/** So many of a text's grams are compared for which is the rarest, as far as so many rows of each. */
+const COMPARED = 10;
+const COUNTED = 10;
+
 /**
- * The partners of a program in whose e-mail, slug or names a text is (PART-5). Partners are found by the first and the last
- * three characters of it, or by what begins with it where it is shorter: as many rows are read as have those. Texts of an
- * earlier version are looked through until the job below has folded them.
+ * The partners of a program in whose e-mail, slug or names a text is (PART-5). They are found by the rarest of its parts of
+ * three characters, or by what begins with it where it is shorter: as many rows are read as have that. Texts of an earlier
+ * version are looked through until the job below has folded them.
  */
 export function searched(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);
@@ -25,13 +29,18 @@ export function searched(ctx: Reader, search: string): SQL {
 }
 
 function foundBy(own: SQL, characters: readonly string[]): SQL {
-  const first = characters.slice(0, SEARCH_GRAM).join("");
-  if (characters.length < SEARCH_GRAM) {
-    return sql`select partner_id from partner_grams where ${own} and gram >= ${first} and gram < ${first} || char(1114111)`;
+  const count = characters.length - SEARCH_GRAM + 1;
+  if (count < 1) {
+    const text = characters.join("");
+    return sql`select partner_id from partner_grams where ${own} and gram >= ${text} and gram < ${text} || char(1114111)`;
   }
-  return sql`select g.partner_id from partner_grams g where g.${own} and g.gram = ${first}
-    and exists (select 1 from partner_grams l where l.${own} and l.gram = ${characters.slice(-SEARCH_GRAM).join("")}
-      and l.partner_id = g.partner_id)`;
+  const grams = Array.from({ length: Math.min(count, COMPARED) }, (_, i) => {
+    const at = Math.floor((i * count) / Math.min(count, COMPARED));
+    return characters.slice(at, at + SEARCH_GRAM).join("");
+  });
+  return sql`select partner_id from partner_grams where ${own} and gram = (
+      select c.value from json_each(${JSON.stringify(grams)}) c order by (select count(*) from (
+        select 1 from partner_grams g where g.${own} and g.gram = c.value limit ${literal(COUNTED)})), c.key limit 1)`;
 }
 
 /** Partners of one program that one statement folds, and those that are looked up at once. */

@@ -92,7 +92,7 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
       this.#failures++;
       logLine("error", {
         what: "clicks not flushed",
-        object: this.ctx.id.name,
+        object: this.ctx.id.name ?? this.ctx.id.toString(),
         waiting: this.#store.backlog.clicks,
         failures: this.#failures,
         reason: reasonOf(error),
@@ -172,8 +172,9 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
     }
   }
 
+  /** It says which database the clicks go to. Asked for in the same write as the first clicks, which keeps it with them. */
   #name(): string {
-    return this.ctx.id.name ?? this.ctx.id.toString();
+    return this.#store.nameFor(this.ctx.id.name);
   }
 }
 

@@ -31,6 +31,7 @@ export class ClickStore {
   readonly #sql: SqlStorage;
   readonly #seen = new Seen(SEEN_WINDOW, SEEN_LIMIT);
   #epoch = "";
+  #name = "";
   #last = 0;
   #flushed = 0;
   #length = 0;
@@ -54,6 +55,20 @@ export class ClickStore {
 
   get isNew(): boolean {
     return this.#epoch === "";
+  }
+
+  /**
+   * The object's name: `told` by the platform, and kept, for where the object is opened by its id it is told none. An
+   * alarm may be. @throws where it never was told.
+   */
+  nameFor(told: string | undefined): string {
+    if (this.#name === "" && told !== undefined) {
+      this.#sql.exec("create table if not exists name (name text primary key) without rowid");
+      this.#sql.exec("insert into name values (?) on conflict do nothing", told);
+      this.#name = told;
+    }
+    if (this.#name === "") this.#name = this.#keptName();
+    return this.#name;
   }
 
   /** What is not flushed yet: arrivals, and UTF-16 units of their entries. */
@@ -122,6 +137,13 @@ export class ClickStore {
     const kept = past.slice(-MAX_SPARE);
     if (kept.length < past.length) this.#sql.exec("delete from batches where last < ?", kept[0]!);
     this.#spare = kept.toReversed();
+  }
+
+  #keptName(): string {
+    const [table] = this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = 'name'");
+    const [kept] = table ? this.#sql.exec<{ name: string }>("select name from name") : [];
+    if (!kept) throw new Error("the click object does not know its name");
+    return kept.name;
   }
 
   #begin(): void {

@@ -2,18 +2,23 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
+import { ClickCounter } from "../../src/clicks/counter.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { clickObjectOn, MAX_SHARD, programIdOn } from "../../src/domain/shard.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
 import { serveAll } from "../support/jobs.ts";
-import { clickStub, flush, HERE, recorded, visit } from "../support/clicks.ts";
+import { clickStub, flush, HERE, holdAlarms, recorded, visit } from "../support/clicks.ts";
 import { call, makePartner, type TestProgram } from "../support/program.ts";
 import { contextOn, away, databaseOn, dump, makeProgramOn } from "../support/shards.ts";
 import { eventually } from "../support/time.ts";
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 const THERE = clickObjectOn(1, HERE);
 
@@ -81,6 +86,30 @@ describe("a click of a program on shard 1", () => {
     for (const program of programs) expect((await clicksOf(program)).total).toBe(5);
     expect(await listClickObjects(contextOn(0).db, "", 100)).toEqual([HERE]);
     expect(await listClickObjects(contextOn(1).db, "", 100)).toEqual([THERE]);
+  });
+});
+
+describe("a click object that is opened by its id, as an alarm may open it, and is not told its name", () => {
+  const nameless = { toString: () => "f".repeat(64) };
+
+  it("still brings its clicks into the database of its shard", async () => {
+    holdAlarms();
+    const program = await makeProgramOn(1);
+    await makePartner(program, { slug: "jane" });
+    const object = clickObjectOn(1, "weur:nameless");
+    const { entry, key } = arrivalOf(
+      { program_id: program.id, ref: "jane", landing: "/", referrer: "", id: "nameless" },
+      Date.now(),
+    );
+    await clickStub(object).commit(batchOf([{ entry, key }], "nameless"));
+    const before = await dump(0);
+    await runInDurableObject(clickStub(object), async (_, state) => {
+      Object.defineProperty(state, "id", { value: nameless });
+      await new ClickCounter(state, env).alarm();
+    });
+    expect((await clicksOf(program)).total).toBe(1);
+    expect(await dump(0)).toEqual(before);
+    expect(await listClickObjects(contextOn(1).db, "", 100)).not.toContain(nameless.toString());
   });
 });
 

@@ -54,7 +54,7 @@ const ROOMS: Record<string, string[]> = {
   imports: ["ledger", "partners"],
   reconcile: ["ledger", "payouts", "programs"],
   sessions: ["ledger", "partners"],
-  operations: ["sessions"],
+  operations: ["ledger", "sessions"],
   overview: ["inbound", "ledger", "reconcile"],
 };
 

@@ -44,6 +44,11 @@ export const balances = sqliteTable(
     account: text().$type<JournalAccount>().notNull(),
     amount_cents: integer().$type<Cents>().notNull(),
     commissions: integer().notNull(),
+    /**
+     * How many entries of a partner go to the account, or leave it for `expense`: each entry is counted once. Null until
+     * those of before the column are counted (`core/operations/recount-earnings.ts`); nothing in rows of the program.
+     */
+    entries: integer(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.currency, t.account] })],
 );

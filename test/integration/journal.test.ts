@@ -11,8 +11,11 @@ import { sendA } from "../support/ledger.ts";
 import { cents } from "../../src/domain/money.ts";
 import { chargeRefunded } from "../support/provider-a-changes.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { meterRowsRead } from "../support/metered-database.ts";
+import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { all, type Entry } from "../support/rows.ts";
+import { callWith } from "../support/watched-database.ts";
 
 interface Row {
   id: string;
@@ -292,6 +295,34 @@ describe("GET /partners/:id/balance and /partners/:id/entries (PART-8)", () => {
     const first = await entriesOf(own, partner.id, "per_page=4");
     const second = await entriesOf(own, partner.id, `per_page=4&cursor=${first.next_cursor}`);
     expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(data.map(({ id }) => id));
+  });
+
+  it("are listed with their total at the same cost for ten and for thousands", async () => {
+    const of = await makeProgram();
+    const [few, many] = [await makePartner(of), await makePartner(of)];
+    await makeCommissions(
+      of,
+      few.id,
+      Array.from({ length: 10 }, () => ({ journaled: true })),
+    );
+    for (let i = 0; i < 4; i++) {
+      await makeCommissions(
+        of,
+        many.id,
+        Array.from({ length: 500 }, () => ({ journaled: true })),
+      );
+    }
+    const meter = meterRowsRead(env.DB);
+    const headers = { authorization: `Bearer ${of.api_key}` };
+    const read = async (id: string) => {
+      const path = `/api/v1/partners/${id}/entries?per_page=5`;
+      const { body } = await callWith<{ total: number }>({ DB: meter.binding }, path, { headers });
+      return { total: body.total, rows: meter.taken().rows };
+    };
+    await read(few.id);
+    const [least, most] = [await read(few.id), await read(many.id)];
+    expect([least.total, most.total]).toEqual([10, 2_000]);
+    expect(most.rows).toBeLessThanOrEqual(least.rows);
   });
 
   it("are not found for a partner of another program, and empty for one without commissions", async () => {

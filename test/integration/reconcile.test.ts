@@ -2,9 +2,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { reconcileStep, type ReconcileTools } from "../../src/core/reconcile/reconcile.ts";
+import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import type { Reconciling } from "../../src/core/reconcile/now.ts";
 import type { Mail } from "../../src/lib/mail.ts";
 import { DAY } from "../../src/lib/time.ts";
+import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { clientOf, makePayingProgram, playOutside, type PaidProgram } from "../support/payouts.ts";
 import { callApi, makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
@@ -186,6 +188,10 @@ const counted = shift(
   `update balances set commissions = commissions + ?1 where partner_id = ?2 and account = 'pending'`,
   ...([1, -1] as [number, number]),
 );
+const entered = shift(
+  `update balances set entries = entries + ?1 where partner_id = ?2 and account = 'pending'`,
+  ...([1, -1] as [number, number]),
+);
 const own = shift(
   `update balances set amount_cents = amount_cents + ?1 where partner_id = '' and program_id = ?2 and account = 'paid'`,
   ...([1, -1] as [number, number]),
@@ -206,6 +212,12 @@ async function post(id: string, from: string, to: string): Promise<void> {
   );
 }
 
+/** What the entries that were posted past the trigger come to. */
+async function recountEntries(): Promise<void> {
+  await run("update balances set entries = null where partner_id = ?", world.partner_id);
+  await serveAll(recountEarnings(programContext(program)));
+}
+
 const PLANTED: Record<string, Planted> = {
   "a balance that is off by a cent": {
     check: "balance",
@@ -219,6 +231,12 @@ const PLANTED: Record<string, Planted> = {
     mend: () => counted.mend(world.partner_id),
     subject: () => world.partner_id,
   },
+  "a balance that counts an entry too many": {
+    check: "balance",
+    plant: () => entered.plant(world.partner_id),
+    mend: () => entered.mend(world.partner_id),
+    subject: () => world.partner_id,
+  },
   "a balance of the program that is not its partners'": {
     check: "balance",
     plant: () => own.plant(program.id),
@@ -228,13 +246,19 @@ const PLANTED: Record<string, Planted> = {
   "an entry too many": {
     check: "journal",
     plant: ({ pending }) => post(pending.id, "expense", "pending"),
-    mend: ({ pending }) => post(pending.id, "pending", "expense"),
+    mend: async ({ pending }) => {
+      await post(pending.id, "pending", "expense");
+      await recountEntries();
+    },
     subject: ({ pending }) => pending.id,
   },
   "an entry between the wrong accounts": {
     check: "journal",
     plant: ({ pending }) => post(pending.id, "pending", "payable"),
-    mend: ({ pending }) => post(pending.id, "payable", "pending"),
+    mend: async ({ pending }) => {
+      await post(pending.id, "payable", "pending");
+      await recountEntries();
+    },
     subject: ({ pending }) => pending.id,
   },
   "a commission that changed past the journal": {
@@ -264,7 +288,10 @@ const PLANTED: Record<string, Planted> = {
   "a canceled payout that still has an entry": {
     check: "payout",
     plant: async ({ canceled }) => postTo(canceled, "payable", "in_payout"),
-    mend: async ({ canceled }) => postTo(canceled, "in_payout", "payable"),
+    mend: async ({ canceled }) => {
+      await postTo(canceled, "in_payout", "payable");
+      await recountEntries();
+    },
     subject: ({ canceled }) => canceled,
   },
   "a transfer of another amount": {
@@ -353,7 +380,8 @@ describe("POST /admin/reconcile (ACCESS-9)", () => {
     expect(clean.checked.commissions).toBe((await rowsOf(program)).length);
     expect(clean.checked.transfers).toBe(1);
     await run(
-      "update balances set amount_cents = amount_cents + 3 where program_id = ? and partner_id <> ''",
+      `update balances set amount_cents = amount_cents + 3, entries = entries + 2
+        where program_id = ? and partner_id <> ''`,
       program.id,
     );
     vi.spyOn(console, "error").mockImplementation(() => {});
@@ -378,6 +406,10 @@ describe("POST /admin/reconcile (ACCESS-9)", () => {
       { payload: { what: "balances", partner_ids: [world.partner_id] }, actor: { type: "operator" } },
     ]);
     expect((await status()).differences).toBe(0);
+    const counted = `select (select sum(entries) from balances where program_id = ?1) as kept,
+      (select count(*) from entries where program_id = ?1) as counted`;
+    const { kept, counted: rows } = await one<{ kept: number; counted: number }>(counted, program.id);
+    expect([kept, kept > 10]).toEqual([rows, true]);
   });
 
   it("goes on where the call before ended, over all programs", async () => {

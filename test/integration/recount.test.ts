@@ -55,6 +55,8 @@ const keptOf = async (program_id: string) =>
     "select list || ' ' || day || ' ' || state as name, count as n from list_days where program_id = ?",
     `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' ||
       (1000000 * millions + rest), '0 0') as n from earning_days where program_id = ?`,
+    `select 'entries ' || partner_id || ' ' || currency || ' ' || account as name, ifnull(entries, 'unknown') as n
+      from balances where program_id = ? and partner_id <> ''`,
   ]);
 
 /** The same as its rows say, where none is in the archive. */
@@ -76,6 +78,9 @@ const rowsOf = async (program_id: string) =>
       where program_id = ? and outcome is not null group by 1`,
     `select 'earned ' || substr(created_at, 1, 10) || ' ' || partner_id || ' ' || currency as name,
       count(*) || ' ' || sum(amount_cents) as n from commissions where program_id = ? and status <> 'rejected' group by 1`,
+    `select 'entries ' || partner_id || ' ' || currency || ' ' ||
+      iif(to_account = 'expense', from_account, to_account) as name, count(*) as n
+      from entries where program_id = ? group by 1`,
   ]);
 
 /** Writes clicks as the version before `event_hours` does, which counts them by day and by partner only. */
@@ -209,6 +214,30 @@ describe("kept counts (JOB-6)", () => {
       expect([wrong, await keptOf(program.id)]).toEqual([wrong, right]);
       expect([wrong, logged.map((line) => line["program_id"])]).toEqual([wrong, [program.id]]);
     }
+  });
+
+  it("of entries that are older than their count are set; the list is exact before, amid and after", async () => {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program);
+    const sell = async (amount: number) => sendA(program, sessionCompleted({ ref: slug, amount }));
+    const listed = async () =>
+      (await program.api<{ total: number }>("GET", `/api/v1/partners/${id}/entries`)).body.total;
+    for (const amount of [5_000, 10_000]) await sell(amount);
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/commissions");
+    await program.api("PATCH", `/api/v1/commissions/${body.data[0]!.id}`, { status: "rejected" });
+    expect(await keptOf(program.id)).toEqual(await rowsOf(program.id));
+    expect(await listed()).toBe(3);
+    await env.DB.prepare("update balances set entries = null where program_id = ?").bind(program.id).run();
+    expect(await listed()).toBe(3);
+    await sell(7_000);
+    await program.api("PATCH", `/api/v1/commissions/${body.data[1]!.id}`, { status: "approved" });
+    expect(await listed()).toBe(5);
+    expect(await keptOf(program.id)).not.toEqual(await rowsOf(program.id));
+    await recount();
+    expect(await keptOf(program.id)).toEqual(await rowsOf(program.id));
+    expect(await listed()).toBe(5);
+    await sell(9_000);
+    expect(await listed()).toBe(6);
   });
 
   it("of clicks in the archive stay, and the count of them is corrected", async () => {

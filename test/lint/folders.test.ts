@@ -58,7 +58,7 @@ const FLOORS: Record<string, string[]>[] = [
     reconcile: ["ledger", "payouts", "programs"],
     sessions: ["ledger", "partners"],
   },
-  { operations: ["sessions"], overview: ["inbound", "ledger", "reconcile"] },
+  { operations: ["ledger", "sessions"], overview: ["inbound", "ledger", "reconcile"] },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);
 const TARGETS = [...Object.keys(MAY_IMPORT), "env.ts", "app.ts", "index.ts"];

@@ -193,6 +193,13 @@ export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: Wo
         where account <> 'expense' group by 1, 2, 3) where amount <> 0`,
     ),
     ...broken(
+      "each entry is counted once",
+      `select * from (select partner_id, currency, account, sum(n) as n from (
+          select partner_id, currency, iif(to_account = 'expense', from_account, to_account) as account, 1 as n from entries
+          union all select partner_id, currency, account, -ifnull(entries, 0) from balances where partner_id <> '')
+        group by 1, 2, 3) where n <> 0`,
+    ),
+    ...broken(
       "the program's balances are the sums of its partners'",
       `select * from (select currency, account, sum(iif(partner_id = '', -1, 1) * amount_cents) as amount,
           sum(iif(partner_id = '', -1, 1) * commissions) as commissions

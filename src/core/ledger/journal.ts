@@ -157,7 +157,13 @@ export async function listEntries(ctx: Reader, partner_id: string, request: Page
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [[partner], [counted], rows] = await ctx.read(
     knownPartner(ctx, partner_id),
-    shaped(ctx.db, { total: whole }, sql`select count(*) as total from entries where ${own}`),
+    // Counted only while a kept count is not known: as many rows are read as there are currencies and accounts.
+    shaped(
+      ctx.db,
+      { total: whole },
+      sql`select coalesce((select iif(count(*) = count(entries), coalesce(sum(entries), 0), null) from balances
+        where ${own}), (select count(*) from entries where ${own})) as total`,
+    ),
     shaped(
       ctx.db,
       JOURNAL_ENTRY,
@@ -179,6 +185,9 @@ function knownPartner(ctx: Reader, partner_id: string) {
     and program_id = ${ctx.programId}`,
   );
 }
+
+/** The account of an entry in which it is counted. */
+export const COUNTED_IN = sql.raw("iif(to_account = 'expense', from_account, to_account)");
 
 /** What one statement takes; each posts up to four entries. */
 const COMMISSIONS_AT_ONCE = 500;

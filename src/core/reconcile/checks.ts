@@ -10,7 +10,7 @@ import { SECOND } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { comparableSum, exactSum, readSum } from "../kernel/sums.ts";
-import { ACCOUNT } from "../ledger/journal.ts";
+import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
 export const ENTRIES_AT_ONCE = 500;
@@ -80,6 +80,9 @@ interface BalanceRow {
   posted: string;
   kept_commissions: number;
   commissions: number;
+  /** The same of entries, where they are counted. */
+  kept_entries: number;
+  entries: number;
 }
 
 const BALANCE_ROW: Columns<BalanceRow> = {
@@ -90,11 +93,13 @@ const BALANCE_ROW: Columns<BalanceRow> = {
   posted: text,
   kept_commissions: whole,
   commissions: whole,
+  kept_entries: whole,
+  entries: whole,
 };
 
 /**
- * Of these partners, the balances that differ from the sums of the entries, or from the number of journaled commissions
- * in the account. Partners with more than `most` entries are named and not compared.
+ * Of these partners, the balances that differ from the sums of the entries, or from the number of entries or of journaled
+ * commissions in the account. Partners with more than `most` entries are named and not compared.
  */
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
   const program = ctx.program.id;
@@ -108,20 +113,22 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
       from ${listed(ids)} chosen),
     differing as (
       select partner_id, currency, account, cast(amount_cents as integer) as kept, 0 as posted,
-        commissions as kept_commissions, 0 as commissions
+        commissions as kept_commissions, 0 as commissions, entries as kept_entries, 0 as entries, entries is null as unknown
       from balances where program_id = ${program} and partner_id in ${few}
       union all
-      select e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents, 0, 0
+      select e.partner_id, e.currency, ${SIDE}, 0, side.sign * e.amount_cents, 0, 0, 0, ${SIDE} = ${COUNTED_IN}, 0
       from ${few} p cross join entries e on e.program_id = ${program} and e.partner_id = p.partner_id cross join ${SIDES}
       union all
-      select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1
+      select partner_id, currency, ${ACCOUNT}, 0, 0, 0, 1, 0, 0, 0
       from commissions where partner_id in ${few} and +program_id = ${program} and journaled = 1)
     select partner_id as subject, currency, account, ${exactSum(sql`kept`)} as kept, ${exactSum(sql`posted`)} as posted,
-      sum(kept_commissions) as kept_commissions, sum(commissions) as commissions
+      sum(kept_commissions) as kept_commissions, sum(commissions) as commissions,
+      iif(max(unknown), sum(entries), sum(kept_entries)) as kept_entries, sum(entries) as entries
     from differing where account <> 'expense' group by 1, 2, 3
     having ${comparableSum(sql`kept - posted`)} <> 0 or sum(kept_commissions) <> sum(commissions)
+      or (not max(unknown) and sum(kept_entries) <> sum(entries))
     union all
-    select partner_id, null, '', '0', '0', 0, 0 from sized where size > ${literal(most)}`,
+    select partner_id, null, '', '0', '0', 0, 0, 0, 0 from sized where size > ${literal(most)}`,
   );
 }
 
@@ -134,7 +141,8 @@ export function programBalanceDifferences(ctx: ProgramCtx, isAsked: boolean) {
     BALANCE_ROW,
     sql`select ${ctx.program.id} as subject, currency, account,
       ${exactSum(sql`iif(${own}, ${amount}, 0)`)} as kept, ${exactSum(sql`iif(${own}, 0, ${amount})`)} as posted,
-      sum(iif(${own}, commissions, 0)) as kept_commissions, sum(iif(${own}, 0, commissions)) as commissions
+      sum(iif(${own}, commissions, 0)) as kept_commissions, sum(iif(${own}, 0, commissions)) as commissions,
+      0 as kept_entries, 0 as entries
     from balances where ${literal(isAsked ? 1 : 0)} and program_id = ${ctx.program.id} group by 2, 3
     having ${comparableSum(sql`iif(${own}, ${amount}, -${amount})`)} <> 0
       or sum(iif(${own}, commissions, -commissions)) <> 0`,
@@ -145,9 +153,11 @@ export function balanceFindings(rows: readonly BalanceRow[]): Difference[] {
   const compared = rows.filter(({ currency }) => currency !== null);
   return bySubject("balance", compared, (row) => {
     const name = `${row.currency} ${row.account}`;
+    const entries = (count: number) => (row.entries === row.kept_entries ? {} : { entries: count });
+    const [posted, kept] = [figure(readSum(row.posted)), figure(readSum(row.kept))];
     return {
-      expected: { [name]: { amount_cents: figure(readSum(row.posted)), commissions: row.commissions } },
-      found: { [name]: { amount_cents: figure(readSum(row.kept)), commissions: row.kept_commissions } },
+      expected: { [name]: { amount_cents: posted, commissions: row.commissions, ...entries(row.entries) } },
+      found: { [name]: { amount_cents: kept, commissions: row.kept_commissions, ...entries(row.kept_entries) } },
     };
   });
 }

@@ -4,7 +4,7 @@ import { shaped, text } from "../../db/rows.ts";
 import { commit } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { comparableSum } from "../kernel/sums.ts";
-import { ACCOUNT } from "../ledger/journal.ts";
+import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** Partners of one call. */
 const REPAIRED_AT_ONCE = 20;
@@ -40,17 +40,21 @@ export async function repairBalances(ctx: ProgramCtx): Promise<string[]> {
 const STORE = sql`on conflict (program_id, partner_id, currency, account)
   do update set amount_cents = excluded.amount_cents, commissions = excluded.commissions`;
 
+const STORE_COUNTED = sql`${STORE}, entries = excluded.entries`;
+
 /** One partner's balances; one that has no entries and no commissions any more becomes 0. */
 function recomputed(program_id: string, partner_id: string) {
   const own = sql`program_id = ${program_id} and partner_id = ${partner_id}`;
-  return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions)
-    select ${program_id}, ${partner_id}, currency, account, ${comparableSum(sql`amount_cents`)}, sum(commissions) from (
-      select currency, to_account as account, amount_cents, 0 as commissions from entries where ${own}
-      union all select currency, from_account, -amount_cents, 0 from entries where ${own}
-      union all select currency, ${ACCOUNT}, 0, 1 from commissions
+  return sql`insert into balances (program_id, partner_id, currency, account, amount_cents, commissions, entries)
+    select ${program_id}, ${partner_id}, currency, account, ${comparableSum(sql`amount_cents`)}, sum(commissions),
+      sum(entries)
+    from (select currency, to_account as account, amount_cents, 0 as commissions, to_account = ${COUNTED_IN} as entries
+        from entries where ${own}
+      union all select currency, from_account, -amount_cents, 0, from_account = ${COUNTED_IN} from entries where ${own}
+      union all select currency, ${ACCOUNT}, 0, 1, 0 from commissions
         where partner_id = ${partner_id} and +program_id = ${program_id} and journaled = 1
-      union all select currency, account, 0, 0 from balances where ${own})
-    where account <> 'expense' group by currency, account ${STORE}`;
+      union all select currency, account, 0, 0, 0 from balances where ${own})
+    where account <> 'expense' group by currency, account ${STORE_COUNTED}`;
 }
 
 function recomputedProgram(program_id: string) {

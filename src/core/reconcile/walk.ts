@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, shaped, text, textOf, type Columns } from "../../db/rows.ts";
+import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -11,7 +11,7 @@ const SLICE = 1_000;
 
 /**
  * How far the entries of a partner are added up who has too many for one statement: the sums of all entries up to
- * `entry_id`, by `currency account`.
+ * `entry_id`, by `currency account`, and how many are counted there, by `currency account entries`.
  *
  * Invariant: entries are never changed or deleted, so the sums of a prefix stay right; the last slice and the balances
  * are read in one transaction, so entries that come while the walk goes on are either in that slice and in the balances
@@ -58,9 +58,9 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
     ),
     shaped(
       ctx.db,
-      { name: text, kept: text },
+      { name: text, kept: text, entries: orNull(whole) },
       sql`select currency || ' ' || account as name,
-        ${exactSum(sql`cast(amount_cents as integer)`)} as kept from balances where ${own} group by 1`,
+        ${exactSum(sql`cast(amount_cents as integer)`)} as kept, entries from balances where ${own} group by 1`,
     ),
   ] as const;
 }
@@ -69,13 +69,14 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
 export function walkOn(
   walk: Walk,
   entries: readonly Entry[],
-  balances: readonly { name: string; kept: string }[],
+  balances: readonly { name: string; kept: string; entries: number | null }[],
 ): { walk: Walk; isOver: boolean; agrees: boolean } {
   const sums = new Map(Object.entries(walk.sums).map(([name, sum]) => [name, BigInt(sum)]));
   const add = (name: string, amount: bigint) => sums.set(name, (sums.get(name) ?? 0n) + amount);
   for (const { currency, from_account, to_account, amount_cents } of entries) {
     add(`${currency} ${from_account}`, -BigInt(amount_cents));
     add(`${currency} ${to_account}`, BigInt(amount_cents));
+    add(`${currency} ${to_account === "expense" ? from_account : to_account} entries`, 1n);
   }
   const after: Walk = {
     partner_id: walk.partner_id,
@@ -83,7 +84,11 @@ export function walkOn(
     sums: Object.fromEntries([...sums].map(([name, sum]) => [name, String(sum)])),
   };
   const isOver = entries.length < SLICE;
-  if (isOver) for (const { name, kept } of balances) add(name, -BigInt(readSum(kept)));
+  for (const { name, kept, entries: count } of isOver ? balances : []) {
+    add(name, -BigInt(readSum(kept)));
+    if (count === null) sums.delete(`${name} entries`);
+    else add(`${name} entries`, -BigInt(count));
+  }
   const agrees = [...sums].every(([name, sum]) => sum === 0n || name.endsWith(" expense"));
   return { walk: after, isOver, agrees };
 }

@@ -58,14 +58,14 @@ export class ClickStore {
   }
 
   /**
-   * The object's name: `told` by the platform, and kept, for where the object is opened by its id it is told none. An
-   * alarm may be. @throws where it never was told.
+   * The object's name: `given` by the platform, and kept, for where the object is opened by its id none is given. An alarm
+   * may be such a place. @throws where none was ever given.
    */
-  nameFor(told: string | undefined): string {
-    if (this.#name === "" && told !== undefined) {
+  nameFor(given: string | undefined): string {
+    if (this.#name === "" && given !== undefined) {
       this.#sql.exec("create table if not exists name (name text primary key) without rowid");
-      this.#sql.exec("insert into name values (?) on conflict do nothing", told);
-      this.#name = told;
+      this.#sql.exec("insert into name values (?) on conflict do nothing", given);
+      this.#name = given;
     }
     if (this.#name === "") this.#name = this.#keptName();
     return this.#name;

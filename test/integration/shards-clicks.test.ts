@@ -89,7 +89,7 @@ describe("a click of a program on shard 1", () => {
   });
 });
 
-describe("a click object that is opened by its id, as an alarm may open it, and is not told its name", () => {
+describe("a click object that is opened by its id, as an alarm may open it, without its name", () => {
   const nameless = { toString: () => "f".repeat(64) };
 
   it("still brings its clicks into the database of its shard", async () => {

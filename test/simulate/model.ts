@@ -98,6 +98,8 @@ interface Change {
     partner?: [slug: string, status: PartnerStatus, pct: number | null];
     flow?: [string, Flow | null];
   };
+  /** The rule of this name, as it is now, applies to all payments since then. */
+  applies?: [rule: string, from: number];
 }
 
 /** Who is erased, by vendor and customer; and addresses, each with the last moment at which it was erased. */
@@ -265,18 +267,24 @@ const CLOSE = 1_000;
 /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
 function rulesAt({ pct, attribution, partners, flows, changes }: State, at: number, heard: number): Rules {
   const then: Rules = { pct, attribution, partners: { ...partners }, flows };
-  for (const [i, { at: changed, undo }] of [...changes.entries()].toReversed()) {
+  const applied = new Set<string>();
+  for (const [i, { at: changed, undo, applies }] of [...changes.entries()].toReversed()) {
+    if (applies && applies[1] <= at) applied.add(applies[0]);
     if (i < heard && changed <= at + CLOSE) continue;
-    if (undo.pct !== undefined) then.pct = undo.pct;
+    if (undo.pct !== undefined && !applied.has("the program's")) then.pct = undo.pct;
     if (undo.attribution) then.attribution = undo.attribution;
-    if (undo.partner) then.partners[undo.partner[0]] = { status: undo.partner[1], pct: undo.partner[2] };
+    if (undo.partner) {
+      const [slug, status, pct] = undo.partner;
+      then.partners[slug] = { status, pct: applied.has(slug) ? then.partners[slug]!.pct : pct };
+    }
     const [name, before] = undo.flow ?? [];
-    if (name !== undefined) then.flows = then.flows.flatMap((flow) => (flow.name === name ? (before ?? []) : flow));
+    if (name !== undefined && !applied.has(name))
+      then.flows = then.flows.flatMap((flow) => (flow.name === name ? (before ?? []) : flow));
   }
   return then;
 }
 
-interface RuleChange {
+export interface RuleChange {
   pct?: number;
   attribution?: Attribution;
   partner?: [slug: string, pct: number | null];

@@ -1,7 +1,10 @@
 /** Operations beside the money's own: endpoints, customers. */
+import { applyRules } from "./model-apply.ts";
 import { customerOf, erase } from "./model-erasure.ts";
-import { settle, type State } from "./model.ts";
+import { occurredAt } from "./model-facts.ts";
+import { settle, type RuleChange, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker } from "./operation.ts";
+import { time } from "./played-globals.ts";
 import { HOOK_URL } from "./world.ts";
 
 const changeEndpoint: Maker = ({ world }, chance) => {
@@ -64,7 +67,39 @@ const importCustomer: Maker = ({ world, vendors, ids }, chance) => {
   };
 };
 
+/** So few payments are since then that the request settles all of them. */
+const APPLIED = 25;
+
+const applyRule: Maker = ({ world, state, ids }, chance) => {
+  const times = Object.entries(state.purchases).flatMap(([key, one]) => (state.sales[key] ? [occurredAt(one)] : []));
+  const recent = times.toSorted((a, b) => b - a).slice(0, APPLIED);
+  if (recent.length === 0) return null;
+  const from = Math.min(chance.of(recent) + chance.of([-1_000, 0, 0, 1, 1_000]), time.now);
+  const apply_from = new Date(from).toISOString();
+  const pct = chance.whole(0, 60);
+  const flow = state.flows.length > 0 && chance.happens(0.5) ? chance.of(state.flows) : null;
+  const slug = chance.happens(0.6) ? chance.of(Object.keys(ids)) : null;
+  const [path, body, change]: [string, object, RuleChange] = flow?.id
+    ? [`/flows/${flow.id}`, { active: !flow.active }, { flow: { ...flow, active: !flow.active } }]
+    : slug !== null
+      ? [`/partners/${ids[slug]}`, { commission_pct: pct }, { partner: [slug, pct] }]
+      : ["/programs/me", { default_commission_pct: pct }, { pct }];
+  return {
+    text: `${path} changes from ${apply_from} on: ${JSON.stringify(body)}`,
+    ...patch(world, path, { ...body, apply_from }),
+    effects: [
+      (state, now) => {
+        const before = change.flow && state.flows.find(({ id }) => id === change.flow!.id);
+        const changed = before ? { flow: { ...before, active: change.flow!.active } } : change;
+        applyRules(state, now, changed, from);
+      },
+    ],
+    sales: Object.keys(state.purchases).filter((key) => occurredAt(state.purchases[key]!) >= from),
+  };
+};
+
 export const BESIDE_MAKERS: readonly [Maker, number][] = [
+  [applyRule, 4],
   [changeEndpoint, 3],
   [eraseCustomer, 3],
   [importCustomer, 4],

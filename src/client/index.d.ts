@@ -682,6 +682,10 @@ type Routes = {
               }
             | undefined;
           flow_id?: string | undefined;
+          partner_id?: string | undefined;
+          commission_pct?: number | null | undefined;
+          default_commission_pct?: number | undefined;
+          apply_from?: string | undefined;
           last: number;
         };
       };

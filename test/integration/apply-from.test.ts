@@ -335,6 +335,56 @@ describe("deploy gap", () => {
   });
 });
 
+describe("the preview (FLOW-6)", () => {
+  type Preview = {
+    payments: { payment_id: string; old_amount_cents: number; new_amount_cents: number }[];
+    sums: unknown;
+  };
+
+  it("says what is then done, of flows and rates, and changes nothing", async () => {
+    const program = await makeProgram();
+    const { id, slug } = await makePartner(program);
+    for (const minutes of [40, 20, 10]) await pay(program, slug, minutes);
+    const { id: flow_id } = await change(program, "POST", "/flows", { ...flow, active: false });
+    const since = { apply_from: ago(30) };
+    const ofFlow = { action_type: "flat", action_value: 900, active: true } as const;
+    for (const [method, path, body, preview] of [
+      ["PATCH", "/programs/me", { default_commission_pct: 5 }, { default_commission_pct: 5 }],
+      ["PATCH", `/partners/${id}`, { commission_pct: 7 }, { partner_id: id, commission_pct: 7 }],
+      ["PATCH", `/partners/${id}`, { commission_pct: null }, { partner_id: id, commission_pct: null }],
+      ["PATCH", `/flows/${flow_id}`, ofFlow, { flow_id, flow: ofFlow }],
+      ["POST", "/flows", { ...flow, priority: 2 }, { flow: { ...flow, priority: 2 } }],
+      ["PATCH", `/flows/${flow_id}`, { active: false }, { flow_id, flow: { ...ofFlow, active: false } }],
+    ] as const) {
+      const before = await amounts(program);
+      const asked = await program.api<Preview>("POST", "/api/v1/flows/simulate", { ...preview, ...since, last: 50 });
+      expect([preview, asked.status]).toEqual([preview, 200]);
+      expect(await amounts(program)).toEqual(before);
+      await change(program, method, path, { ...body, ...since });
+      const [, ...after] = await amounts(program);
+      const { payments, sums } = asked.body;
+      expect(payments.map((one) => one.old_amount_cents).toReversed()).toEqual(before.slice(1));
+      expect([preview, payments.map((one) => one.new_amount_cents).toReversed()]).toEqual([preview, after]);
+      expect(sums).toMatchObject([{ currency: "USD", payments: 2 }]);
+    }
+  });
+
+  it("is refused without a time, for two rules, and for another program's partner", async () => {
+    const [program, other] = [await makeProgram(), await makeProgram()];
+    const { id } = await makePartner(other);
+    for (const [body, expected] of [
+      [{ default_commission_pct: 5 }, 422],
+      [{ default_commission_pct: 5, flow, apply_from: ago(1) }, 422],
+      [{ partner_id: id, apply_from: ago(1) }, 422],
+      [{ flow, apply_from: new Date(Date.now() + MINUTE).toISOString() }, 422],
+      [{ partner_id: id, commission_pct: 5, apply_from: ago(1) }, 404],
+    ] as const) {
+      const { status } = await program.api("POST", "/api/v1/flows/simulate", { ...body, last: 10 });
+      expect([body, status]).toEqual([body, expected]);
+    }
+  });
+});
+
 describe("refusals", () => {
   it.each([
     ["in the future", { commission_pct: 5, apply_from: new Date(Date.now() + 60 * MINUTE).toISOString() }],

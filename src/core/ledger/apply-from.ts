@@ -1,8 +1,10 @@
 /** Rates and flows that are applied from an earlier time (FLOW-11): the change as a fact, and the payments it concerns. */
-import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { desc, sql, type SQL } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
 import { shaped, textOf, whole } from "../../db/rows.ts";
-import { programs } from "../../db/schema.ts";
+import { payments, programs } from "../../db/schema.ts";
+import type { Flow } from "../../domain/flow.ts";
+import type { Decision } from "../../domain/payment.ts";
 import type { PartnerRules, ProgramRules, RuleSource } from "../../domain/rules.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
@@ -10,10 +12,11 @@ import { DAY, iso } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
-import type { Flow, Program } from "../kernel/rows.ts";
+import type { Payment, Program } from "../kernel/rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { PAYMENT_KEY } from "./facts.ts";
-import { settleUnsettled } from "./settle.ts";
+import { decideAs, settleUnsettled } from "./settle.ts";
+import type { LedgerState } from "./state.ts";
 
 /** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
 export interface ApplyFrom {
@@ -81,6 +84,59 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
     },
     ...markNext(ctx, rule.source, own),
   ];
+}
+
+/**
+ * The newest payments since `apply_from`, `most` of them, and what each would be decided as with the rule applied from
+ * then on, as `applyFrom` does it. Writes nothing.
+ */
+export async function previewApplied(
+  ctx: ProgramCtx,
+  rule: ChangedRule,
+  apply_from: string,
+  most: number,
+): Promise<{ payment: Payment; decision: Decision | null }[]> {
+  const first = firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN);
+  const [rows] = await ctx.read(
+    ctx.db
+      .select()
+      .from(payments)
+      .where(sql`${payments.program_id} = ${ctx.program.id} and ${payments.id} >= ${first}
+        and +${payments.created_at} >= ${apply_from}`)
+      .orderBy(desc(payments.id))
+      .limit(atMost(most)),
+  );
+  const previewed = [];
+  for (const payment of rows) {
+    previewed.push({ payment, decision: await decideAs(ctx, payment, (state) => withRule(state, rule, apply_from)) });
+  }
+  return previewed;
+}
+
+/** What settling reads once the rule is applied: it as it is then, and the two newest changes, which end what it was. */
+function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): LedgerState {
+  const partner_id = rule.source === "partner" ? rule.partner_id : "";
+  const withPast = (before: ChangedRule) =>
+    [before, rule].map((one, place) => ({
+      seq: Number.MAX_SAFE_INTEGER - 1 + place,
+      ...{ partner_id, valid_until: apply_from, rules: JSON.stringify(keptOf(one)) },
+      applies_from: one === rule ? apply_from : null,
+    }));
+  if (rule.source === "program") {
+    const past = withPast({ source: "program", rules: state.settings });
+    return { ...state, past: [...state.past, ...past], settings: rule.rules };
+  }
+  if (rule.source === "flow") {
+    const others = state.flows.filter(({ id }) => id !== rule.flow.id);
+    const flow = state.flows.find(({ id }) => id === rule.flow.id) ?? { ...rule.flow, active: false };
+    return { ...state, past: [...state.past, ...withPast({ source: "flow", flow })], flows: [...others, rule.flow] };
+  }
+  const before = state.partners.find(({ id }) => id === partner_id);
+  if (!before) return state;
+  const past = withPast({ source: "partner", partner_id, rules: before });
+  const { commission_pct } = rule.rules;
+  const partners = state.partners.map((one) => (one.id === partner_id ? { ...one, commission_pct } : one));
+  return { ...state, past: [...state.past, ...past], partners };
 }
 
 /** As the triggers of `past_rules` keep it. */

@@ -128,6 +128,19 @@ export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<U
   return { rows: state.commissions, occurrences: planned[0]! };
 }
 
+/**
+ * What a payment would be decided as where a rule were `changed` and applied from a time before it; null where nothing is
+ * about it yet. The same reading and the same decision as in settling it. Writes nothing.
+ */
+export async function decideAs(
+  ctx: ProgramCtx,
+  key: PaymentKey,
+  changed: (state: LedgerState) => LedgerState,
+): Promise<Decision | null> {
+  const { state } = await readState(ctx, key, undefined);
+  return state && decide(ctx.program, changed(state), false);
+}
+
 function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
   const named = new Set(partners.map(({ slug_key }) => slug_key));
   const tried = rows.flatMap(({ decision }): Pick<PaymentDecision, "ref" | "partner_id">[] => {

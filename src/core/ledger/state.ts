@@ -4,7 +4,8 @@ import type { Fact } from "../../domain/fact.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
-import type { Commission, Flow, Payment } from "../kernel/rows.ts";
+import type { Flow } from "../../domain/flow.ts";
+import type { Commission, Payment } from "../kernel/rows.ts";
 
 export interface SaleDecision extends Decided {
   partner_id: string;

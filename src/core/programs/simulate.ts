@@ -3,10 +3,11 @@ import { atMost } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
 import { amountFor } from "../../domain/commission.ts";
 import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../../domain/flow.ts";
-import { addUp, NOTHING, type Cents, type Sum } from "../../domain/money.ts";
+import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
 import { chooseRate, type Outcome } from "../../domain/payment.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { appliedFrom, previewApplied, type ApplyFrom, type ChangedRule } from "../ledger/apply-from.ts";
 
 /** A flow as the simulator takes it: the fields of a new flow. */
 export interface SimulatedFlow {
@@ -18,10 +19,14 @@ export interface SimulatedFlow {
   active?: boolean | undefined;
 }
 
-export interface SimulationInput {
+export interface SimulationInput extends ApplyFrom {
   /** The flow to add; with `flow_id` what that flow is changed to. */
   flow?: SimulatedFlow | undefined;
   flow_id?: string | undefined;
+  /** A rate in place of a flow: a partner's (null: the program's), or the program's. */
+  partner_id?: string | undefined;
+  commission_pct?: Percent | null | undefined;
+  default_commission_pct?: Percent | undefined;
   /** How many of the newest payments, 1 to 1,000. */
   last: number;
 }
@@ -48,11 +53,55 @@ export interface Simulation {
 /** The id a flow that does not exist yet has in the reply. */
 const NEW_FLOW_ID = "new";
 
+/** With a change that is applied from an earlier time at most so many payments are decided again. */
+const MOST_APPLIED = 100;
+
+/**
+ * What a change of a flow or a rate would change of the payments since `apply_from` (FLOW-6): of the newest ones, at most
+ * 100, decided by the ledger itself. @throws `not_found` for another program's flow or partner.
+ */
+async function simulateApplied(caller: Caller, input: SimulationInput, apply_from: number): Promise<Simulation> {
+  const [ctx, current, [partner]] = await prove(
+    caller,
+    caller.db
+      .select()
+      .from(flows)
+      .where(sql`${flows.program_id} = ${caller.programId}`),
+    caller.db
+      .select()
+      .from(partners)
+      .where(sql`${partners.id} = ${input.partner_id ?? ""} and ${partners.program_id} = ${caller.programId}`),
+  );
+  const { apply_from: from = "" } = appliedFrom(ctx, apply_from, true);
+  const rule = ((): ChangedRule => {
+    const { partner_id, commission_pct = null, default_commission_pct } = input;
+    if (partner_id !== undefined) {
+      if (!partner) throw notFound("partner");
+      return { source: "partner", partner_id, rules: { status: partner.status, commission_pct } };
+    }
+    if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
+    return { source: "program", rules: { attribution: ctx.program.attribution, default_commission_pct } };
+  })();
+  const previewed = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
+  const result = previewed.map(({ payment, decision }): SimulatedPayment => {
+    const { id: payment_id, outcome, partner_id, currency, txn_amount_cents, adjusted_cents } = payment;
+    return {
+      ...{ payment_id, outcome, partner_id, currency, txn_amount_cents, adjusted_cents },
+      old_amount_cents: payment.decision?.amount_cents ?? NOTHING,
+      new_amount_cents: decision?.record.amount_cents ?? NOTHING,
+      old_flow_id: payment.decision?.flow_id ?? null,
+      new_flow_id: decision?.record.flow_id ?? null,
+    };
+  });
+  return { payments: result, sums: sumsOf(result) };
+}
+
 /**
  * What the program's last payments would have earned with a flow added or changed (FLOW-6). Decides by the
  * same function as the ledger and writes nothing; a payment without a commission earns 0 either way.
  */
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
+  if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
   const [ctx, rows, current] = await prove(
     caller,
     caller.db
@@ -105,15 +154,21 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
 }
 
 function withChange(ctx: Reader, current: Flow[], input: SimulationInput): Flow[] {
+  const changed = changedFlow(ctx, current, input);
+  return [...current.filter(({ id }) => id !== changed.id), changed];
+}
+
+function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow {
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
   // Without `flow`, the existing flow as it is, switched on.
-  if (!flow) return current.map((candidate) => (candidate === existing ? { ...candidate, active: true } : candidate));
+  if (!flow && existing) return { ...existing, active: true };
+  if (!flow) throw notFound("flow");
   if (!existing && current.length >= MAX_FLOWS) {
     throw new AppError("validation_failed", `A program has at most ${MAX_FLOWS} flows.`);
   }
-  const changed: Flow = {
+  return {
     id: existing?.id ?? NEW_FLOW_ID,
     created_at: existing?.created_at ?? new Date(ctx.now).toISOString(),
     name: flow.name ?? existing?.name ?? "new flow",
@@ -123,7 +178,6 @@ function withChange(ctx: Reader, current: Flow[], input: SimulationInput): Flow[
     priority: flow.priority ?? existing?.priority ?? 0,
     active: flow.active ?? true,
   };
-  return [...current.filter((candidate) => candidate !== existing), changed];
 }
 
 function sumsOf(rows: SimulatedPayment[]): Simulation["sums"] {

@@ -16,7 +16,7 @@ import {
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
-import { applyFrom, jsonBody, requireJson, takes, text } from "../validate.ts";
+import { applyFrom, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
 
 const condition = z
   .strictObject({
@@ -53,11 +53,21 @@ export const simulation = z
       })
       .optional(),
     flow_id: z.string().max(64).optional(),
+    partner_id: z.string().max(64).optional(),
+    commission_pct: percentage.nullish(),
+    default_commission_pct: percentage.optional(),
+    apply_from: applyFrom,
     last: z.int().min(1).max(1_000),
   })
-  .refine(({ flow, flow_id }) => flow !== undefined || flow_id !== undefined, {
-    path: ["flow"],
-    message: "Give a flow, a flow_id or both.",
+  .superRefine((value, issues) => {
+    const { flow, flow_id, partner_id, commission_pct, default_commission_pct, apply_from } = value;
+    const refuse = (path: string, message: string) => issues.addIssue({ code: "custom", path: [path], message });
+    const isPartner = partner_id !== undefined;
+    const given = [flow !== undefined || flow_id !== undefined, isPartner, default_commission_pct !== undefined];
+    const rules = given.filter(Boolean).length;
+    if (rules !== 1) refuse("flow", "Give a flow, a flow_id or both; or one rate.");
+    else if (isPartner !== (commission_pct !== undefined)) refuse("commission_pct", "This goes with a partner_id.");
+    else if (given[0] === false && apply_from === undefined) refuse("apply_from", "A rate needs this.");
   });
 
 /** `/api/v1/flows` (FLOW-6 to FLOW-10). */

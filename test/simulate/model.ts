@@ -154,6 +154,8 @@ export function keyOf(state: State): string {
     JSON.stringify([pct, attribution, partners, auto_approve_days, min_payout_cents, months, erased.customers]),
   ];
   parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
+  // What an import may have stored shows only with a later payment.
+  parts.push(JSON.stringify(state.remembered));
   // Two changes of one moment are distinguished only where they change the same.
   parts.push(...state.changes.map(textOf).toSorted());
   for (const [key, sale] of Object.entries(state.sales)) parts.push(key, textOf(sale));

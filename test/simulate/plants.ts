@@ -29,8 +29,11 @@ export const PLANTS: readonly Plant[] = [
   plant(
     "D3: canceling a payout settles nothing again",
     "core/payouts/payouts.ts",
-    ["      unsettleDifferences(ctx, held),\n", ""],
-    ["for (const key of differing) await settle(ctx, key);", "void differing;"],
+    [
+      "sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+      "sql`0 and c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+    ],
+    ["await settleChanged(ctx, event_id);", "void [ctx, event_id];"],
   ),
   plant("D4: a transfer is sent with whatever key is stored", "core/payouts/attempt.ts", [
     "if (frozen.key_mark === (await keyMark(api_key))) return",

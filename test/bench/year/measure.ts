@@ -1,16 +1,15 @@
 /** Counts what single operations of the Worker write, read, ask for and store, in a real run on the local runtime. */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { convertV4MiniflareOptions, Miniflare, Response, type Request } from "miniflare";
 import { quietWrangler } from "../../../src/dev/quiet.ts";
 import { ROOT } from "../../../src/dev/root.ts";
 import { bodyOfA, sessionCompleted, signA } from "../../support/provider-a.ts";
-import { ADMIN_TOKEN, builtWorker, migrate } from "../raw-service.ts";
+import { ADMIN_TOKEN } from "../raw-service.ts";
 import { flushGbSeconds, type Measured } from "./model.ts";
+import { bearer, MeteredService } from "./metered-service.ts";
 import { sumOf, type Usage } from "./prices.ts";
 
 const PROGRAMS = 40;
@@ -53,7 +52,7 @@ export async function measure(): Promise<Measurements> {
   const folder = await mkdtemp(join(tmpdir(), "affiliate-measure-"));
   try {
     await buildMeasured(folder);
-    const service = await Service.start(folder);
+    const service = await MeteredService.start(folder);
     try {
       return await run(service);
     } finally {
@@ -78,7 +77,7 @@ async function buildMeasured(folder: string): Promise<void> {
   });
 }
 
-async function run(service: Service): Promise<Measurements> {
+async function run(service: MeteredService): Promise<Measurements> {
   const programs = await makePrograms(service);
   const flushes: Record<number, Usage> = {};
   for (const commits of COMMITS_PER_FLUSH) {
@@ -138,7 +137,7 @@ async function run(service: Service): Promise<Measurements> {
 }
 
 /** Payments from the provider's webhook to the delivery of what they caused, their approval, payouts and end. */
-async function measureLedger(service: Service, programs: Program[]) {
+async function measureLedger(service: MeteredService, programs: Program[]) {
   // Counts are set right that the rows deleted before have left, which would be logged as wrong.
   await service.cron("17 3 * * *");
   const before = service.bytes();
@@ -226,7 +225,7 @@ async function measureLedger(service: Service, programs: Program[]) {
   };
 }
 
-async function makePrograms(service: Service): Promise<Program[]> {
+async function makePrograms(service: MeteredService): Promise<Program[]> {
   const programs: Program[] = [];
   for (let p = 0; p < PROGRAMS; p++) {
     const { program, api_key } = await service.json<{ program: { id: string }; api_key: string }>(
@@ -267,7 +266,7 @@ function some(programs: Program[], number: number): Visitor[] {
 }
 
 /** The usage of one flush of these commits, with what is forgotten of them later; of the commits, their duration is left out. */
-async function flushesOf(service: Service, object: string, commits: () => Visitor[][]): Promise<Usage> {
+async function flushesOf(service: MeteredService, object: string, commits: () => Visitor[][]): Promise<Usage> {
   const round = async () => {
     await service.control("commit", { object, commits: commits() });
     await service.control("advance", { ms: 1_000 });
@@ -291,7 +290,7 @@ async function flushesOf(service: Service, object: string, commits: () => Visito
 }
 
 /** What the minute's cron does beyond its usual work in the hours after clicks, for each program: by partners with clicks. */
-async function hoursOfClicks(service: Service, programs: Program[]): Promise<Record<number, Usage>> {
+async function hoursOfClicks(service: MeteredService, programs: Program[]): Promise<Record<number, Usage>> {
   const crons = async () => {
     await service.tally();
     await hoursPass(service);
@@ -316,7 +315,7 @@ async function hoursOfClicks(service: Service, programs: Program[]): Promise<Rec
 }
 
 /** Bytes of a click in its object, alone in its commit. */
-async function storedBytes(service: Service, programs: Program[]): Promise<number> {
+async function storedBytes(service: MeteredService, programs: Program[]): Promise<number> {
   const object = "stored";
   const size = async (clicks: number) => {
     await service.control("commit", { object, commits: some(programs, clicks).map((one) => [one]) });
@@ -326,7 +325,7 @@ async function storedBytes(service: Service, programs: Program[]): Promise<numbe
   return ((await size(STORED)) - before) / STORED;
 }
 
-async function fill(service: Service, programs: Program[]): Promise<void> {
+async function fill(service: MeteredService, programs: Program[]): Promise<void> {
   const perFlush = 250;
   for (let i = 0; i < CLICKS / perFlush; i++) {
     const object = `fill-${i % 4}`;
@@ -338,7 +337,7 @@ async function fill(service: Service, programs: Program[]): Promise<void> {
 }
 
 /** The minute's cron, an hour apart, until nothing is left to do for clicks. */
-async function hoursPass(service: Service): Promise<void> {
+async function hoursPass(service: MeteredService): Promise<void> {
   for (let i = 0; i < HOURS_AFTER; i++) {
     await service.control("advance", { ms: 61 * MINUTE });
     await service.cron("* * * * *");
@@ -352,119 +351,4 @@ function each(usage: Usage, number: number): Usage {
 /** By how many bytes tables and their indexes have grown together. */
 function difference(after: Map<string, number>, before: Map<string, number>, tables: string[]): number {
   return tables.reduce((sum, table) => sum + (after.get(table) ?? 0) - (before.get(table) ?? 0), 0);
-}
-
-function bearer(token: string): Record<string, string> {
-  return { authorization: `Bearer ${token}`, "content-type": "application/json" };
-}
-
-/** The metered Worker on the local runtime, and the file of its database. */
-class Service {
-  readonly #miniflare: Miniflare;
-  readonly #file: string;
-
-  private constructor(miniflare: Miniflare, file: string) {
-    this.#miniflare = miniflare;
-    this.#file = file;
-  }
-
-  static async start(folder: string): Promise<Service> {
-    const state = join(folder, "state");
-    const options = convertV4MiniflareOptions({
-      name: "worker",
-      cf: false,
-      ...(await builtWorker(join(folder, "worker"), "measured.js")),
-      outboundService: playOutside,
-    });
-    const miniflare = new Miniflare({ ...options, resourcePersistencePath: state });
-    await miniflare.ready;
-    await migrate(await miniflare.getD1Database("DB"));
-    const files = (await readdir(state, { recursive: true })).filter((name) => /d1.*\.sqlite$/i.test(name));
-    const file = files.map((name) => join(state, name)).find((path) => holds(path, "events"));
-    if (file === undefined) throw new Error(`no database among ${files.join(", ")}`);
-    return new Service(miniflare, file);
-  }
-
-  stop(): Promise<void> {
-    return this.#miniflare.dispose();
-  }
-
-  async call(method: string, path: string, headers: Record<string, string>, body?: string): Promise<string> {
-    const init = { method, headers, ...(body === undefined ? {} : { body }) };
-    const response = await this.#miniflare.dispatchFetch(`https://service.example${path}`, init);
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text;
-  }
-
-  async json<T>(method: string, path: string, token: string, body: unknown): Promise<T> {
-    return JSON.parse(await this.call(method, path, bearer(token), JSON.stringify(body))) as T;
-  }
-
-  async control<T>(name: string, input: unknown = {}): Promise<T> {
-    return JSON.parse(await this.call("POST", `/measure/${name}`, {}, JSON.stringify(input))) as T;
-  }
-
-  async sql<T>(sql: string): Promise<T[]> {
-    return (await this.control<{ results: T[] }>("sql", { sql })).results;
-  }
-
-  /** What the platform has counted since the last time. */
-  async tally(): Promise<Usage> {
-    return sumOf([await this.control<Partial<Usage>>("tally"), 1]);
-  }
-
-  async cron(cron: string): Promise<void> {
-    const worker = await this.#miniflare.getWorker();
-    const { outcome } = await worker.scheduled({ cron });
-    if (outcome !== "ok") throw new Error(`the cron ${cron} ended with ${outcome}`);
-  }
-
-  /** Waits until nothing is on its way to a receiver. */
-  async delivered(): Promise<void> {
-    for (let i = 0; i < 600; i++) {
-      const [row] = await this.sql<{ open: number; failed: number }>(
-        `select count(*) filter (where status in ('pending', 'delivering')) as open,
-          count(*) filter (where status in ('failed', 'blocked')) as failed from deliveries`,
-      );
-      if (row?.failed) throw new Error(`${row.failed} deliveries failed`);
-      if (row?.open === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error("the deliveries do not end");
-  }
-
-  /** The bytes of each table together with its indexes, as SQLite counts its pages. */
-  bytes(): Map<string, number> {
-    const database = new DatabaseSync(this.#file, { readOnly: true });
-    try {
-      const rows = database
-        .prepare(
-          `select m.tbl_name as name, sum(s.pgsize) as bytes from dbstat s join sqlite_schema m on m.name = s.name group by 1`,
-        )
-        .all() as { name: string; bytes: number }[];
-      return new Map(rows.map(({ name, bytes }) => [name, bytes]));
-    } finally {
-      database.close();
-    }
-  }
-}
-
-function holds(path: string, table: string): boolean {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    return database.prepare("select 1 from sqlite_schema where name = ?").get(table) !== undefined;
-  } finally {
-    database.close();
-  }
-}
-
-/** Every name resolves to a public address, and every receiver takes what it is sent. */
-function playOutside(request: Request): Response {
-  const url = new URL(request.url);
-  if (url.pathname !== "/dns-query") return new Response(null, { status: 204 });
-  const isV4 = url.searchParams.get("type") === "A";
-  const name = url.searchParams.get("name");
-  const Answer = isV4 ? [{ name, type: 1, TTL: 60, data: "93.184.216.34" }] : [];
-  return Response.json({ Status: 0, Answer });
 }

@@ -168,8 +168,8 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
       db,
       MONEY_ROW,
       sql`select e.day as day, e.currency as currency, ${together(sql`e.millions`, sql`e.rest`)} as value
-      from json_each(${JSON.stringify(daysOf(first, days))}) d cross join earning_days e
-        on e.program_id = ${ctx.programId} and e.day = d.value and e.partner_id = ${partner_id}
+      from json_each(${JSON.stringify(daysOf(first, days))}) span cross join earning_days e
+        on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}
       where e.commissions > 0`,
     ),
     partnerSums(ctx, partner_id),

@@ -1,9 +1,5 @@
 /** What can be given by the API can be typed in the dashboard, and is shown there. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { PartnerInput } from "../../src/core/partners/partners.ts";
-import type { FlowInput } from "../../src/core/programs/flows.ts";
-import type { EndpointInput } from "../../src/core/webhooks/endpoints.ts";
-import { percent } from "../../src/domain/money.ts";
 import { SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowPatch } from "../../src/http/api/flows.ts";
@@ -12,35 +8,8 @@ import { programPatch } from "../../src/http/api/programs.ts";
 import { endpointPatch } from "../../src/http/api/webhooks.ts";
 import { create } from "../support/conformance.ts";
 import { makeProgram, type TestProgram } from "../support/program.ts";
+import { ENDPOINT, FLOW, PARTNER } from "../support/samples.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
-
-/** A value for each field: a new one does not compile until it has one here, and then the pages have to show it. */
-const PARTNER: Required<PartnerInput> = {
-  email: "ottilie@partners.example",
-  slug: "ottilie-q",
-  first_name: "Ottilie",
-  last_name: "Quandt",
-  commission_pct: percent(31.25),
-  payout_method: "bank_transfer",
-  payout_email: "wallet@partners.example",
-  metadata: { tier: "first-circle" },
-};
-
-const FLOW: Required<FlowInput> = {
-  name: "Large orders",
-  event: "transaction_completed",
-  action_type: "percentage",
-  action_value: 37,
-  conditions: [{ field: "partner_slug", op: "neq", value: "somebody" }],
-  priority: 43,
-  active: true,
-};
-
-const ENDPOINT: Required<EndpointInput> = {
-  url: "https://receiver.example.com/fields",
-  events: ["payout.paid"],
-  description: "The one of the warehouse",
-};
 
 /** What is no field of a form, or has another name there. */
 const NOT_TYPED = new Set([

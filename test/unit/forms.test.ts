@@ -62,17 +62,33 @@ function fieldsOf(values: Record<string, string>): FormFields {
 }
 
 describe("a sent form", () => {
-  it("gives texts without the blanks around them, numbers or what is none, and nothing for what is missing", () => {
+  it("gives texts without the blanks around them, numbers or what is none, and null for what is empty", () => {
     const fields = fieldsOf({ a: "  x ", n: " 12.5 ", bad: "12x", empty: " " });
     expect([fields.text("a"), fields.text("none"), fields.textOrNull("empty")]).toEqual(["x", "", null]);
-    expect([fields.numberOrNull("n"), fields.numberOrNull("bad"), fields.numberOrNull("none")]).toEqual([
+    expect([fields.numberOrNull("n"), fields.numberOrNull("bad"), fields.numberOrNull("empty")]).toEqual([
       12.5,
       Number.NaN,
       null,
     ]);
-    expect(fields.number("none")).toBeNaN();
+    expect(fields.number("empty")).toBeNaN();
     expect(fields.numberOrNull("a")).toBeNaN();
     expect(fieldsOf({ n: "0x10" }).numberOrNull("n")).toBeNaN();
+  });
+});
+
+describe("a field that was not sent", () => {
+  it("is undefined, and empty only where it is shown", () => {
+    const fields = fieldsOf({});
+    const read = [
+      fields.given("none"),
+      fields.textOrNull("none"),
+      fields.number("none"),
+      fields.numberOrNull("none"),
+      fields.money("none", "USD"),
+      fields.isTicked("none"),
+    ];
+    expect(read).toEqual(read.map(() => undefined));
+    expect(fields.text("none")).toBe("");
   });
 });
 

@@ -10,7 +10,10 @@ export interface Problems {
   fields: Record<string, string>;
 }
 
-/** The fields of a sent form as texts, without the blanks around them; a field not sent is empty. */
+/**
+ * The fields of a sent form as texts, without the blanks around them. What is read for a verb is undefined where the field
+ * was not sent, so that the verb leaves it as it is: the form may have been opened before the field was added to it.
+ */
 export class FormFields {
   readonly #data: FormData;
 
@@ -18,9 +21,14 @@ export class FormFields {
     this.#data = data;
   }
 
+  /** Empty where the field was not sent: for what is shown, or is no column. */
   text(name: string): string {
+    return this.given(name) ?? "";
+  }
+
+  given(name: string): string | undefined {
     const value = this.#data.get(name);
-    return typeof value === "string" ? value.trim() : "";
+    return typeof value === "string" ? value.trim() : undefined;
   }
 
   /** As it was typed, blanks and all. */
@@ -30,24 +38,31 @@ export class FormFields {
   }
 
   /** Null where nothing was typed. */
-  textOrNull(name: string): string | null {
-    return this.text(name) || null;
+  textOrNull(name: string): string | null | undefined {
+    return this.given(name) === undefined ? undefined : this.text(name) || null;
   }
 
   /** `NaN` for what is no number, so that validation reports it; null where nothing was typed. */
-  numberOrNull(name: string): number | null {
-    const text = this.text(name);
-    if (text === "") return null;
+  numberOrNull(name: string): number | null | undefined {
+    const text = this.textOrNull(name);
+    if (text === null || text === undefined) return text;
     return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   }
 
-  number(name: string): number {
-    return this.numberOrNull(name) ?? Number.NaN;
+  number(name: string): number | undefined {
+    const number = this.numberOrNull(name);
+    return number === null ? Number.NaN : number;
   }
 
   /** An amount typed with the currency's decimals, in its smallest units; `NaN` for what is none. */
-  money(name: string, currency: string): number {
-    return parseMoney(this.text(name), currency);
+  money(name: string, currency: string): number | undefined {
+    const text = this.given(name);
+    return text === undefined ? undefined : parseMoney(text, currency);
+  }
+
+  /** Whether a `Checkbox` was ticked: it is sent either way. */
+  isTicked(name: string): boolean | undefined {
+    return this.has(name) ? this.all(name).some((value) => value !== "") : undefined;
   }
 
   all(name: string): string[] {

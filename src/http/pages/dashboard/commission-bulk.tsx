@@ -34,13 +34,13 @@ type Move = keyof typeof MOVES;
 export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   const fields = new FormFields(await c.req.formData());
   const status = fields.text("status");
-  const reason = status === "rejected" ? fields.textOrNull("reason") : null;
+  const reason = (status === "rejected" && fields.text("reason")) || null;
   const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
   const parsed = parseInput(commissionBulk, {
     ids: fields.all("ids"),
     status,
     ...(reason === null ? {} : { reason }),
-    include_flagged: fields.has("include_flagged"),
+    include_flagged: fields.isTicked("include_flagged"),
   });
   if (!parsed.ok) {
     const problem = fields.all("ids").length === 0 ? "Tick at least one commission first." : parsed.problems.message;
@@ -121,8 +121,8 @@ export const commissionsMatching = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const filter = filterOf(c, commissionQuery);
     const status = MOVES[move].status;
-    const reason = move === "reject" ? fields.textOrNull("reason") : null;
-    const include_flagged = fields.has("include_flagged");
+    const reason = (move === "reject" && fields.text("reason")) || null;
+    const include_flagged = fields.isTicked("include_flagged") ?? false;
     const given = confirmed.safeParse({ seen_at: fields.text("seen_at"), done: fields.text("done") || 0 });
     const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
     if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");

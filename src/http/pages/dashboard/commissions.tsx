@@ -78,11 +78,11 @@ export const commissions = new Hono<PageEnv>()
   .post("/:id", async (c) => {
     const id = c.req.param("id");
     const fields = new FormFields(await c.req.formData());
-    const reason = fields.textOrNull("reason");
+    const reason = fields.text("reason");
     const parsed = parseInput(commissionPatch, {
       ...(fields.has("status") ? { status: fields.text("status") } : {}),
       ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
-      ...(reason === null ? {} : { reason }),
+      ...(reason === "" ? {} : { reason }),
     });
     if (!parsed.ok) return detailPage(c, id, parsed.problems);
     try {

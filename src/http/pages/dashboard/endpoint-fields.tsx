@@ -1,7 +1,7 @@
 import type { EndpointInput } from "../../../core/webhooks/endpoints.ts";
 import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
-import { FormFields, type Problems } from "../forms.ts";
+import type { FormFields, Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";
 
 /** An endpoint as its form shows it. */
@@ -11,15 +11,22 @@ export interface EndpointValues {
   events: string[];
 }
 
-export function endpointValues(of: FormFields | Endpoint): EndpointValues {
-  if (!(of instanceof FormFields)) return { url: of.url, description: of.description ?? "", events: of.events };
-  return { url: of.text("url"), description: of.text("description"), events: of.all("events") };
+/** What was typed, and of what was not sent what is stored: of a new one, that it gets everything. */
+export function endpointValues(stored: Endpoint | null, fields?: FormFields): EndpointValues {
+  return {
+    url: fields?.given("url") ?? stored?.url ?? "",
+    description: fields?.given("description") ?? stored?.description ?? "",
+    events: fields?.all("events") ?? stored?.events ?? ["*"],
+  };
 }
 
 /** What was typed, as the schemas of the API take it. */
 export function endpointInput(fields: FormFields): Record<keyof EndpointInput, unknown> {
-  const { url, description, events } = endpointValues(fields);
-  return { url, description: description || null, events };
+  return {
+    url: fields.given("url"),
+    description: fields.textOrNull("description"),
+    events: fields.all("events"),
+  };
 }
 
 export function EndpointFields({ values, problems }: { values: EndpointValues; problems?: Problems | undefined }) {

@@ -49,33 +49,39 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
   };
 }
 
-export function typedFlow(fields: FormFields): FlowValues {
+/** What was typed, and of what was not sent what is stored. */
+export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
+  return {
+    name: fields.given("name") ?? stored.name,
+    action_type: fields.given("action_type") ?? stored.action_type,
+    action_value: fields.given("action_value") ?? stored.action_value,
+    priority: fields.given("priority") ?? stored.priority,
+    active: fields.isTicked("active") ?? stored.active,
+    conditions: typedConditions(fields) ?? stored.conditions,
+  };
+}
+
+function typedConditions(fields: FormFields): FlowValues["conditions"] | undefined {
+  if (!fields.has("conditions.0.field")) return undefined;
   const rows = Array.from({ length: MAX_CONDITIONS }, (_, i) => ({
     field: fields.text(`conditions.${i}.field`),
     op: fields.text(`conditions.${i}.op`),
     value: fields.text(`conditions.${i}.value`),
   }));
-  return {
-    name: fields.text("name"),
-    action_type: fields.text("action_type"),
-    action_value: fields.text("action_value"),
-    priority: fields.text("priority"),
-    active: fields.has("active"),
-    conditions: rows.filter(({ field }) => field !== ""),
-  };
+  return rows.filter(({ field }) => field !== "");
 }
 
 /** What was typed, as the schemas of the API take it. */
 export function flowInput(fields: FormFields, currency: string): Record<Exclude<keyof FlowInput, "event">, unknown> {
-  const typed = typedFlow(fields);
-  const isFlat = typed.action_type === "flat";
+  const isFlat = fields.text("action_type") === "flat";
+  const priority = fields.numberOrNull("priority");
   return {
-    name: typed.name,
-    action_type: typed.action_type,
+    name: fields.given("name"),
+    action_type: fields.given("action_type"),
     action_value: isFlat ? fields.money("action_value", currency) : fields.number("action_value"),
-    priority: fields.numberOrNull("priority") ?? 0,
-    active: typed.active,
-    conditions: typed.conditions.map(({ field, op, value }) => ({
+    priority: priority === null ? 0 : priority,
+    active: fields.isTicked("active"),
+    conditions: typedConditions(fields)?.map(({ field, op, value }) => ({
       field,
       op,
       value: field === "txn_amount_cents" ? parseMoney(value, currency) : value,

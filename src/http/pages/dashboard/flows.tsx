@@ -132,7 +132,7 @@ async function save(
   verb: (input: Input) => Promise<Response>,
 ): Promise<Response> {
   const { currency } = c.var.session.program;
-  const values = typedFlow(fields);
+  const values = typedFlow(fields, flow ? flowValues(flow, currency) : NEW_FLOW);
   const parsed = parseFlow(flowInput(fields, currency));
   if (!parsed.ok) return editPage(c, { flow, values, problems: parsed.problems });
   try {

@@ -1,4 +1,4 @@
-import { FormFields, type Problems } from "../forms.ts";
+import type { FormFields, Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
@@ -7,11 +7,11 @@ import type { PartnerInput } from "../../../core/partners/partners.ts";
 /** What of a partner is typed: everything that can be given but `metadata`, which the API alone takes. */
 type Typed = Exclude<keyof PartnerInput, "metadata">;
 
-/** The fields of a partner as a form shows them. */
+/** The fields of a partner as a form shows them: what was typed, and of what was not sent what is stored. */
 export type PartnerValues = Record<Typed, string>;
 
-export function partnerValues(of: FormFields | Partner): PartnerValues {
-  const text = (name: keyof PartnerValues) => (of instanceof FormFields ? of.text(name) : String(of[name] ?? ""));
+export function partnerValues(stored: Partner | null, fields?: FormFields): PartnerValues {
+  const text = (name: keyof PartnerValues) => fields?.given(name) ?? String(stored?.[name] ?? "");
   return {
     email: text("email"),
     slug: text("slug"),
@@ -26,8 +26,8 @@ export function partnerValues(of: FormFields | Partner): PartnerValues {
 /** What was typed, as the schemas of the API take it. */
 export function partnerInput(fields: FormFields): Record<Typed, unknown> {
   return {
-    email: fields.text("email"),
-    slug: fields.text("slug"),
+    email: fields.given("email"),
+    slug: fields.given("slug"),
     first_name: fields.textOrNull("first_name"),
     last_name: fields.textOrNull("last_name"),
     commission_pct: fields.numberOrNull("commission_pct"),

@@ -72,7 +72,7 @@ function readOrder(fields: FormFields): ImportOrder {
   return {
     kind: one("kind", IMPORT_KINDS, "partners"),
     product: one("product", IMPORT_PRODUCT_IDS, "other"),
-    param: fields.textOrNull("param"),
+    param: fields.text("param") || null,
     status: one("status", ["invited", "active"], "invited"),
     provider: PROVIDER_NAMES.find((provider) => provider === fields.text("provider")) ?? null,
   };

@@ -109,10 +109,10 @@ export const partners = new Hono<PageEnv>()
       </>,
     );
   })
-  .get("/new", (c) => editPage(c, null, EMPTY))
+  .get("/new", (c) => editPage(c, null, partnerValues(null)))
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const values = partnerValues(fields);
+    const values = partnerValues(null, fields);
     const parsed = parseInput(partnerCreate, partnerInput(fields));
     if (!parsed.ok) return editPage(c, null, values, parsed.problems);
     try {
@@ -159,7 +159,7 @@ export const partners = new Hono<PageEnv>()
   .post("/:id/edit", async (c) => {
     const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
-    const values = partnerValues(fields);
+    const values = partnerValues(partner, fields);
     const parsed = parseInput(partnerPatch, partnerInput(fields));
     if (!parsed.ok) return editPage(c, partner, values, parsed.problems);
     try {
@@ -205,16 +205,6 @@ export const partners = new Hono<PageEnv>()
     await updatePartner(c.var.ctx, id, { status: "active" });
     return c.redirect(`${AT}/${id}?done=${before.status === "deactivated" ? "reactivated" : "activated"}`, 303);
   });
-
-const EMPTY: PartnerValues = {
-  email: "",
-  slug: "",
-  first_name: "",
-  last_name: "",
-  commission_pct: "",
-  payout_method: "",
-  payout_email: "",
-};
 
 function NoPartners() {
   return (

@@ -2,7 +2,7 @@ import type { ProgramPatch } from "../../../core/programs/programs.ts";
 import type { SecretPatch } from "../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
-import { FormFields, moneyValue, type Problems } from "../forms.ts";
+import { moneyValue, type FormFields, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 
 /** The secrets have forms of their own. */
@@ -21,30 +21,31 @@ const FIELDS = Object.keys({
   live_only: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
-/** The settings as their form shows them: the minimum payout with the currency's decimals. */
+/** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
 export type ProgramValues = Record<ProgramField, string>;
 
-export function programValues(of: FormFields | Program): ProgramValues {
+export function programValues(stored: Program, fields?: FormFields): ProgramValues {
   const text = (name: ProgramField) => {
-    if (of instanceof FormFields) return of.text(name);
-    if (name === "live_only") return String(isLiveOnly(of));
-    return name === "min_payout_cents" ? moneyValue(of.min_payout_cents, of.currency) : String(of[name] ?? "");
+    if (name === "live_only") return String(isLiveOnly(stored));
+    return name === "min_payout_cents"
+      ? moneyValue(stored.min_payout_cents, stored.currency)
+      : String(stored[name] ?? "");
   };
-  return Object.fromEntries(FIELDS.map((name) => [name, text(name)])) as ProgramValues;
+  return Object.fromEntries(FIELDS.map((name) => [name, fields?.given(name) ?? text(name)])) as ProgramValues;
 }
 
 /** What was typed, as the schema of the API takes it. */
 export function programInput(fields: FormFields, currency: string): Record<ProgramField, unknown> {
   const chosen = fields.text("currency").toUpperCase() || currency;
   return {
-    name: fields.text("name"),
+    name: fields.given("name"),
     domain: fields.textOrNull("domain"),
     currency: chosen,
     default_commission_pct: fields.number("default_commission_pct"),
-    payout_term: fields.text("payout_term").toUpperCase(),
+    payout_term: fields.given("payout_term")?.toUpperCase(),
     min_payout_cents: fields.text("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
     cookie_days: fields.number("cookie_days"),
-    attribution: fields.text("attribution"),
+    attribution: fields.given("attribution"),
     auto_approve_days: fields.numberOrNull("auto_approve_days"),
     live_only: truthOf(fields.text("live_only")),
   };

@@ -32,7 +32,7 @@ export const settings = new Hono<PageEnv>()
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const { program } = c.var.session;
-    const values = programValues(fields);
+    const values = programValues(program, fields);
     const parsed = parseInput(programPatch, programInput(fields, program.currency));
     if (!parsed.ok) return settingsPage(c, { values, problems: parsed.problems });
     try {

@@ -74,10 +74,10 @@ export const webhooks = new Hono<PageEnv>()
       </>,
     );
   })
-  .get("/new", (c) => editPage(c, null, { url: "", description: "", events: ["*"] }))
+  .get("/new", (c) => editPage(c, null, endpointValues(null)))
   .post("/new", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const values = endpointValues(fields);
+    const values = endpointValues(null, fields);
     const parsed = parseInput(endpointCreate, endpointInput(fields));
     if (!parsed.ok) return editPage(c, null, values, parsed.problems);
     try {
@@ -108,7 +108,7 @@ export const webhooks = new Hono<PageEnv>()
   .post("/:id/edit", async (c) => {
     const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
-    const values = endpointValues(fields);
+    const values = endpointValues(endpoint, fields);
     const parsed = parseInput(endpointPatch, endpointInput(fields));
     if (!parsed.ok) return editPage(c, endpoint, values, parsed.problems);
     try {

@@ -166,21 +166,24 @@ export function TextArea({ name, label, value, problems, hint, rows }: TextAreaP
 
 interface CheckboxProps {
   name: string;
+  /** For one of several with the same name. */
   value?: string;
   label: Child;
   checked?: boolean | undefined;
   hint?: Child;
 }
 
-export function Checkbox({ name, value = "on", label, checked, hint }: CheckboxProps) {
-  const id = fieldId(`${name}-${value}`);
+/** A browser sends nothing of one that is not ticked: a hidden field says that the form has it. */
+export function Checkbox({ name, value, label, checked, hint }: CheckboxProps) {
+  const id = fieldId(`${name}-${value ?? "on"}`);
   return (
     <div class="check">
+      {value === undefined ? <input type="hidden" name={name} value="" /> : null}
       <input
         type="checkbox"
         id={id}
         name={name}
-        value={value}
+        value={value ?? "on"}
         checked={checked ? true : undefined}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
       />

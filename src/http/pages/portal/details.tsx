@@ -34,13 +34,17 @@ export const details = new Hono<PageEnv>()
   .get("/", (c) => detailsPage(c))
   .post("/", async (c) => {
     const fields = new FormFields(await c.req.formData());
-    const values = { payout_method: fields.text("payout_method"), payout_email: fields.text("payout_email") };
+    const stored = selfOf(c);
+    const values = {
+      payout_method: fields.given("payout_method") ?? stored.payout_method,
+      payout_email: fields.given("payout_email") ?? stored.payout_email,
+    };
     const parsed = parseInput(own, {
-      payout_method: values.payout_method || null,
-      payout_email: values.payout_email || null,
+      payout_method: fields.textOrNull("payout_method"),
+      payout_email: fields.textOrNull("payout_email"),
     });
     if (!parsed.ok) return detailsPage(c, { values, problems: parsed.problems });
-    if (parsed.value.payout_method === "wallet" && !parsed.value.payout_email) {
+    if (values.payout_method === "wallet" && !values.payout_email) {
       const message = "A wallet payout needs the e-mail address of your wallet.";
       return detailsPage(c, { values, problems: { message, fields: { payout_email: message } } });
     }
@@ -78,7 +82,7 @@ function accountProblems(error: unknown): Problems {
 }
 
 interface DetailsState {
-  values?: { payout_method: string; payout_email: string };
+  values?: { payout_method: string | null; payout_email: string | null };
   problems?: Problems;
   accountProblems?: Problems;
 }

@@ -59,7 +59,7 @@ export const signIn = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const token = fields.text("token");
     const confirmed = TOKEN_PATTERN.test(token)
-      ? await confirmLink(c.var.base, token, fields.textOrNull("as"), deviceOf(c.req.header("user-agent") ?? ""))
+      ? await confirmLink(c.var.base, token, fields.text("as") || null, deviceOf(c.req.header("user-agent") ?? ""))
       : ({ outcome: "link_refused" } as const);
     switch (confirmed.outcome) {
       case "signed_in":

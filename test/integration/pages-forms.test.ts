@@ -1,0 +1,91 @@
+/** A form that was opened before a field was added to it, and is sent after. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { create } from "../support/conformance.ts";
+import { makeProgram, type TestProgram } from "../support/program.ts";
+import { ENDPOINT, FLOW, PARTNER } from "../support/samples.ts";
+import { everythingOf } from "../support/stocked.ts";
+import { signInOwner, signInPartner, type Fields, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let visitors: Record<"dashboard" | "portal", Visitor>;
+let ids: Record<"partner" | "flow" | "endpoint", string>;
+
+beforeAll(async () => {
+  program = await makeProgram({ auto_approve_days: 14, live_only: false });
+  const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
+  ids = {
+    partner: await made("/partners", PARTNER),
+    flow: await made("/flows", FLOW),
+    endpoint: await made("/webhooks", ENDPOINT),
+  };
+  visitors = { dashboard: await signInOwner(program), portal: await signInPartner(PARTNER.email) };
+});
+
+/** The rows that the forms change, but when they changed. */
+async function saved(): Promise<string> {
+  return (await everythingOf(program.id)).replaceAll(/"updated_at":"[^"]*"/g, "");
+}
+
+/** What a browser sends of a document's longest form, by name. */
+function sentOf(html: string): Map<string, string[]> {
+  const forms = [...html.matchAll(/<form\b[^>]*method="post"[^>]*>(.*?)<\/form>/gs)].map(([, inside = ""]) => inside);
+  const form = forms.toSorted((a, b) => b.length - a.length)[0] ?? "";
+  const sent = new Map<string, string[]>();
+  for (const [, tag, attributes = "", inside = ""] of form.matchAll(
+    /<(input|select|textarea)\b([^>]*)>((?:<option\b.*?)?(?=<\/select>))?/gs,
+  )) {
+    const of = (name: string, text = attributes) => new RegExp(`\\s${name}="([^"]*)"`).exec(text)?.[1];
+    const name = of("name");
+    if (name === undefined || name === "csrf") continue;
+    if (of("type") === "checkbox" && of("checked") === undefined) {
+      sent.set(name, sent.get(name) ?? []);
+      continue;
+    }
+    const selected = /<option\b[^>]*\bselected\b[^>]*>/.exec(inside)?.[0] ?? "";
+    sent.set(name, [...(sent.get(name) ?? []), (tag === "select" ? of("value", selected) : of("value")) ?? ""]);
+  }
+  return sent;
+}
+
+const FORMS = [
+  "/dashboard/partners/:partner/edit",
+  "/dashboard/flows/:flow",
+  "/dashboard/webhooks/:endpoint/edit",
+  "/dashboard/settings",
+  "/portal/details",
+];
+
+describe("a form that lacks a field, because it was opened before there was one (PAGE-7, PAGE-8)", () => {
+  it.each(FORMS)("leaves the field as it is: %s", async (path) => {
+    const address = path.replaceAll(/:(partner|flow|endpoint)/g, (_, kind: keyof typeof ids) => ids[kind]);
+    const visitor = visitors[path.startsWith("/portal") ? "portal" : "dashboard"];
+    const sent = sentOf((await visitor.get(address)).body);
+    const before = await saved();
+    const post = (fields: Iterable<[string, string[]]>) =>
+      visitor.post(address, Object.fromEntries<Fields[string]>(fields));
+    expect((await post(sent)).status).toBe(303);
+    expect(await saved()).toBe(before);
+    // The parts of one field have names such as conditions.0.op.
+    const fields = new Set([...sent.keys()].map((name) => name.split(".", 1)[0]!));
+    expect(fields.size).toBeGreaterThan(1);
+    for (const lacking of fields) {
+      const reply = await post([...sent].filter(([name]) => name.split(".")[0] !== lacking));
+      expect([lacking, reply.status]).toEqual([lacking, expect.toSatisfy((status) => [303, 422].includes(status))]);
+      expect([lacking, await saved()]).toEqual([lacking, before]);
+      // What is shown again to be corrected must not lose the field either.
+      if (reply.status === 422 && lacking !== "events") {
+        expect([lacking, sentOf(reply.body).get(lacking)]).toEqual([lacking, sent.get(lacking)]);
+      }
+    }
+  });
+
+  it("empties what was emptied", async () => {
+    const address = `/dashboard/partners/${ids.partner}/edit`;
+    const sent = sentOf((await visitors.dashboard.get(address)).body);
+    const emptied = ["first_name", "last_name", "commission_pct", "payout_method", "payout_email"];
+    for (const name of emptied) sent.set(name, [""]);
+    expect((await visitors.dashboard.post(address, Object.fromEntries(sent))).status).toBe(303);
+    const { body } = await program.api("GET", `/api/v1/partners/${ids.partner}`);
+    expect(body).toMatchObject(Object.fromEntries(emptied.map((name) => [name, null])));
+  });
+});

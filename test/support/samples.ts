@@ -1,0 +1,32 @@
+/** What verbs take, with a value for each field: a new field does not compile until it has one here. */
+import type { PartnerInput } from "../../src/core/partners/partners.ts";
+import type { FlowInput } from "../../src/core/programs/flows.ts";
+import type { EndpointInput } from "../../src/core/webhooks/endpoints.ts";
+import { percent } from "../../src/domain/money.ts";
+
+export const PARTNER: Required<PartnerInput> = {
+  email: "ottilie@partners.example",
+  slug: "ottilie-q",
+  first_name: "Ottilie",
+  last_name: "Quandt",
+  commission_pct: percent(31.25),
+  payout_method: "bank_transfer",
+  payout_email: "wallet@partners.example",
+  metadata: { tier: "first-circle" },
+};
+
+export const FLOW: Required<FlowInput> = {
+  name: "Large orders",
+  event: "transaction_completed",
+  action_type: "percentage",
+  action_value: 37,
+  conditions: [{ field: "partner_slug", op: "neq", value: "somebody" }],
+  priority: 43,
+  active: true,
+};
+
+export const ENDPOINT: Required<EndpointInput> = {
+  url: "https://receiver.example.com/fields",
+  events: ["payout.paid"],
+  description: "The one of the warehouse",
+};

@@ -6,7 +6,7 @@ import { changeRules, settle, type RuleChange, type State } from "./model.ts";
 export function applyRules(state: State, now: number, change: RuleChange, from: number): void {
   changeRules(state, now, change);
   const rule = change.partner?.[0] ?? change.flow?.name ?? "the program's";
-  state.changes.push({ at: now, undo: {}, applies: [rule, from] });
+  state.changes = [...state.changes, { at: now, undo: {}, applies: [rule, from] }];
   for (const [key, purchase] of Object.entries(state.purchases)) {
     if (state.sales[key] && occurredAt(purchase) >= from) settle(state, key, now);
   }

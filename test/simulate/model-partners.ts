@@ -7,7 +7,7 @@ type PartnerStatus = State["partners"][string]["status"];
 export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
   const partner = state.partners[slug]!;
   if (partner.status === status) return;
-  state.changes.push({ at: now, undo: { partner: [slug, partner.status, partner.pct] } });
+  state.changes = [...state.changes, { at: now, undo: { partner: [slug, partner.status, partner.pct] } }];
   partner.status = status;
   if (status !== "active") return;
   for (const key of waitingFor(state, slug)) settle(state, key, now);

@@ -75,10 +75,11 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   const input = { now, period_end, sparing: true, beside };
   const { auto_approve_days: days } = state;
   const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.created < period_end + (1 - days) * DAY;
-  const inTime = payable(state, input).some(
-    (row) => row.created < period_end && ((row.approved ?? row.created) < period_end + DAY || isOld(row)),
-  );
-  if (!inTime || state.months.includes(period_end)) return;
+  const isInTime = (row: Row) =>
+    row.created < period_end && ((row.approved ?? row.created) < period_end + DAY || isOld(row));
+  // A run that has begun is done, also where what it was to pay is canceled beside it.
+  const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => payable(one, input).some(isInTime));
+  if (!isDue || state.months.includes(period_end)) return;
   state.months.push(period_end);
   generate(state, input);
 }

@@ -113,14 +113,14 @@ export interface State extends Rules {
   min_payout_cents: number;
   partners: Record<string, { status: PartnerStatus; pct: number | null; email: string }>;
   /** In the order in which they were made. */
-  changes: Change[];
+  changes: readonly Change[];
   purchases: Record<string, Purchase>;
   sales: Record<string, Sale>;
-  remembered: Remembered[];
+  remembered: readonly Remembered[];
   /** Ids of the vendors' events that it knows. */
-  learned: string[];
+  learned: readonly string[];
   /** Subscriptions that ended. */
-  ended: string[];
+  ended: readonly string[];
   erased: Erased;
   judgements: Record<string, Judgement>;
   rows: Row[];
@@ -136,10 +136,6 @@ export function copyOf(state: State): State {
     partners: Object.fromEntries(Object.entries(state.partners).map(([slug, partner]) => [slug, { ...partner }])),
     purchases: { ...state.purchases },
     sales: { ...state.sales },
-    changes: [...state.changes],
-    remembered: [...state.remembered],
-    learned: [...state.learned],
-    ended: [...state.ended],
     judgements: { ...state.judgements },
     rows: state.rows.map((row) => ({ ...row })),
     payouts: state.payouts.map((payout) => ({ ...payout })),
@@ -150,38 +146,67 @@ export function copyOf(state: State): State {
 /** The same for states that differ in nothing but moments within one step, and the order of what is distinguished. */
 export function keyOf(state: State): string {
   const { pct, attribution, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
-  const parts = [
-    JSON.stringify([pct, attribution, partners, auto_approve_days, min_payout_cents, months, erased.customers]),
+  const all = [
+    numberOf(
+      JSON.stringify([pct, attribution, partners, auto_approve_days, min_payout_cents, months, erased.customers]),
+    ),
+    ...flows.map(numberOfObject),
+    numberOfList(ended, numberOf),
+    numberOfList(state.learned, numberOf),
+    // What an import may have stored shows only with a later payment.
+    once(state.remembered, JSON.stringify),
+    // Two changes of one moment are distinguished only where they change the same.
+    numberOfList(state.changes, numberOfObject),
   ];
-  parts.push(...flows.map(textOf), ...ended, ...state.learned.toSorted());
-  // What an import may have stored shows only with a later payment.
-  parts.push(JSON.stringify(state.remembered));
-  // Two changes of one moment are distinguished only where they change the same.
-  parts.push(...state.changes.map(textOf).toSorted());
-  for (const [key, sale] of Object.entries(state.sales)) parts.push(key, textOf(sale));
-  for (const { slug, currency, amount, status } of state.payouts) parts.push(`${slug} ${currency} ${amount} ${status}`);
-  for (const [key, judgement] of Object.entries(state.judgements)) parts.push(key, textOf(judgement));
+  for (const [key, sale] of Object.entries(state.sales)) all.push(numberOf(key), numberOfObject(sale));
+  for (const { slug, currency, amount, status } of state.payouts) {
+    all.push(numberOf(`${slug} ${currency} ${amount} ${status}`));
+  }
+  for (const [key, judgement] of Object.entries(state.judgements)) all.push(numberOf(key), numberOfObject(judgement));
   // Rows are one set, in whatever order they were made.
-  const shown = state.rows.map(
-    ({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }) =>
-      `${kind} ${slug} ${sale} ${currency} ${status} ${amount} ${payout} ${reasons.join()} ${dismissed.join()}`,
+  const rows = state.rows.map(({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }) =>
+    numberOf(`${kind} ${slug} ${sale} ${currency} ${status} ${amount} ${payout} ${reasons.join()} ${dismissed.join()}`),
   );
-  return [...parts, ...shown.toSorted()].join("|");
+  return `${all.join()}|${rows.toSorted((one, other) => one - other).join()}`;
 }
 
-const texts = new WeakMap<object, string>();
+/** Equal texts have one number, so that keys are short. */
+const numbers = new Map<string, number>();
+const numbered = new WeakMap<object, number>();
 
-/** Of what is replaced and never changed: by all but ids and the moment to the second. */
-function textOf(one: Change | Flow | Sale | Judgement): string {
-  let text = texts.get(one);
-  if (text === undefined) {
-    text = JSON.stringify(one, (name, value: unknown) => {
+function numberOf(text: string): number {
+  let number = numbers.get(text);
+  if (number === undefined) numbers.set(text, (number = numbers.size));
+  return number;
+}
+
+/** Of what is replaced and never changed, once. */
+function once<One extends object>(one: One, textOf: (one: One) => string): number {
+  let number = numbered.get(one);
+  if (number === undefined) numbered.set(one, (number = numberOf(textOf(one))));
+  return number;
+}
+
+/** By all but ids and the moment to the second. */
+function numberOfObject(one: Change | Flow | Sale | Judgement): number {
+  return once(one, () =>
+    JSON.stringify(one, (name, value: unknown) => {
       if (name === "id") return undefined;
       return (name === "at" || name === "approved") && typeof value === "number" ? Math.floor(value / 1_000) : value;
-    });
-    texts.set(one, text);
-  }
-  return text;
+    }),
+  );
+}
+
+/** The same in whatever order. */
+function numberOfList<One>(list: readonly One[], number: (one: One) => number): number {
+  return once(
+    list,
+    () =>
+      `list ${list
+        .map(number)
+        .toSorted((one, other) => one - other)
+        .join()}`,
+  );
 }
 
 const UNHEARD = { outcome: null, partner: null, adjusted: 0, erased: false, rule: null, isSelf: false };
@@ -296,22 +321,23 @@ export interface RuleChange {
 /** A change of the program's rate or attribution, a partner's rate or a flow, from now on. */
 export function changeRules(state: State, now: number, { pct, attribution, partner, flow }: RuleChange): void {
   if (attribution && attribution !== state.attribution) {
-    state.changes.push({ at: now, undo: { attribution: state.attribution } });
+    state.changes = [...state.changes, { at: now, undo: { attribution: state.attribution } }];
     state.attribution = attribution;
   }
   if (pct !== undefined && pct !== state.pct) {
-    state.changes.push({ at: now, undo: { pct: state.pct } });
+    state.changes = [...state.changes, { at: now, undo: { pct: state.pct } }];
     state.pct = pct;
   }
   if (partner) {
     const [slug] = partner;
     const { status, pct: before } = state.partners[slug]!;
-    if (before !== partner[1]) state.changes.push({ at: now, undo: { partner: [slug, status, before] } });
+    if (before !== partner[1])
+      state.changes = [...state.changes, { at: now, undo: { partner: [slug, status, before] } }];
     state.partners[slug]!.pct = partner[1];
   }
   if (flow) {
     const before = state.flows.find(({ name }) => name === flow.name) ?? null;
-    state.changes.push({ at: now, undo: { flow: [flow.name, before] } });
+    state.changes = [...state.changes, { at: now, undo: { flow: [flow.name, before] } }];
     state.flows = before ? state.flows.map((one) => (one === before ? flow : one)) : [...state.flows, flow];
   }
 }

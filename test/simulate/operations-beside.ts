@@ -45,7 +45,8 @@ function bind(state: State, customer: string, slug: string, now: number): void {
   const isSelf = own.some(([, { said }]) => said.some(({ email }) => email === state.partners[slug]!.email));
   if (isHeld || isSelf) return;
   const id = `the import of ${customer}`;
-  state.remembered.push({ id, provider: "provider_a", at: now, slug, customer, subscription: null, imported: true });
+  const bound = { id, provider: "provider_a" as const, at: now, slug, customer, subscription: null, imported: true };
+  state.remembered = [...state.remembered, bound];
   for (const [key] of own) settle(state, key, now);
 }
 

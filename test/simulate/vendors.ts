@@ -178,7 +178,7 @@ export class Vendors {
       text: `the end of ${id}`,
       sale: sold.key,
       learn: (state, now) => {
-        if (!state.ended.includes(ended)) state.ended.push(ended);
+        if (!state.ended.includes(ended)) state.ended = [...state.ended, ended];
         for (const [key, purchase] of Object.entries(state.purchases)) {
           if (`${purchase.provider} ${purchase.subscription}` === ended) settle(state, key, now);
         }
@@ -189,7 +189,7 @@ export class Vendors {
 
   #wait(event: VendorEvent): void {
     const learn: VendorEvent["learn"] = (state, now) => {
-      if (!state.learned.includes(event.id)) state.learned.push(event.id);
+      if (!state.learned.includes(event.id)) state.learned = [...state.learned, event.id];
       event.learn(state, now);
     };
     this.waiting.push({ ...event, learn });
@@ -290,7 +290,7 @@ export class Vendors {
       state.purchases[sold.key] = purchase;
       const slug = Object.keys(state.partners).find((one) => one === said.ref?.toLowerCase());
       if (slug && !state.remembered.some((one) => one.id === id)) {
-        state.remembered.push({ id, provider, at: said.at, slug, customer, subscription });
+        state.remembered = [...state.remembered, { id, provider, at: said.at, slug, customer, subscription }];
       }
       settle(state, sold.key, now);
       for (const [key, other] of Object.entries(state.purchases)) {

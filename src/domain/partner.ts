@@ -31,13 +31,17 @@ function withoutMarks(text: string): string {
   return text.replaceAll(/\p{M}/gu, "");
 }
 
-/** What `search` looks in: e-mail, slug and "first last", folded, each after a line feed, which an unfolded text lacks (PART-5). */
-export function searchText(partner: {
+/** The columns that `search` looks in. */
+export interface Searched {
   email: string;
   slug: string;
   first_name: string | null;
   last_name: string | null;
-}): string {
-  const name = [partner.first_name, partner.last_name].filter((part) => part !== null).join(" ");
-  return foldSearch(["", partner.email, partner.slug, name].join("\n"));
+}
+
+/** What `search` looks in: e-mail, slug and "first last", folded, each after a line feed, which an unfolded text lacks (PART-5). */
+export function searchText({ email, slug, first_name, last_name, ...rest }: Searched): string {
+  rest satisfies Record<string, never>;
+  const name = [first_name, last_name].filter((part) => part !== null).join(" ");
+  return foldSearch(["", email, slug, name].join("\n"));
 }

@@ -1,5 +1,5 @@
-import type { PayoutDetailsChange, PayoutDetailsNotice } from "../core/kernel/payout-details.ts";
-import type { Actor, Changes } from "../domain/actor.ts";
+import type { PayoutDetail, PayoutDetailsChange, PayoutDetailsNotice } from "../core/kernel/payout-details.ts";
+import type { Actor } from "../domain/actor.ts";
 import { maskAddress } from "../domain/mask.ts";
 import { oneLine, paragraphsMail, sendMails, type Mail, type MailBindings } from "../lib/mail.ts";
 import { readPublicUrl, type PublicUrlSettings } from "../lib/public-url.ts";
@@ -67,16 +67,16 @@ function mailToOwner({ program, actor, changed }: PayoutDetailsNotice, origin: s
   ]);
 }
 
-const FIELDS: Record<string, string> = {
+const FIELDS: Record<PayoutDetail, string> = {
   payout_method: "Payout method",
   payout_email: "E-mail of the wallet",
   provider_a_account_id: "Account at provider A",
 };
 
-function changesText(changes: Changes): string {
+function changesText(changes: PayoutDetailsChange["changes"]): string {
   const shown = (value: unknown) => (typeof value === "string" ? oneLine(value) : "none");
   return Object.entries(changes)
-    .map(([field, [before, after]]) => `${FIELDS[field] ?? field}: ${shown(before)} → ${shown(after)}`)
+    .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]}: ${shown(before)} → ${shown(after)}`)
     .join("\n");
 }
 

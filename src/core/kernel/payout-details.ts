@@ -1,8 +1,19 @@
 import type { Actor, Changes } from "../../domain/actor.ts";
 import type { Partner, Program } from "./rows.ts";
 
-/** The columns that say how and where a partner is paid. */
-const PAYOUT_DETAILS = ["payout_method", "payout_email", "provider_a_account_id"] as const;
+/** What of a partner says nothing of how and where they are paid. */
+type NoDetail =
+  | ("id" | "program_id" | "email" | "slug" | "first_name" | "last_name" | "status")
+  | ("commission_pct" | "metadata" | "search_text" | "created_at" | "updated_at");
+
+/** A column that says how and where a partner is paid: a new one does, until it is named above. */
+export type PayoutDetail = Exclude<keyof Partner, NoDetail>;
+
+const PAYOUT_DETAILS = Object.keys({
+  payout_method: true,
+  payout_email: true,
+  provider_a_account_id: true,
+} satisfies Record<PayoutDetail, true>) as PayoutDetail[];
 
 /** A change of one partner's payout details, for those who are notified of it (OUT-9). */
 export interface PayoutDetailsChange {
@@ -10,7 +21,7 @@ export interface PayoutDetailsChange {
   /** The partner's own address and the one paid at, before and after the change, each once. */
   addresses: string[];
   /** Masked as in the audit event. */
-  changes: Changes;
+  changes: { [K in PayoutDetail]?: Changes[string] };
 }
 
 /** The changes of one commit, and who made them. */

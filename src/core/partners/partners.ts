@@ -1,7 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { clickCounts, partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
-import { searchText, slugKey, type PartnerStatus } from "../../domain/partner.ts";
+import { searchText, slugKey, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -86,9 +86,7 @@ type Unsearched =
   | ("commission_pct" | "payout_method" | "payout_email" | "provider_a_account_id");
 
 /** The column that `search` looks in, of a partner as it is now (PART-5). */
-export function searchTextOf(
-  partner: Decided<Partner, "email" | "slug" | "first_name" | "last_name", Unsearched>,
-): string {
+export function searchTextOf(partner: Decided<Partner, keyof Searched, Unsearched>): string {
   return searchText(partner);
 }
 

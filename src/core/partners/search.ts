@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, type Database } from "../../db/client.ts";
 import { orNull, shaped, text, type Columns } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
-import { foldSearch, searchText, SEARCH_GRAM } from "../../domain/partner.ts";
+import { foldSearch, searchText, SEARCH_GRAM, type Searched } from "../../domain/partner.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
@@ -52,12 +52,8 @@ interface Unfolded extends Owner {
   partners: string;
 }
 
-interface Row {
+interface Row extends Searched {
   id: string;
-  email: string;
-  slug: string;
-  first_name: string | null;
-  last_name: string | null;
   search_text: string;
 }
 

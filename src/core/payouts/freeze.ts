@@ -1,13 +1,14 @@
 import { sql } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { columnsOf, shaped } from "../../db/rows.ts";
+import { columnsOf, shaped, type Columns } from "../../db/rows.ts";
 import { partners, payouts, programs } from "../../db/schema.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
 import { commit } from "../kernel/commit.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
+import type { PayoutDetail } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
-import type { Payout, Program } from "../kernel/rows.ts";
+import type { Partner, Payout, Program } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { sealRecipient } from "./recipient.ts";
 import { payoutMoved } from "./rows.ts";
@@ -45,7 +46,10 @@ export function freezeRecipients(ctx: Ctx): Work<Unfrozen> {
 /** The literals are those of the partial index. */
 const UNFROZEN = sql`recipient_sealed is null and status in ('pending', 'failed')`;
 
-const SOURCE = columnsOf(
+/** Who is paid, and all that says how. */
+type Payee = Pick<Partner, "id" | PayoutDetail | keyof RecipientSource>;
+
+const SOURCE: Columns<Payee> = columnsOf(
   partners,
   ...(["id", "payout_method", "first_name", "last_name", "payout_email", "provider_a_account_id"] as const),
 );
@@ -87,11 +91,7 @@ interface Frozen {
   after: Payout;
 }
 
-async function frozen(
-  ctx: ProgramCtx,
-  before: Payout,
-  partner: RecipientSource & { payout_method: Payout["method"] },
-): Promise<Frozen> {
+async function frozen(ctx: ProgramCtx, before: Payout, partner: Payee): Promise<Frozen> {
   const method = before.method ?? partner.payout_method;
   const recipient = recipientOf(partner);
   const changes = {

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { partnerCreate } from "../../src/http/api/partners.ts";
+import { clicksOf } from "../support/clicks.ts";
 import { makePartner } from "../support/program.ts";
-import { everythingOf, makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
+import { everythingOf, freeTexts, makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
 let stocked: Stocked;
@@ -203,6 +205,8 @@ describe("script and markup in every text field (PAGE-10)", () => {
 
   it("are shown as text on every page", async () => {
     const hostile = await makeStocked({ name: HOSTILE, note: HOSTILE });
+    expect(freeTexts(partnerCreate, { name: HOSTILE, note: HOSTILE })).toMatchObject({ last_name: HOSTILE });
+    expect(await clicksOf(hostile.program.id)).toMatchObject([{ payload: { referrer: `https://${HOSTILE}` } }]);
     const rejected = hostile.ids["commissions"] ?? "";
     await hostile.program.api("PATCH", `/api/v1/commissions/${rejected}`, { status: "rejected", reason: HOSTILE });
     const boss = await signInOwner(hostile.program);

@@ -1,6 +1,12 @@
 /** A program with one of everything, so that every page of it has something to show. */
 import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
+import * as z from "zod";
+import { commissionCreate } from "../../src/http/api/commissions.ts";
+import { flowCreate } from "../../src/http/api/flows.ts";
+import { partnerCreate } from "../../src/http/api/partners.ts";
+import { endpointCreate } from "../../src/http/api/webhooks.ts";
+import { click, recorded } from "./clicks.ts";
 import { sendA } from "./ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "./program.ts";
 import { chargeRefunded, sessionCompleted } from "./provider-a.ts";
@@ -18,30 +24,57 @@ interface WithId {
   id: string;
 }
 
+/** Of a schema the fields that take any text, with `name` or `note` in them: a new one is among them without a word here. */
+export function freeTexts(
+  { shape }: z.ZodObject,
+  { name, note }: Record<"name" | "note", string>,
+): Record<string, string> {
+  const free = Object.keys(shape).filter((field) => z.safeParse(shape[field]!, `<b>"'>`).success);
+  return Object.fromEntries(free.map((field) => [field, field.endsWith("name") ? name : note]));
+}
+
 /** Texts go wherever a person or a customer can put one. */
 export async function makeStocked(texts: Partial<Record<"name" | "note", string>> = {}): Promise<Stocked> {
   const { name = "Ada", note = "thank you" } = texts;
   const program = await makeProgram({ name });
-  const partner = await makePartner(program, { first_name: name, last_name: name, metadata: { note } });
+  const free = (schema: z.ZodObject) => freeTexts(schema, { name, note });
+  const partner = await makePartner(program, { ...free(partnerCreate), metadata: { [note]: note } });
+  const clicked = await click({
+    program_id: program.id,
+    ref: partner.slug,
+    landing: `/${note}`,
+    referrer: `https://${note}`,
+  });
+  if (clicked.status !== 202) throw new Error(`click: ${JSON.stringify(clicked.body)}`);
+  await recorded();
   const made = async (path: string, body: unknown) => {
     const reply = await program.api<WithId>("POST", `/api/v1${path}`, body);
     if (reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
     return reply.body.id;
   };
   const condition = { field: "partner_slug", op: "neq", value: note };
-  const flow = await made("/flows", { name, action_type: "percentage", action_value: 20, conditions: [condition] });
+  const flow = await made("/flows", {
+    ...free(flowCreate),
+    action_type: "percentage",
+    action_value: 20,
+    conditions: [condition],
+  });
   const endpoint = await made("/webhooks", {
+    ...free(endpointCreate),
     url: `https://receiver.example.com/${encodeURIComponent(note)}`,
     events: ["*"],
-    description: note,
   });
   const payment_intent = uniqueId("pi_");
   await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
   await sendA(program, sessionCompleted({ ref: note, amount: 5_000 }));
-  await made("/commissions", { partner_id: partner.id, amount_cents: 700, note });
+  await made("/commissions", { ...free(commissionCreate), partner_id: partner.id, amount_cents: 700 });
   const { data: commissions } = (await program.api<{ data: WithId[] }>("GET", "/api/v1/commissions")).body;
-  const approved = await made("/commissions", { partner_id: partner.id, amount_cents: 4_200, note });
+  const approved = await made("/commissions", {
+    ...free(commissionCreate),
+    partner_id: partner.id,
+    amount_cents: 4_200,
+  });
   await program.api("PATCH", `/api/v1/commissions/${approved}`, { status: "approved" });
   await program.api("POST", "/api/v1/payouts/generate", {});
   const list = async (path: string) => (await program.api<{ data: WithId[] }>("GET", `/api/v1${path}`)).body.data;

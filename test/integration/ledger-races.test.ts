@@ -95,3 +95,18 @@ it("a commission whose dispute is recorded and not settled yet is not approved b
   await sendA(program, dispute);
   expect((await ledgerOf(program)).commissions).toMatchObject([{ status: "pending", review_reason: "disputed" }]);
 });
+
+it("an event that comes again under its id and names another payment joins nothing (LAW-1)", async () => {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  for (const n of [1, 2]) await sendA(program, sessionCompleted({ ref: slug, payment_intent: `pi_${slug}_${n}` }));
+  const charge = `ch_${slug}`;
+  const refund = chargeRefunded({ payment_intent: `pi_${slug}_1`, charge, amount: 10_000, refunded: 2_500 });
+  const dies = actBeforeSettling(() => Promise.reject(new Error("the machine is lost")));
+  expect((await sendA(program, refund, dies)).status).toBe(503);
+  const other = chargeRefunded({ payment_intent: `pi_${slug}_2`, charge, amount: 10_000, refunded: 2_500 });
+  expect((await sendA(program, { ...other, id: refund.id })).status).toBe(200);
+  const { payments, commissions } = await ledgerOf(program);
+  expect(payments.map(({ outcome }) => outcome)).toEqual(["commission", "commission"]);
+  expect(commissions.map(({ amount_cents }) => amount_cents).toSorted()).toEqual([1_500, 2_000]);
+});

@@ -86,7 +86,7 @@ describe("D1 round trips", () => {
     }
   });
 
-  it("are four for a provider's event, whether or not it names its program, and three for one that changes nothing", async () => {
+  it("are three for a provider's event, whether or not it names its program, and whatever it comes to", async () => {
     const program = await busyProgram();
     await makePartner(program, { slug: "jane" });
     const trips = async (send: (bindings: Partial<Bindings>) => Promise<{ status: number }>) => {
@@ -108,7 +108,7 @@ describe("D1 round trips", () => {
       "refund that waits": await ofB(adjustmentUpdated({ transaction: "txn_trips_unknown" })),
       ignored: await ofB(eventB("report.created", { id: "rep_1" })),
     }).toEqual({
-      ...{ a: 4, "a ignored": 3, claimed: 4, unclaimed: 4, renewal: 4, refund: 4, "refund that waits": 3, ignored: 3 },
+      ...{ a: 3, "a ignored": 3, claimed: 3, unclaimed: 3, renewal: 3, refund: 3, "refund that waits": 3, ignored: 3 },
     });
   });
 

@@ -293,12 +293,12 @@ async function receiveGuarded(
       ...(guard ? [guard] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
     ],
-    ask: payment ? sourcesOf(ctx, provider, payment) : null,
+    ask: payment ? [sourcesOf(ctx, provider, payment)] : [],
   });
   if (!taken) return null;
   const { asked, ...received } = taken;
   if (!payment) return received;
-  const noted = asked.map(({ program_id }) => program_id);
+  const noted = asked.flatMap(({ what, data }) => (what === "waiting" ? [data] : []));
   for (const program_id of noted) {
     const source = program_id === from.program.id ? from : await openProgramOrNull(ctx, provider, program_id);
     if (!source || !(await isOf(source, delivery))) continue;
@@ -311,7 +311,7 @@ async function receiveGuarded(
 
 /** Other programs in which events wait for a payment. */
 function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): SQL {
-  return sql`select distinct program_id from waiting_events where ${waitFor(provider, payment)}
+  return sql`select distinct 'waiting' as what, program_id as data from waiting_events where ${waitFor(provider, payment)}
     and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`;
 }
 

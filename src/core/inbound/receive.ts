@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { flag, shaped, text } from "../../db/rows.ts";
 import { providerEvents, payments } from "../../db/schema.ts";
@@ -13,7 +13,9 @@ import { actingAs, type ProgramCtx } from "../kernel/context.ts";
 import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "../ledger/closing.ts";
 import {
   PAYMENT_KEY,
+  factId,
   isFound,
+  namesIn,
   recordFacts,
   unsettledAmong,
   type Beside,
@@ -21,6 +23,7 @@ import {
   type Recorded,
 } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
+import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 
 export interface Received {
   outcome: EventOutcome;
@@ -38,7 +41,7 @@ export async function receiveEvent(
   event: ProviderEvent,
   body: string | null,
 ): Promise<Received> {
-  const received = await receiveBeside(ctx, provider, event, body, { before: [], ask: null });
+  const received = await receiveBeside(ctx, provider, event, body, { before: [], ask: [] });
   if (!received) throw new Error("an event was refused by no guard");
   return { outcome: received.outcome, ignored: received.ignored };
 }
@@ -52,11 +55,22 @@ export async function receiveBeside(
   beside: Beside,
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
   const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
-  const recorded = await recordFacts(ctx, provider, taken, body, beside);
+  const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
+  const recorded = await recordFacts(ctx, provider, taken, body, { ...beside, ask });
   if (!recorded) return null;
-  const { unsettled, closed, found, asked } = recorded;
-  const outcome = await finishEvent(ctx, provider, { ...taken, found }, unsettled, closed);
+  const { found, asked } = recorded;
+  const outcome = await finishEvent(ctx, provider, { ...taken, found }, { ...recorded, state: stateOf(asked) });
   return { outcome, ignored: event.ignored, asked };
+}
+
+/** Selects the state of the payment that an event itself is about: nearly always that is all that it leaves unsettled. */
+function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }: ProviderEvent): SQL[] {
+  const isNaming = (fact: Fact) => "aliases" in fact;
+  const own = facts.some(({ kind }) => kind === "payment")
+    ? facts.findIndex(({ kind }) => kind === "payment")
+    : facts.findIndex(isNaming);
+  if (own < 0) return [];
+  return [selectState(ctx.program.id, provider, namesIn(ctx.program.id, provider, factId(event_id, own)))];
 }
 
 /** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */
@@ -64,19 +78,24 @@ function testEvent(event: ProviderEvent): ProviderEvent {
   return { ...event, facts: event.facts.map(testFact), ignored: TEST_MODE };
 }
 
+/** What is to be done of an event, and the state of a payment as it was read with it. */
+interface Stored extends Pick<Recorded, "unsettled" | "closed"> {
+  state: LedgerState | null;
+}
+
 /** Settles what an event left unsettled and writes its audit event, once. Whoever does it, the vendor's event acts. */
 async function finishEvent(
   by: ProgramCtx,
   provider: ProviderName,
   event: OpenEvent,
-  unsettled: PaymentKey[],
-  closed: { outcome: string | null } | null,
+  { unsettled, closed, state }: Stored,
 ): Promise<EventOutcome> {
   const ctx = actingAs(by, actors.provider(provider, event.event_id));
   const closing: Closing = { provider, event, concerned: unsettled.length };
   const [last, ...others] = ordered(event, unsettled);
   for (const key of others) await settle(ctx, key);
-  const outcome = last ? await settle(ctx, last, closed ? {} : { closing }) : null;
+  const known = others.length === 0 && state?.payments.some(({ id }) => id === last?.id) ? state : null;
+  const outcome = last ? await settle(ctx, last, closed ? { known } : { closing, known }) : null;
   if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, outcome);
   return last ? eventOutcome(closing, outcome) : closeAlone(ctx, closing);
 }
@@ -146,6 +165,6 @@ export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: Provid
     const facts = rows.map((row) => JSON.parse(row.data) as Fact);
     const unsettled = await shaped(ctx.db, PAYMENT_KEY, unsettledAmong(ctx.program.id, provider, facts));
     const open = { event_id, ...event, facts, found: known?.found === 1 };
-    await finishEvent(ctx, provider, open, unsettled, null);
+    await finishEvent(ctx, provider, open, { unsettled, closed: null, state: null });
   }
 }

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runThenRead } from "../../db/client.ts";
-import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
+import { jsonFields } from "../../db/json-object.ts";
+import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import type { FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
@@ -30,8 +31,15 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
 };
 
 /** Of an event that is stored. */
-const EVENT_ROW = { outcome: orNull(text), audit_event_id: orNull(text), found: flag };
-const OF_PROGRAM = { program_id: text };
+interface EventRow {
+  outcome: string | null;
+  audit_event_id: string | null;
+  found: 0 | 1;
+}
+
+/** A row of a statement that reads several tables: which of them, and what is read of it, mostly as JSON. */
+export const PART = { what: text, data: text };
+export type Part = Row<typeof PART>;
 
 export interface Recorded {
   /** Payments whose ledger may no longer match their facts. */
@@ -41,15 +49,15 @@ export interface Recorded {
   /** False where none of its facts is found by anything: all its references lead to nobody. */
   found: boolean;
   /** The rows of `Beside.ask`. */
-  asked: Row<typeof OF_PROGRAM>[];
+  asked: Part[];
 }
 
 /** What is done in the transaction that stores an event. */
 export interface Beside {
   /** Before it; where a guard among them refuses, nothing is stored. */
   before: Statement[];
-  /** After it: a select of `program_id`. */
-  ask: SQL | null;
+  /** After it: at most three selects of `PART`, with other names than `event` and `unsettled`. */
+  ask: SQL[];
 }
 
 /**
@@ -98,24 +106,43 @@ export async function recordFacts(
         where id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`),
     );
   }
-  const reads = [
-    shaped(
-      db,
-      EVENT_ROW,
-      sql`select outcome, audit_event_id, ${isFound(program_id, provider, event.event_id)} as found
-        from provider_events where ${ofEvent}`,
-    ),
-    shaped(db, PAYMENT_KEY, unsettledAmong(program_id, provider, event.facts)),
-    ...(beside.ask ? [shaped(db, OF_PROGRAM, beside.ask)] : []),
-  ] as const;
+  const read = shaped(
+    db,
+    PART,
+    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event.event_id))} as data
+      from provider_events where ${ofEvent}
+      union all select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})
+      ${sql.join(beside.ask.map((ask) => sql`union all select what, data from (${ask})`))}`,
+  );
   try {
-    const [[row], unsettled, asked = []] = await runThenRead(db, statements, reads);
-    const closed = row && row.audit_event_id !== null ? { outcome: row.outcome } : null;
-    return { asked, found: row?.found === 1, unsettled, closed };
+    const [parts] = await runThenRead(db, statements, [read]);
+    return recordedIn(parts);
   } catch (error) {
     if (conflictIn(error)?.kind === "lost_race") return null;
     throw error;
   }
+}
+
+const EVENT_ROW = (found: SQL) =>
+  jsonFields<EventRow>({ outcome: sql`outcome`, audit_event_id: sql`audit_event_id`, found });
+const UNSETTLED = jsonFields<PaymentKey>({
+  ...{ id: sql`id`, provider: sql`provider`, provider_transaction_id: sql`provider_transaction_id` },
+});
+
+function recordedIn(parts: Part[]): Recorded {
+  const {
+    event = [],
+    unsettled = [],
+    asked = [],
+  } = Object.groupBy(parts, ({ what }) => (what === "event" || what === "unsettled" ? what : "asked"));
+  const row = event.map(({ data }) => JSON.parse(data) as EventRow)[0];
+  const keys = unsettled.map(({ data }) => JSON.parse(data) as PaymentKey);
+  return {
+    unsettled: keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
+    found: row?.found === 1,
+    asked,
+  };
 }
 
 /** SQL that is true where a fact of this event is found by something. */
@@ -148,6 +175,17 @@ export function reachable(program_id: string, provider: ProviderName, seeds: SQL
         cross join fact_subjects b on b.program_id = a.program_id and b.provider = a.provider and b.fact_id = a.fact_id
           and +b.scope = 'payment'
     ) select subject from reach`;
+}
+
+/** Under which id a fact of a vendor's event is stored, by its place in the event. */
+export function factId(event_id: string, position: number): string {
+  return `${event_id}#${position}`;
+}
+
+/** The vendor ids by which a stored fact names its payment: a one-column select. */
+export function namesIn(program_id: string, provider: ProviderName, fact_id: string): SQL {
+  return sql`select subject from fact_subjects where program_id = ${program_id} and provider = ${provider}
+    and fact_id = ${fact_id} and +scope = 'payment'`;
 }
 
 /** The ids of the payments that vendor ids name (`subjects`: SQL for a select of the column `subject`). */
@@ -225,7 +263,7 @@ function insertFacts(
   return insertStoredFacts(
     ctx,
     event.facts.map((fact, position) => {
-      const stored = { provider, fact_id: `${event.event_id}#${position}`, fact, stronger: [...stronger] };
+      const stored = { provider, fact_id: factId(event.event_id, position), fact, stronger: [...stronger] };
       if (fact.kind === "attribution") stronger.push(slugKey(fact.ref));
       return stored;
     }),

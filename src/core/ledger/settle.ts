@@ -1,21 +1,18 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { orNull, shaped, text, textOf } from "../../db/rows.ts";
-import { commissions, flows, payments } from "../../db/schema.ts";
-import type { Fact } from "../../domain/fact.ts";
+import { shaped } from "../../db/rows.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
 import { asMade, flowsAt, newestApplied, rulesAt, type PartnerRules, type ProgramRules } from "../../domain/rules.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Flow, Payment, Program } from "../kernel/rows.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
-import { leads, PAYMENT_KEY, paymentsNamed, reachable, type PaymentKey } from "./facts.ts";
+import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
-import { NAMED_PARTNER, SALE_DECISION, type LedgerState, type PastRow } from "./state.ts";
+import { readState, type LedgerState } from "./state.ts";
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
 export const MAX_INLINE = 200;
@@ -25,6 +22,8 @@ export interface SettleOptions {
   closing?: Closing | undefined;
   /** The owner asks: what was refused as `partner_deactivated` is decided by what the partner is now (PART-4). */
   isRequested?: boolean;
+  /** The payment as it was read together with the event, which was open then. */
+  known?: LedgerState | null | undefined;
 }
 
 /**
@@ -35,10 +34,11 @@ export interface SettleOptions {
 export async function settle(
   ctx: ProgramCtx,
   key: PaymentKey,
-  { closing, isRequested = false }: SettleOptions = {},
+  { closing, isRequested = false, known }: SettleOptions = {},
 ): Promise<Outcome | null> {
   for (let attempt = 0; ; attempt++) {
-    const { state, isClosed } = await readState(ctx, key, closing);
+    const { state, isClosed } =
+      attempt === 0 && known ? { state: known, isClosed: false } : await readState(ctx, key, closing);
     if (!state) return null;
     const decision = decide(ctx.program, state, isRequested);
     const { outcome, writes, occurrences } = planSettlement(ctx, state, decision);
@@ -110,7 +110,7 @@ function settingsOf({ settings, payments: rows }: LedgerState): { live_only: boo
  * partner who came after its settling is not judged: it is decided again when its owner asks (PAY-15).
  */
 export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<Unsettled | null> {
-  const { state } = await readState(ctx, key, undefined);
+  const { state } = await readState(ctx, key);
   if (!state || state.payments.some((row) => row.settled_revision !== row.facts_revision)) return null;
   if (isNamedSince(state)) return null;
   const { live_only } = ctx.program;
@@ -137,7 +137,7 @@ export async function decideAs(
   key: PaymentKey,
   changed: (state: LedgerState) => LedgerState,
 ): Promise<Decision | null> {
-  const { state } = await readState(ctx, key, undefined);
+  const { state } = await readState(ctx, key);
   return state && decide(ctx.program, changed(state), false);
 }
 
@@ -225,132 +225,4 @@ function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo
     },
     applied: newestApplied(time, past),
   };
-}
-
-/** One round trip: the payment rows, their facts, commissions, the active flows and the partners they can name. */
-async function readState(
-  ctx: ProgramCtx,
-  key: PaymentKey,
-  closing: Closing | undefined,
-): Promise<{ state: LedgerState | null; isClosed: boolean }> {
-  const { db } = ctx;
-  const program_id = ctx.program.id;
-  const { provider } = key;
-  const ids = reachable(program_id, provider, sql`select ${key.provider_transaction_id}`);
-  const own = paymentsNamed(program_id, provider, ids);
-  const stated = withStated(program_id, provider, ids);
-  const [paymentRows, factRows, commissionRows, decisionRows, flowRows, partnerRows, closedRows] = await ctx.read(
-    db
-      .select()
-      .from(payments)
-      .where(sql`${payments.id} in (${own})`)
-      .orderBy(payments.provider_transaction_id),
-    shaped(db, { data: text, what: textOf<"fact" | "past" | "settings">() }, factsAndRules(program_id, stated)),
-    db
-      .select()
-      .from(commissions)
-      .where(sql`${commissions.payment_id} in (${own})`)
-      .orderBy(commissions.id),
-    shaped(
-      db,
-      SALE_DECISION,
-      sql`select partner_id, kind, detail, created_at from decisions
-      where program_id = ${program_id} and subject in (${own}) and commission_kind = 'sale' order by id`,
-    ),
-    db
-      .select()
-      .from(flows)
-      .where(sql`program_id = ${program_id} and active = 1`),
-    shaped(
-      db,
-      NAMED_PARTNER,
-      sql`${stated}
-      select p.id as id, p.slug as slug, p.email as email,
-        p.payout_email as payout_email, p.status as status, p.commission_pct as commission_pct, s.slug_key as slug_key
-      from (${NAMED}) named
-        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key
-        cross join partners p on p.id = s.partner_id`,
-    ),
-    shaped(
-      db,
-      { audit_event_id: orNull(text) },
-      sql`select audit_event_id from provider_events
-      where program_id = ${program_id} and provider = ${closing?.provider ?? provider}
-        and event_id = ${closing?.event.event_id ?? ""}`,
-    ),
-  );
-  const [first, ...more] = paymentRows;
-  const isClosed = closedRows[0]?.audit_event_id != null;
-  const said = <T>(kind: string) =>
-    factRows.flatMap(({ what, data }) => (what === kind ? [JSON.parse(data) as T] : []));
-  if (!first) return { state: null, isClosed };
-  return {
-    isClosed,
-    state: {
-      payments: [first, ...more],
-      facts: said<Fact>("fact"),
-      past: said<PastRow>("past"),
-      settings: said<ProgramRules>("settings")[0]!,
-      commissions: commissionRows,
-      decisions: decisionRows,
-      flows: flowRows,
-      partners: partnerRows,
-    },
-  };
-}
-
-/** The slugs that facts (`stated`) name. */
-const NAMED = sql.raw(`select ref_key as slug_key from stated
-  union select lower(r.value ->> 'ref') from stated cross join json_each(stated.data, '$.refs') r`);
-
-/**
- * The facts, and beside them the program's settings as they are, and the rules that were changed since the payment was
- * made or heard of: those of the program and of the partners that the facts name. Almost always there are none.
- */
-function factsAndRules(program_id: string, stated: SQL): SQL {
-  const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
-    on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
-  return sql`${stated},
-    time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
-        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
-      from own cross join payments p on p.id = own.id),
-    whose as materialized (select '' as id union select s.partner_id from (${NAMED}) named
-        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = named.slug_key)
-    select data, 'fact' as what from stated
-    union all
-    select json_object('default_commission_pct', default_commission_pct, 'attribution', attribution), 'settings'
-    from programs where id = ${program_id}
-    union all
-    select json_object('seq', seq, 'partner_id', partner_id, 'valid_until', valid_until, 'rules', rules,
-        'applies_from', applies_from), 'past'
-    from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)})`;
-}
-
-/**
- * The beginning of a statement: `stated`, the facts about a payment, each once, and `own`, its rows. These are its
- * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
- * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
- * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.
- */
-function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
-  const joined = (subjects: SQL) => sql`(${subjects}) about
-    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
-      and s.scope = about.scope and s.subject = about.subject
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
-  const named = sql`select 'payment' as scope, subject from ids`;
-  const isOwnRef = sql`(select is_own from own_ref)`;
-  return sql`with ids (subject) as materialized (${ids}),
-    own (id) as materialized (${paymentsNamed(program_id, provider, sql`select subject from ids`)}),
-    said as materialized (select f.kind, f.ref_key, f.data from ${joined(named)}),
-    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind = 'payment'
-      and (${leads(program_id, sql`f.ref_key`)}
-        or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
-    stated as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
-        union select 'subscription', subscription_id from payments where id in (select id from own)
-        union select 'address', customer_id from payments where id in (select id from own)
-        union select scope, subject from (
-          select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
-          union select 'email', lower(f.data ->> 'customer_email') from said f) where not ${isOwnRef}`)}
-      where f.kind <> 'attribution' or not ${isOwnRef}
-      group by f.fact_id)`;
 }

@@ -1,22 +1,23 @@
-import { orNull, percent, text, textOf, type Columns } from "../../db/rows.ts";
+/** What a payment's ledger is made from, and how it is read. */
+import { getTableColumns, sql, type SQL } from "drizzle-orm";
+import { jsonFields, jsonObject } from "../../db/json-object.ts";
+import { shaped } from "../../db/rows.ts";
+import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Decided } from "../../domain/decision.ts";
 import type { Fact } from "../../domain/fact.ts";
-import type { PartnerStatus } from "../../domain/partner.ts";
-import type { LedgerPartner } from "../../domain/payment.ts";
-import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
 import type { Flow } from "../../domain/flow.ts";
+import type { LedgerPartner } from "../../domain/payment.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
+import type { Closing } from "./closing.ts";
+import { leads, PART, paymentsNamed, reachable, type Part, type PaymentKey } from "./facts.ts";
 
-export interface SaleDecision extends Decided {
+interface SaleDecision extends Decided {
+  id: string;
   partner_id: string;
 }
-
-export const SALE_DECISION: Columns<SaleDecision> = {
-  partner_id: text,
-  kind: textOf<Decided["kind"]>(),
-  detail: orNull(text),
-  created_at: text,
-};
 
 /** Everything a payment's ledger is made from, as one consistent read. */
 export interface LedgerState {
@@ -34,19 +35,139 @@ export interface LedgerState {
   partners: NamedPartner[];
 }
 
-export type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
-
-export const NAMED_PARTNER: Columns<NamedPartner> = {
-  id: text,
-  slug: text,
-  email: text,
-  payout_email: orNull(text),
-  status: textOf<PartnerStatus>(),
-  commission_pct: orNull(percent),
-  slug_key: text,
-};
+type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
 
 export interface PastRow extends PastRule<string> {
   partner_id: string;
   applies_from: string | null;
+}
+
+/**
+ * Reads everything that the ledger of a payment is made from, null where there is no such payment; and whether the event
+ * that is to be closed with it is closed by now. One statement.
+ */
+export async function readState(
+  ctx: ProgramCtx,
+  { provider, provider_transaction_id }: PaymentKey,
+  closing?: Closing,
+): Promise<{ state: LedgerState | null; isClosed: boolean }> {
+  const program_id = ctx.program.id;
+  const state = selectState(program_id, provider, sql`select ${provider_transaction_id}`);
+  const closed = sql`select 'closed' as what, audit_event_id as data from provider_events where program_id = ${program_id}
+    and provider = ${closing?.provider} and event_id = ${closing?.event.event_id} and audit_event_id is not null`;
+  const [parts] = await ctx.read(
+    shaped(ctx.db, PART, closing ? sql`${closed} union all select what, data from (${state})` : state),
+  );
+  return { state: stateOf(parts), isClosed: parts.some(({ what }) => what === "closed") };
+}
+
+/** The state that rows of `selectState` are, among others or alone; null where there is no such payment. */
+export function stateOf(parts: readonly Part[]): LedgerState | null {
+  const of = Map.groupBy(parts, ({ what }) => what);
+  const all = <T>(what: string) => (of.get(what) ?? []).map(({ data }) => JSON.parse(data) as T);
+  // The parts of a union come in no promised order.
+  const [first, ...more] = sorted(all<Payment>("payment"), (row) => row.provider_transaction_id);
+  if (!first) return null;
+  return {
+    payments: [first, ...more],
+    facts: all("fact"),
+    commissions: sorted(all<Commission>("commission"), ({ id }) => id),
+    decisions: sorted(all<SaleDecision>("decision"), ({ id }) => id),
+    flows: all("flow"),
+    past: all("past"),
+    settings: all<ProgramRules>("settings")[0]!,
+    partners: all("partner"),
+  };
+}
+
+function sorted<T>(rows: T[], by: (row: T) => string): T[] {
+  return rows.toSorted((a, b) => (by(a) < by(b) ? -1 : 1));
+}
+
+const PAYMENT = jsonObject<Payment>(getTableColumns(payments));
+const COMMISSION = jsonObject<Commission>(getTableColumns(commissions));
+const FLOW = jsonObject<Flow>(getTableColumns(flows));
+const DECISION = jsonFields<SaleDecision>({
+  ...{ id: sql`id`, partner_id: sql`partner_id`, kind: sql`kind`, detail: sql`detail`, created_at: sql`created_at` },
+});
+const PARTNER = jsonFields<NamedPartner>({
+  ...{ id: sql`p.id`, slug: sql`p.slug`, email: sql`p.email`, payout_email: sql`p.payout_email` },
+  ...{ status: sql`p.status`, commission_pct: sql`p.commission_pct`, slug_key: sql`s.slug_key` },
+});
+const PAST = jsonFields<PastRow>({
+  ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
+  applies_from: sql`applies_from`,
+});
+const SETTINGS = jsonFields<ProgramRules>({
+  default_commission_pct: sql`default_commission_pct`,
+  attribution: sql`attribution`,
+});
+
+/** The slugs that facts (`stated`) name. */
+const NAMED = sql.raw(`select ref_key as slug_key from stated
+  union select lower(r.value ->> 'ref') from stated cross join json_each(stated.data, '$.refs') r`);
+
+/**
+ * SQL for the rows of `stateOf`, of the payment that the vendor's ids `seeds` name (a one-column select): its rows, their
+ * facts and commissions, decisions about them, the active flows, the partners that the facts can name; and the
+ * program's settings as they are, and the rules that were changed since the payment was made or heard of, those of the
+ * program and of the partners that the facts name. Almost always there are none. The database takes five parts to a union.
+ */
+export function selectState(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+  const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
+    on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
+  return sql`${withStated(program_id, provider, reachable(program_id, provider, seeds))},
+    time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
+        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
+      from own cross join payments p on p.id = own.id),
+    named as materialized (select s.partner_id, s.slug_key from (${NAMED}) n
+        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = n.slug_key),
+    whose as materialized (select '' as id union select partner_id from named)
+    select 'payment' as what, ${PAYMENT} as data from payments where id in (select id from own)
+    union all
+    select 'fact', data from stated
+    union all
+    select 'commission', ${COMMISSION} from commissions where payment_id in (select id from own)
+    union all
+    select what, data from (
+      select 'decision' as what, ${DECISION} as data from decisions
+      where program_id = ${program_id} and subject in (select id from own) and commission_kind = 'sale'
+      union all
+      select 'flow', ${FLOW} from flows where program_id = ${program_id} and active = 1
+      union all
+      select 'partner', ${PARTNER} from named s cross join partners p on p.id = s.partner_id
+      union all
+      select 'settings', ${SETTINGS} from programs where id = ${program_id}
+      union all
+      select 'past', ${PAST}
+      from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)}))`;
+}
+
+/**
+ * The beginning of a statement: `stated`, the facts about a payment, each once, and `own`, its rows. These are its
+ * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
+ * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
+ * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.
+ */
+function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
+  const joined = (subjects: SQL) => sql`(${subjects}) about
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
+      and s.scope = about.scope and s.subject = about.subject
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
+  const named = sql`select 'payment' as scope, subject from ids`;
+  const isOwnRef = sql`(select is_own from own_ref)`;
+  return sql`with ids (subject) as materialized (${ids}),
+    own (id) as materialized (${paymentsNamed(program_id, provider, sql`select subject from ids`)}),
+    said as materialized (select f.kind, f.ref_key, f.data from ${joined(named)}),
+    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind = 'payment'
+      and (${leads(program_id, sql`f.ref_key`)}
+        or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
+    stated as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
+        union select 'subscription', subscription_id from payments where id in (select id from own)
+        union select 'address', customer_id from payments where id in (select id from own)
+        union select scope, subject from (
+          select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
+          union select 'email', lower(f.data ->> 'customer_email') from said f) where not ${isOwnRef}`)}
+      where f.kind <> 'attribution' or not ${isOwnRef}
+      group by f.fact_id)`;
 }

@@ -1,6 +1,8 @@
 import { Hono, type Context } from "hono";
 import { actingAs, type Ctx, type ProgramCtx } from "../core/kernel/context.ts";
+import { knownProgram, ProgramChanged, type KnownProgramCtx } from "../core/inbound/known-program.ts";
 import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound/program.ts";
+import type { Received } from "../core/inbound/receive.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";
 import type { Program } from "../core/kernel/rows.ts";
 import { actors } from "../domain/actor.ts";
@@ -31,7 +33,7 @@ interface Arrival {
 
 /** What is signed with a secret of this program. */
 interface Verified {
-  ctx: ProgramCtx;
+  ctx: ProgramCtx | KnownProgramCtx;
   body: Uint8Array;
   json: Json;
 }
@@ -48,29 +50,36 @@ async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response
     refuseByLimits(arriving);
     return arriving;
   });
-  const { ctx, body, json } = await verify(arrival);
-  if (!json.ok) {
-    noteRefused(c, provider.name, "unparsable", ctx);
-    throw new AppError("invalid_json", "The body is not valid JSON.");
-  }
-  const parsed = provider.parse(json.value);
-  if (!parsed.ok) {
-    noteRefused(c, provider.name, "unparsable", ctx);
-    throw new AppError("validation_failed", "This is not the documented shape of the event.", {
-      details: parsed.details,
-    });
-  }
-  const claim = provider.claimedOwner(json.value);
-  const { outcome, ignored } = await orUnavailable(() =>
-    takeEvent(ctx, {
-      provider: provider.name,
-      event: parsed.event,
-      body: json.text,
-      claim,
-      isSigned: (secrets) => isSigned(arrival, secrets, body),
-    }),
-  );
+  const verified = await verify(arrival);
+  const { outcome, ignored } = await take(arrival, verified).catch(async (error: unknown) => {
+    if (!(error instanceof ProgramChanged)) throw error;
+    const { ctx, body } = verified;
+    return take(arrival, await verifyByRead(arrival, ctx.program.id, async () => body));
+  });
   return c.json({ received: true, outcome, ...(ignored === null ? {} : { reason: ignored }) });
+}
+
+/** @throws {ProgramChanged} where the program that verified it is only known, and that does not do. */
+async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Received> {
+  const { c, provider } = arrival;
+  const parsed = json.ok ? provider.parse(json.value) : null;
+  if (json.ok && parsed?.ok) {
+    const claim = provider.claimedOwner(json.value);
+    return orUnavailable(() =>
+      takeEvent(ctx, {
+        provider: provider.name,
+        event: parsed.event,
+        body: json.text,
+        claim,
+        isSigned: (secrets) => isSigned(arrival, secrets, body),
+      }),
+    );
+  }
+  if ("unchanged" in ctx) throw new ProgramChanged();
+  noteRefused(c, provider.name, "unparsable", ctx);
+  if (!parsed || parsed.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
+  const { details } = parsed;
+  throw new AppError("validation_failed", "This is not the documented shape of the event.", { details });
 }
 
 /** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */
@@ -129,8 +138,21 @@ function refuseByLimits({ c, provider, program_id }: Arrival): void {
 
 type Read = () => Promise<Uint8Array>;
 
-/** Where the URL names the program the signature is verified before anything is parsed (IN-5). */
+/**
+ * Where the URL names the program the signature is verified before anything is parsed (IN-5): by what this isolate knows
+ * of the program, which is held to the database when the event is stored; else, and before anything is refused, by what
+ * the database says.
+ */
 async function verifyNamed(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
+  const known = knownProgram(arrival.base, arrival.provider.name, program_id);
+  if (!known) return verifyByRead(arrival, program_id, read);
+  const body = await read();
+  if ((await verifyEvent(arrival, known.program, body)) === "verified")
+    return { ctx: known, body, json: parseJson(body) };
+  return verifyByRead(arrival, program_id, async () => body);
+}
+
+async function verifyByRead(arrival: Arrival, program_id: string, read: Read): Promise<Verified> {
   const ctx = await openProgram(arrival, program_id);
   if (!ctx) {
     await countWrongSecret(arrival.c, UNKNOWN);
@@ -239,7 +261,7 @@ async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    if (error instanceof AppError || error instanceof ProgramChanged) throw error;
     throw new AppError("storage_unavailable", "The event could not be stored; send it again.", {
       retryAfter: 30,
       cause: error,

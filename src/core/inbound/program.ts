@@ -11,6 +11,7 @@ import { CommitConflict, refuseIf } from "../kernel/commit.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import { providerSecrets } from "../kernel/provider-secrets.ts";
 import { askAll, everyShard, onShard } from "../kernel/shards.ts";
+import { ProgramChanged, rememberProgram, type KnownProgramCtx } from "./known-program.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
@@ -40,10 +41,16 @@ export interface Delivery {
  * came by no other way. But the subscription whose payments were claimed at this URL keeps its program.
  *
  * The program of a provider whose events claim none is the URL's (IN-1).
+ *
+ * @throws {ProgramChanged} where `verified` is only known and the database says something else of it by now, or where
+ * more than it is to be looked at.
  */
-export async function takeEvent(verified: ProgramCtx, delivery: Delivery): Promise<Received> {
-  const { provider, event, body } = delivery;
+export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received> {
+  const { provider, event, body, claim } = delivery;
   if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body);
+  const isAlone =
+    verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
+  if ("unchanged" in verified && !isAlone) throw new ProgramChanged();
   const claimed = await claimedProgram(verified, delivery);
   // It meets nothing but other test events of its program.
   if (event.test) return receiveEvent(claimed ?? verified, provider, event, body);
@@ -88,6 +95,7 @@ export async function openProgramOrNull(ctx: Ctx, provider: ProviderName, id: st
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) return null;
   const [program] = await selectPrograms(on.db, provider).where(sql`${programs.id} = ${id}`);
+  if (program) rememberProgram(on, provider, program);
   return program ? forProgram(on, program) : null;
 }
 

@@ -23,6 +23,7 @@ import {
   type Recorded,
 } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
+import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 
 export interface Received {
@@ -46,9 +47,12 @@ export async function receiveEvent(
   return { outcome: received.outcome, ignored: received.ignored };
 }
 
-/** `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused. */
+/**
+ * `receiveEvent`, with more done in the transaction that stores the event; null where a guard in it refused.
+ * @throws {ProgramChanged} instead, for a program that is only known.
+ */
 export async function receiveBeside(
-  ctx: ProgramCtx,
+  ctx: ProgramCtx | KnownProgramCtx,
   provider: ProviderName,
   event: ProviderEvent,
   body: string | null,
@@ -56,7 +60,9 @@ export async function receiveBeside(
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
   const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
-  const recorded = await recordFacts(ctx, provider, taken, body, { ...beside, ask });
+  const before = "unchanged" in ctx ? [ctx.unchanged, ...beside.before] : beside.before;
+  const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
+  if (!recorded && "unchanged" in ctx) throw new ProgramChanged();
   if (!recorded) return null;
   const { found, asked } = recorded;
   const outcome = await finishEvent(ctx, provider, { ...taken, found }, { ...recorded, state: stateOf(asked) });

@@ -29,7 +29,7 @@ export function freeTexts(
   { shape }: z.ZodObject,
   { name, note }: Record<"name" | "note", string>,
 ): Record<string, string> {
-  const free = Object.keys(shape).filter((field) => z.safeParse(shape[field]!, `<b>"'>`).success);
+  const free = Object.keys(shape).filter((field) => z.safeParse(shape[field], `<b>"'>`).success);
   return Object.fromEntries(free.map((field) => [field, field.endsWith("name") ? name : note]));
 }
 

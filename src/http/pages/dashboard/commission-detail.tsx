@@ -100,7 +100,7 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
 }
 
 /** A commission in the details. */
-type Detailed = Decided<
+export type Detailed = Decided<
   Commission,
   | ("id" | "kind" | "status" | "flagged" | "rejected_reason" | "provider" | "subscription_id")
   | ("created_at" | "approved_at" | "paid_at"),

@@ -95,7 +95,7 @@ export const commissions = new Hono<PageEnv>()
   });
 
 /** A commission in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   CommissionView,
   | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
   | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at"),

@@ -124,7 +124,7 @@ function resultText({ status_code, error }: AttemptRecord): string {
 }
 
 /** An endpoint in the details. */
-type Detailed = Decided<
+export type Detailed = Decided<
   Endpoint,
   "url" | "description" | "events" | "active" | "failing_since" | "failure_count",
   // In the warning.

@@ -204,7 +204,7 @@ function settingFormat(program: Program): MoneyFormat {
 }
 
 /** A flow in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   Flow,
   "id" | "name" | "action_type" | "action_value" | "conditions" | "priority" | "active",
   "program_id" | "event" | "created_at" | "updated_at"

@@ -126,7 +126,7 @@ function PartnerActions({ partner }: { partner: Partner }) {
 }
 
 /** A partner in the details. */
-type Detailed = Decided<
+export type Detailed = Decided<
   Partner,
   | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
   | ("payout_method" | "payout_email" | "provider_a_account_id"),

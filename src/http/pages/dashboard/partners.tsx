@@ -227,7 +227,7 @@ function NoPartners() {
 }
 
 /** A partner in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   PartnerView,
   "id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct" | "created_at",
   "program_id" | "payout_method" | "payout_email" | "provider_a_account_id" | "metadata" | "updated_at"

@@ -134,7 +134,7 @@ export const payments = new Hono<PageEnv>()
   });
 
 /** A payment in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   PaymentView,
   "id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at",
   | ("program_id" | "provider_transaction_id" | "ref" | "adjusted_cents")

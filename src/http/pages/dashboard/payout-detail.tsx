@@ -56,7 +56,7 @@ export function PayoutDetail({ payout, commissions, partner, program }: PayoutDe
 }
 
 /** A payout in the details. */
-type Detailed = Decided<
+export type Detailed = Decided<
   Payout,
   | ("id" | "status" | "method" | "recipient" | "reference")
   | ("period_start" | "period_end" | "due_at" | "created_at" | "paid_at"),

@@ -269,7 +269,7 @@ function NoPayouts({ isFiltered }: { isFiltered: boolean }) {
 }
 
 /** A payout in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   PayoutView,
   | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
   | ("commission_count" | "due_at" | "created_at"),

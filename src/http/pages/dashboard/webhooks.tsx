@@ -152,7 +152,7 @@ export const webhooks = new Hono<PageEnv>()
   });
 
 /** An endpoint in the list. */
-type Listed = Decided<
+export type Listed = Decided<
   Endpoint,
   "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at",
   | ("program_id" | "secret" | "secret_previous" | "secret_previous_until")

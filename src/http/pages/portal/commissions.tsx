@@ -75,7 +75,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
 
 /** A commission in the partner's list: no customer, and nothing that leads to one (PAGE-8). */
-type Listed = Decided<
+export type Listed = Decided<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
   | ("rate" | "note" | "created_at"),

@@ -50,7 +50,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
 });
 
 /** A payout in the partner's list. */
-type Listed = Decided<
+export type Listed = Decided<
   PayoutView,
   | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
   | ("commission_count" | "due_at" | "created_at" | "paid_at"),

@@ -1,0 +1,252 @@
+/** A column that a list or a page of details names as shown (`Decided`) is really there: another value changes the page. */
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Detailed as CommissionDetailed } from "../../src/http/pages/dashboard/commission-detail.tsx";
+import type { Listed as CommissionListed } from "../../src/http/pages/dashboard/commissions.tsx";
+import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
+import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows.tsx";
+import type { Detailed as PartnerDetailed } from "../../src/http/pages/dashboard/partner-detail.tsx";
+import type { Listed as PartnerListed } from "../../src/http/pages/dashboard/partners.tsx";
+import type { Listed as PaymentListed } from "../../src/http/pages/dashboard/payments.tsx";
+import type { Detailed as PayoutDetailed } from "../../src/http/pages/dashboard/payout-detail.tsx";
+import type { Listed as PayoutListed } from "../../src/http/pages/dashboard/payouts.tsx";
+import type { Listed as EndpointListed } from "../../src/http/pages/dashboard/webhooks.tsx";
+import type { Listed as OwnCommission } from "../../src/http/pages/portal/commissions.tsx";
+import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
+import type { Self } from "../../src/http/pages/portal/self.ts";
+import { setSecrets } from "../support/program.ts";
+import { makeStocked, type Stocked } from "../support/stocked.ts";
+import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+type Stored = string | number | null;
+
+/**
+ * Another value of a column, and how it reads where that is not the value itself; `where` is what else a row must hold to
+ * show it. Of one that cannot be changed the page has the value that is there; `decides`: it is no text, but decides on others.
+ */
+type Marked = { to: Stored; reads?: string; where?: Record<string, Stored> } | "as it is" | "decides";
+type Marks<Shown> = Record<keyof Shown, Marked>;
+
+const TIME = "2021-03-04T05:06:07.000Z";
+const at = { to: TIME, reads: "4 Mar 2021" };
+const amount = { to: 987_654, reads: "9,876.54" };
+
+const PARTNER_LISTED: Marks<PartnerListed> = {
+  id: "as it is",
+  email: { to: "marked@shown.example" },
+  first_name: { to: "Marked first" },
+  last_name: { to: "Marked last" },
+  slug: { to: "marked-slug" },
+  status: { to: "deactivated" },
+  commission_pct: { to: 33.125 },
+  created_at: at,
+};
+const PARTNER_DETAILED: Marks<PartnerDetailed> = {
+  id: "as it is",
+  email: { to: "marked@shown.example" },
+  slug: { to: "marked-slug" },
+  commission_pct: { to: 33.125 },
+  metadata: { to: '{"marked":"metadata"}' },
+  created_at: at,
+  payout_method: { to: "crypto", reads: "Crypto" },
+  payout_email: { to: "marked-wallet@shown.example" },
+  provider_a_account_id: { to: "acct_marked" },
+};
+const SELF: Marks<Self> = {
+  id: "decides",
+  // Another address ends the session.
+  email: "as it is",
+  first_name: { to: "Marked first" },
+  last_name: { to: "Marked last" },
+  slug: { to: "marked-slug" },
+  commission_pct: { to: 33.125 },
+  payout_method: { to: "crypto", reads: 'value="crypto" selected' },
+  payout_email: { to: "marked-wallet@shown.example", reads: 'value="marked-wallet@shown.example"' },
+  provider_a_account_id: { to: "acct_marked" },
+};
+const FLOW_LISTED: Marks<FlowListed> = {
+  id: "as it is",
+  name: { to: "Marked flow" },
+  action_type: { to: "flat", reads: "USD" },
+  action_value: { to: 41.5 },
+  conditions: { to: '[{"field":"partner_slug","op":"eq","value":"marked-condition"}]', reads: "marked-condition" },
+  priority: { to: 4_321 },
+  active: { to: 0, reads: "Switch on" },
+};
+const ENDPOINT_LISTED: Marks<EndpointListed> = {
+  id: "as it is",
+  url: { to: "https://marked.example/hook" },
+  description: { to: "Marked description" },
+  events: { to: '["payout.paid","partner.created"]', reads: "2 types" },
+  active: { to: 0, reads: "off" },
+  disabled_at: { to: TIME, reads: "disabled by us", where: { active: 0 } },
+  created_at: at,
+};
+const ENDPOINT_DETAILED: Marks<EndpointDetailed> = {
+  url: { to: "https://marked.example/hook" },
+  description: { to: "Marked description" },
+  events: { to: '["payout.paid"]', reads: "payout.paid" },
+  active: { to: 0, reads: "Switch on" },
+  failing_since: { ...at, where: { failure_count: 3 } },
+  failure_count: { to: 17, reads: "17 attempts", where: { failing_since: TIME } },
+};
+const PAYMENT_LISTED: Marks<PaymentListed> = {
+  id: "as it is",
+  provider: { to: "provider_b", reads: "Provider B" },
+  outcome: { to: "partner_deactivated", reads: "deactivated" },
+  partner_id: "as it is",
+  currency: { to: "SEK" },
+  txn_amount_cents: amount,
+  created_at: at,
+};
+const COMMISSION_LISTED: Marks<CommissionListed> = {
+  id: "as it is",
+  partner_id: "as it is",
+  // Whether it can be chosen.
+  payout_id: "decides",
+  kind: { to: "clawback" },
+  status: { to: "rejected" },
+  flagged: { to: 1, reads: "flagged" },
+  review_reason: { to: "disputed", reads: "disputes", where: { flagged: 1 } },
+  provider: { to: "provider_b", reads: "Provider B", where: { kind: "sale" } },
+  amount_cents: amount,
+  txn_amount_cents: amount,
+  currency: { to: "SEK" },
+  created_at: at,
+};
+const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
+  id: "as it is",
+  kind: { to: "clawback" },
+  status: { to: "rejected" },
+  flagged: { to: 1, reads: "flag" },
+  rejected_reason: { to: "Marked reason" },
+  provider: { to: "provider_b", reads: "Provider B" },
+  subscription_id: { to: "sub_marked" },
+  created_at: at,
+  approved_at: at,
+  paid_at: at,
+};
+const PAYOUT_LISTED: Marks<PayoutListed> = {
+  id: "as it is",
+  partner_id: "as it is",
+  amount_cents: amount,
+  currency: { to: "SEK" },
+  status: { to: "canceled" },
+  method: { to: "crypto", reads: "Crypto" },
+  recipient: { to: "m****@marked.example" },
+  commission_count: { to: 4_321, reads: "4,321 commissions" },
+  due_at: at,
+  created_at: at,
+};
+const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
+  id: "as it is",
+  status: { to: "canceled" },
+  method: { to: "crypto", reads: "Crypto" },
+  recipient: { to: "m****@marked.example" },
+  reference: { to: "Marked reference" },
+  period_start: at,
+  period_end: at,
+  due_at: at,
+  created_at: at,
+  paid_at: at,
+};
+const OWN_COMMISSION: Marks<OwnCommission> = {
+  kind: { to: "clawback", reads: "after a refund" },
+  status: { to: "rejected" },
+  flagged: { to: 1, reads: "being looked at", where: { status: "pending" } },
+  rejected_reason: { to: "Marked reason" },
+  amount_cents: amount,
+  txn_amount_cents: { ...amount, where: { kind: "sale" } },
+  currency: { to: "SEK" },
+  rate: { to: '{"source":"partner","action_type":"percentage","action_value":33.125}', reads: "33.125" },
+  note: { to: "Marked note", where: { kind: "manual" } },
+  created_at: at,
+};
+const OWN_PAYOUT: Marks<OwnPayout> = {
+  id: "as it is",
+  amount_cents: amount,
+  currency: { to: "SEK" },
+  status: { to: "canceled" },
+  method: { to: "crypto", reads: "Crypto" },
+  recipient: { to: "m****@marked.example" },
+  commission_count: { to: 4_321, reads: "4,321 commissions" },
+  due_at: at,
+  created_at: at,
+  paid_at: at,
+};
+
+const PAGES: [address: string, table: string, marks: Record<string, Marked>][] = [
+  // Before the partner is deactivated below, which ends the session.
+  ["/portal/details /portal", "partners", SELF],
+  ["/portal/commissions", "commissions", OWN_COMMISSION],
+  ["/portal/payouts", "payouts", OWN_PAYOUT],
+  ["/dashboard/partners", "partners", PARTNER_LISTED],
+  ["/dashboard/partners/:partners", "partners", PARTNER_DETAILED],
+  ["/dashboard/flows", "flows", FLOW_LISTED],
+  ["/dashboard/webhooks", "webhook_endpoints", ENDPOINT_LISTED],
+  ["/dashboard/webhooks/:webhooks", "webhook_endpoints", ENDPOINT_DETAILED],
+  ["/dashboard/payments", "payments", PAYMENT_LISTED],
+  ["/dashboard/commissions", "commissions", COMMISSION_LISTED],
+  ["/dashboard/commissions/:commissions", "commissions", COMMISSION_DETAILED],
+  ["/dashboard/payouts", "payouts", PAYOUT_LISTED],
+  ["/dashboard/payouts/:payouts", "payouts", PAYOUT_DETAILED],
+];
+
+let stocked: Stocked;
+let visitors: Record<"dashboard" | "portal", Visitor>;
+
+beforeAll(async () => {
+  stocked = await makeStocked();
+  await setSecrets(stocked.program.id, { provider_a_api_key: "sk_test_shown" });
+  visitors = { dashboard: await signInOwner(stocked.program), portal: await signInPartner(stocked.partner.email) };
+});
+
+/** Past the triggers' eyes: the pages are asked, not the ledger. */
+async function set(table: string, id: string, values: Record<string, Stored>): Promise<void> {
+  const columns = Object.keys(values);
+  await env.DB.prepare(`update ${table} set ${columns.map((name) => `${name} = ?`).join(", ")} where id = ?`)
+    .bind(...Object.values(values), id)
+    .run();
+}
+
+async function bodyOf(addresses: string, id: string): Promise<string> {
+  const visitor = visitors[addresses.startsWith("/portal") ? "portal" : "dashboard"];
+  const bodies = [];
+  for (const address of addresses.split(" ")) {
+    const { status, body } = await visitor.get(address.replace(/:\w+/, id));
+    expect(status).toBe(200);
+    bodies.push(body);
+  }
+  return bodies.join("");
+}
+
+function countOf(html: string, text: string): number {
+  return (text.startsWith("value=") ? html : textOf(html)).split(text).length - 1;
+}
+
+describe.each(PAGES)("%s shows (PAGE-7, PAGE-8): each column that is named as shown,", (address, table, marks) => {
+  const columns = Object.entries(marks).flatMap(([column, mark]) =>
+    mark === "decides" ? [] : [[column, mark] as const],
+  );
+
+  it.each(columns)("%s", async (column, mark) => {
+    const id = stocked.ids[table === "webhook_endpoints" ? "webhooks" : table] ?? "";
+    const { to = null, reads = String(to), where = {} } = mark === "as it is" ? {} : mark;
+    const changed = [column, ...Object.keys(where)].join(", ");
+    const before = await env.DB.prepare(`select ${changed} from ${table} where id = ?`)
+      .bind(id)
+      .first<Record<string, Stored>>();
+    if (mark === "as it is") {
+      expect(await bodyOf(address, id)).toContain(before?.[column]);
+      return;
+    }
+    try {
+      if (Object.keys(where).length > 0) await set(table, id, where);
+      const without = countOf(await bodyOf(address, id), reads);
+      await set(table, id, { [column]: to });
+      expect(countOf(await bodyOf(address, id), reads)).toBeGreaterThan(without);
+    } finally {
+      await set(table, id, before ?? {});
+    }
+  });
+});

@@ -1,5 +1,6 @@
 import { archiveOldClicks, noteOldClicks } from "./clicks/archive.ts";
 import { wakeClickObjects } from "./clicks/wake.ts";
+import { rollUpClicks } from "./core/clicks/roll-up.ts";
 import { actingAs, type BaseCtx, type Ctx } from "./core/kernel/context.ts";
 import { approveDueCommissions } from "./core/commissions/auto-approve.ts";
 import { runJobs, type Job } from "./core/kernel/job.ts";
@@ -45,6 +46,7 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },
   { name: "wake click objects", every: "minute", work: ({ env, ctx, onCall }) => wakeClickObjects(ctx, env, onCall) },
+  { name: "roll up clicks", every: "minute", work: ({ ctx }) => rollUpClicks(ctx) },
   { name: "finish vendor events", every: "minute", work: ({ ctx }) => finishVendorEvents(ctx) },
   { name: "mark payments of applied rules", every: "minute", work: ({ ctx }) => markApplied(ctx) },
   { name: "settle payments", every: "minute", work: ({ ctx }) => settleUnsettled(ctx) },

@@ -20,6 +20,8 @@ export const events = sqliteTable(
     /** Null for clicks, whose actor is always a visitor, and for what was written before actors were. */
     actor: text({ mode: "json" }).$type<Actor>(),
     changes: text({ mode: "json" }).$type<Changes>(),
+    /** 1: a click that is left to the roll-up, which counts it once `click_rollups.until` passes it. */
+    uncounted: integer().$type<1>(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.id] }),
@@ -29,7 +31,10 @@ export const events = sqliteTable(
   ],
 );
 
-/** Exact counts of events by UTC day, kept by every write of an event. WITHOUT ROWID. */
+/**
+ * Counts of events by UTC day, kept by every write of an event but that of a click, which may be left to the roll-up.
+ * WITHOUT ROWID.
+ */
 export const eventCounts = sqliteTable(
   "event_counts",
   {
@@ -87,7 +92,7 @@ export const clickArchiveDays = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.day] })],
 );
 
-/** Recorded clicks by partner and UTC day. WITHOUT ROWID. */
+/** Recorded clicks by partner and UTC day, but those that are left to the roll-up. WITHOUT ROWID. */
 export const clickCounts = sqliteTable(
   "click_counts",
   {
@@ -98,6 +103,16 @@ export const clickCounts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.day] })],
 );
+
+/**
+ * How far the clicks of a program are rolled up: those before the id `until`, the first of a minute, are in the kept
+ * counts. At `next_at` the next ones are due; null where no click waits. WITHOUT ROWID.
+ */
+export const clickRollups = sqliteTable("click_rollups", {
+  program_id: text().primaryKey(),
+  until: text().notNull(),
+  next_at: text(),
+});
 
 /** Clicks not recorded, by reason and UTC day. WITHOUT ROWID. */
 export const clickDrops = sqliteTable(

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { flushClicks } from "../../src/core/clicks/clicks.ts";
+import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import type { Bindings } from "../../src/env.ts";
@@ -220,6 +221,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
     const flush = { object: "weur:late", epoch: program.id, from: 0, to: 4, arrivals, now: NOW };
     await flushClicks(env, flush);
     expect(await flushClicks(env, flush)).toBe(4);
+    await serveAll(rollUpClicks(testContext(NOW + HOUR)));
     const listed = await walk(program, { type: "click" });
     expect(listed).toHaveLength(304);
     expect(listed.map(({ id }) => id)).toEqual(

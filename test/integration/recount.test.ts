@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { arrivalOf } from "../../src/clicks/batch.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { flushClicks } from "../../src/core/clicks/clicks.ts";
+import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
@@ -113,6 +114,7 @@ async function flush(program: TestProgram, slug: string, times: number[]): Promi
   const object = { object: "weur:recount", epoch: newId("request", Date.now()), from: 0, now: Date.now() };
   await flushClicks(env, { ...object, to: arrivals.length, arrivals });
   await flushClicks(env, { ...object, to: arrivals.length, arrivals });
+  await serveAll(rollUpClicks(testContext(Date.now() + HOUR)));
 }
 
 async function recount(): Promise<void> {

@@ -15,6 +15,8 @@ const LISTED: Record<string, { why: string; noClicks?: true }> = {
   "core/kernel/event-counts.ts": { why: "the source of the log's pages: events.ts adds the archive" },
   "core/clicks/clicks.ts": { why: "a batch that is sent again: within minutes" },
   "core/clicks/archive.ts": { why: "what moves clicks to the archive" },
+  "core/clicks/roll-up.ts": { why: "clicks that no count has yet: the archive leaves them" },
+  "core/kernel/uncounted-clicks.ts": { why: "the same clicks, for every total" },
   "core/operations/recount-events.ts": {
     why: "days with archived clicks are left out, and months come from the archive",
   },

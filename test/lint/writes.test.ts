@@ -34,8 +34,12 @@ const LISTED: Record<string, Listed> = {
   },
   "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
   "core/clicks/clicks.ts": {
-    outside: ["click_batches", "click_counts", "click_drops", "click_objects", "events"],
+    outside: ["click_batches", "click_counts", "click_drops", "click_objects", "click_rollups", "events"],
     why: "a batch of clicks is one transaction of its own, with their events and counts",
+  },
+  "core/clicks/roll-up.ts": {
+    outside: ["click_counts", "click_rollups"],
+    why: "counts are made of what is there, and are no state of their own",
   },
   "core/clicks/archive.ts": {
     outside: ["click_archive_days", "click_archives", "event_counts", "events"],

@@ -4,6 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { putPayout } from "./model-payouts.ts";
 import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
+import { LEFT_TO_ROLL_UP } from "./visitors.ts";
 import type { Reply, World } from "./world.ts";
 
 const SENT = ALWAYS_SENT.map((type) => `'${type}'`).join(", ");
@@ -234,7 +235,8 @@ export function lawsOf({ database, databases, vendors, neighbor, hasBefore }: Wo
     ...broken(
       "kept counts are those of the rows",
       `select type, sum(n) as difference from (select program_id, type, count(*) as n from events group by 1, 2
-          union all select program_id, type, -sum(count) from event_counts group by 1, 2)
+          union all select program_id, type, -sum(count) from event_counts group by 1, 2
+          union all select program_id, type, -1 from ${LEFT_TO_ROLL_UP})
         group by program_id, type having difference <> 0`,
     ),
     ...broken(

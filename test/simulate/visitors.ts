@@ -24,6 +24,10 @@ interface Visit {
   statuses: Set<string>;
 }
 
+/** The clicks that no count has yet. */
+export const LEFT_TO_ROLL_UP = `(select e.* from events e join click_rollups r on r.program_id = e.program_id
+  where e.uncounted = 1 and r.next_at is not null and e.id >= r.until)`;
+
 /** From `least` to `most`. */
 type Range = [least: number, most: number];
 
@@ -186,7 +190,8 @@ function countDifferences({ database }: World): string[] {
       `select partner_id, sum(n) as difference from (
           select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, count(*) as n
             from events where type = 'click' group by 1, 2
-          union all select partner_id, day, -count from click_counts)
+          union all select partner_id, day, -count from click_counts
+          union all select payload ->> 'partner_id', substr(created_at, 1, 10), -1 from ${LEFT_TO_ROLL_UP})
         group by partner_id, day having difference <> 0`,
     )
     .map((row) => `a partner's clicks are counted as they are in the log: ${JSON.stringify(row)}`);

@@ -240,6 +240,19 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before insert on entries", row: "new" },
     runs: { 1: 3, 32: 3 },
   },
+  "roll up clicks": {
+    most: 100_000,
+    seed: [
+      PARTNERS,
+      CLICKS,
+      "update events set uncounted = 1 where program_id in (select program_id from trial)",
+      `insert into click_rollups (program_id, until, next_at)
+        select t.program_id, '${firstIdAt("event", LONG_AGO)}', '${iso(START - HOUR)}' from trial t where t.i = 1`,
+    ],
+    left: noted("click_rollups", "next_at is not null"),
+    fails: { at: "before insert on click_counts", row: "new" },
+    runs: { 1: 4, 32: 6 },
+  },
   "archive clicks": {
     most: 100_000,
     seed: [

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks/clicks.ts";
+import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { disableGivenUp } from "../../src/core/webhooks/health.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
@@ -16,7 +17,7 @@ import { forgetOld } from "../../src/core/operations/retention.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
-import { DAY, iso, MINUTE } from "../../src/lib/time.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { playOutsideWorld } from "./dns.ts";
 import { run } from "./grown-program.ts";
 import { serveAll } from "./jobs.ts";
@@ -80,6 +81,9 @@ export const BACKGROUND: Record<string, Operation> = {
     ];
     expect(await flushClicks(METERED, { ...flush, arrivals })).toBe(3);
     await listClickObjects(meteredContext().db, "", 20);
+  },
+  "cron: roll up clicks": async () => {
+    await serveAll(rollUpClicks(meteredContext(now + HOUR)));
   },
   "deliveries, from the sweep to the record": async ({ program, endpoint, delivery }) => {
     await run(

@@ -7,6 +7,7 @@ import { type Archive, STORED_CLICK, type StoredClick, STRETCH_CLICKS, writeStre
 import { conflictIn, refuseUnlessChanged } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
+import { isCounted } from "../kernel/uncounted-clicks.ts";
 
 const PROGRAMS_AT_ONCE = 50;
 /** Days that are noted, and looked up, at once. */
@@ -96,7 +97,7 @@ async function archiveNext(
   return null;
 }
 
-/** The oldest clicks of a day that are not archived, from an id on. */
+/** The oldest clicks of a day that are not archived and are in the kept counts, which stay; from an id on. */
 async function readClicks(
   { db }: Pick<BaseCtx, "db">,
   program_id: string,
@@ -108,7 +109,7 @@ async function readClicks(
     db,
     STORED_CLICK,
     sql`select id, payload, created_at from events
-    where program_id = ${program_id} and id >= ${after} and id < ${end} and type = 'click'
+    where program_id = ${program_id} and id >= ${after} and id < ${end} and type = 'click' and ${isCounted(program_id)}
     order by id limit ${literal(STRETCH_CLICKS)}`,
   );
 }

@@ -7,7 +7,8 @@ import type { Arrival, ClickDropReason } from "../../domain/click.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { shardOfClickObject } from "../../domain/shard.ts";
-import { iso } from "../../lib/time.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/commit.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 
@@ -23,11 +24,18 @@ export interface ClickFlush {
   now: number;
 }
 
+/** Clicks for each row of counts, from which on a flush counts them itself: for a tenth of a row each, at most. */
+const COUNTED_AT_ONCE = 10;
+/** After the first click that waits, the first roll-up comes so much later. */
+const FIRST_ROLL_UP = 10 * MINUTE;
+
 /**
- * Brings a stretch of arrivals into the audit log and the counts, and returns where the object's cursor then is:
- * the arrivals up to there are in the database exactly once.
+ * Brings a stretch of arrivals into the audit log, and returns where the object's cursor then is: the arrivals up to
+ * there are in the database exactly once.
  *
- * One transaction moves the cursor from `from` to `to` and writes the rest, or does nothing. So a flush whose reply was
+ * One transaction moves the cursor from `from` to `to` and writes the rest, or does nothing. Clicks that are few are left
+ * to the roll-up, which counts many in the rows that these alone would take (`core/clicks/roll-up.ts`); counted here are
+ * those of a program that has many, and those that come after the roll-up has passed their minute. So a flush whose reply was
  * lost, a repeated one and one that overtakes another all end with the same rows; the caller goes on from the cursor
  * that is returned. Clicks are joined to partners here: unknown and deactivated ones fall out and are counted.
  *
@@ -36,10 +44,12 @@ export interface ClickFlush {
 export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush): Promise<number> {
   const db = databaseFor(bindings, shardOfClickObject(flush.object));
   const { groups, drops } = sortOut(flush.arrivals);
+  const dense = densePrograms(groups);
   const write = (allNew: boolean) => {
     const counted = JSON.stringify(
       groups.map(({ clicks, ...group }) => ({
         ...group,
+        dense: dense.has(group.program_id),
         count: clicks.length,
         ...(allNew ? {} : { ids: clicks.map(({ id }) => id) }),
       })),
@@ -48,10 +58,11 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
     return runBatch(db, [
       db.run(moveCursor(flush)),
       db.run(refuseUnlessChanged(1)),
+      db.run(awaitRollUp(counted, iso(flush.now + FIRST_ROLL_UP))),
       db.run(countByPartner(counted, count)),
       db.run(countEvents(counted, count)),
       db.run(countDrops(counted, JSON.stringify(drops))),
-      db.run(insertEvents(JSON.stringify(groups), allNew)),
+      db.run(insertEvents(groups, dense, allNew)),
     ]);
   };
   try {
@@ -123,8 +134,9 @@ export async function listClickObjects(db: Database, after: string, limit: numbe
 interface Group {
   program_id: string;
   ref_key: string;
-  /** The minute, as the first 16 characters of a timestamp. */
+  /** The minute, as the first 16 characters of a timestamp, and the first id that is minted in it. */
   at: string;
+  first: string;
   clicks: { id: string; created_at: string; landing: string; referrer: string }[];
 }
 
@@ -154,10 +166,25 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
     const at = created_at.slice(0, 16);
     const key = `${program_id} ${at} ${ref_key}`;
     let group = groups.get(key);
-    if (!group) groups.set(key, (group = { program_id, ref_key, at, clicks: [] }));
+    if (!group) {
+      const first = firstIdAt("event", Date.parse(`${at}:00.000Z`));
+      groups.set(key, (group = { program_id, ref_key, at, first, clicks: [] }));
+    }
     group.clicks.push({ id, created_at, landing, referrer });
   }
   return { groups: [...groups.values()], drops: [...drops.values()] };
+}
+
+/** Programs of which there are so many clicks that counting them takes few rows: one for each partner, two for each hour. */
+function densePrograms(groups: readonly Group[]): Set<string> {
+  const dense = new Set<string>();
+  for (const [program_id, own] of Map.groupBy(groups, (group) => group.program_id)) {
+    const clicks = own.reduce((sum, group) => sum + group.clicks.length, 0);
+    const partners = new Set(own.map(({ ref_key }) => ref_key)).size;
+    const hours = new Set(own.map(({ at }) => at.slice(0, 13))).size;
+    if (clicks >= COUNTED_AT_ONCE * (partners + 2 * hours)) dense.add(program_id);
+  }
+  return dense;
 }
 
 function cursorId(epoch: string, position: number): string {
@@ -187,17 +214,31 @@ const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'p
 const UNKNOWN_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where not exists
   (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
 
+/** Makes programs whose clicks wait known to the roll-up. What is before `until` when this is over is counted at once. */
+function awaitRollUp(counted: string, next_at: string): SQL {
+  return sql`insert into click_rollups (program_id, until, next_at)
+    select p.id, min(g.value ->> 'first'), ${next_at}
+    from json_each(${counted}) g cross join programs p on p.id = g.value ->> 'program_id'
+    where not g.value ->> 'dense' group by p.id
+    on conflict (program_id) do update set until = max(until, excluded.until), next_at = excluded.next_at
+    where click_rollups.next_at is null`;
+}
+
+/** The groups that the flush counts itself; `until` is the first id of a minute, so none is cut. */
+const COUNTED_HERE = sql`left join click_rollups r on r.program_id = s.program_id
+  where (g.value ->> 'dense' or g.value ->> 'first' < r.until)`;
+
 function countByPartner(counted: string, count: SQL): SQL {
   return sql`insert into click_counts (program_id, partner_id, day, count)
     select s.program_id, s.partner_id, substr(g.value ->> 'at', 1, 10), sum(${count}) as new
-    from json_each(${counted}) g ${RESOLVED}
+    from json_each(${counted}) g ${RESOLVED} ${COUNTED_HERE}
     group by 1, 2, 3 having new > 0
     on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
 }
 
 function countEvents(counted: string, count: SQL): SQL {
   return addToCounts(sql`select s.program_id as program_id, 'click' as type, g.value ->> 'at' as at, ${count} as n
-    from json_each(${counted}) g ${RESOLVED}`);
+    from json_each(${counted}) g ${RESOLVED} ${COUNTED_HERE}`);
 }
 
 /** Drops of programs that do not exist are nobody's: they leave no row, whatever a stranger sends. */
@@ -226,9 +267,15 @@ const PAYLOAD = jsonFields<EventPayloads["click"]>({
   partner_id: sql`p.id`,
 });
 
-function insertEvents(groups: string, allNew: boolean): SQL {
-  return sql`insert into events (program_id, id, type, payload, created_at)
-    select s.program_id, c.value ->> 'id', 'click', ${PAYLOAD}, c.value ->> 'created_at'
-    from json_each(${groups}) g ${RESOLVED} cross join json_each(g.value, '$.clicks') c
+function insertEvents(groups: readonly Group[], dense: ReadonlySet<string>, allNew: boolean): SQL {
+  const [atOnce, later] = [true, false].map((is) =>
+    JSON.stringify(groups.filter(({ program_id }) => dense.has(program_id) === is)),
+  );
+  return sql`insert into events (program_id, id, type, payload, created_at, uncounted)
+    select s.program_id, c.value ->> 'id', 'click', ${PAYLOAD}, c.value ->> 'created_at',
+      iif(g.dense or c.value ->> 'id' < r.until, null, 1)
+    from (select value, 1 as dense from json_each(${atOnce}) union all select value, 0 from json_each(${later})) g
+    ${RESOLVED} left join click_rollups r on r.program_id = s.program_id
+    cross join json_each(g.value, '$.clicks') c
     where true ${allNew ? sql`` : sql`on conflict (program_id, id) do nothing`}`;
 }

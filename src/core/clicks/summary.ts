@@ -3,6 +3,7 @@ import { shaped, text, textOf, whole } from "../../db/rows.ts";
 import { CLICK_DROP_REASONS, type ClickDropReason } from "../../domain/click.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 
 export interface ClickSummaryFilter {
   /** Milliseconds, inclusive. */
@@ -22,8 +23,8 @@ export interface ClickSummary {
 }
 
 /**
- * Clicks by UTC day, recorded and dropped by reason, from the kept counts: as many rows are read as there are days and
- * reasons, whatever the number of clicks. A dropped click belongs to no partner, so for one partner only the recorded
+ * Clicks by UTC day, recorded and dropped by reason, from the kept counts and the clicks that are not rolled up yet: as
+ * many rows are read as there are of these, of days and of reasons, whatever the number of clicks. A dropped click belongs to no partner, so for one partner only the recorded
  * ones are reported.
  */
 export async function summarizeClicks(
@@ -32,14 +33,21 @@ export async function summarizeClicks(
 ): Promise<ClickSummary> {
   const first = utcDay(from);
   const last = utcDay(to - 1);
+  const days = { from: Date.parse(first), to: Date.parse(last) + DAY };
   const within = sql`program_id = ${ctx.programId} and day >= ${first} and day <= ${last}`;
   const [recorded, drops] = await ctx.read(
     shaped(
       ctx.db,
       { day: text, count: whole },
-      partner_id === undefined
-        ? sql`select day, count from event_counts where ${within} and type = 'click'`
-        : sql`select day, count from click_counts where ${within} and partner_id = ${partner_id}`,
+      sql`select day, sum(count) as count from (
+        ${
+          partner_id === undefined
+            ? sql`select day, count from event_counts where ${within} and type = 'click'`
+            : sql`select day, count from click_counts where ${within} and partner_id = ${partner_id}`
+        }
+        union all select substr(created_at, 1, 10), 1 from ${uncountedClicks(ctx, days)}
+          ${partner_id === undefined ? sql`` : sql`and payload ->> 'partner_id' = ${partner_id}`})
+        group by day`,
     ),
     shaped(
       ctx.db,

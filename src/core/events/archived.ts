@@ -6,6 +6,7 @@ import { DAY } from "../../lib/time.ts";
 import { CLICK_STRETCH, readStretch, type ArchivedClick, type ClickStretch } from "../kernel/click-archive.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { MinutePart } from "../kernel/event-counts.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 
 /** Which ids are asked for; without a bound, all. */
 export interface IdRange {
@@ -47,15 +48,17 @@ export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
   return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : sql.join(queries, sql` union `));
 }
 
-/** The first id of the first day of which a click is in the database; null where none does. */
+/** No id of a click in the database is before this one; null where there is none. */
 export function firstClick(ctx: Reader): SQL {
   const digits = Array.from({ length: 10 }, (_, i) => {
     const shift = sql.raw(String(5 * (9 - i)));
     return sql`substr('${sql.raw(ID_ALPHABET)}', 1 + ((ms >> ${shift}) & 31), 1)`;
   });
-  return sql`(select ${`${ID_PREFIXES.event}_`} || ${sql.join(digits, sql` || `)} from (
+  const counted = sql`(select ${`${ID_PREFIXES.event}_`} || ${sql.join(digits, sql` || `)} from (
     select unixepoch(day) * 1000 as ms from event_counts
     where program_id = ${ctx.programId} and type = 'click' and archived < count order by day limit 1))`;
+  return sql`(select min(id) from (
+    select ${counted} as id union all select id from (select id from ${uncountedClicks(ctx)} order by id limit 1)))`;
 }
 
 /** How many archived clicks lie in parts of minutes, the parts that are taken off counted as less than none. */

@@ -25,7 +25,12 @@ export interface EventFilter extends PageRequest {
 type Row = Omit<AuditEvent, JsonColumn> & Record<JsonColumn, string | null>;
 type JsonColumn = "payload" | "actor" | "changes";
 
-const ROW: Columns<Row> = { ...columnsOf(events), payload: text, actor: orNull(text), changes: orNull(text) };
+const ROW: Columns<Row> = {
+  ...columnsOf(events, "program_id", "id", "type", "created_at"),
+  payload: text,
+  actor: orNull(text),
+  changes: orNull(text),
+};
 
 /** `actor` and `changes` of a click are null, in the database and in the archive. */
 const COLUMNS = sql.raw(Object.keys(ROW).join(", "));

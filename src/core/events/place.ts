@@ -4,6 +4,7 @@ import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 import { minuteParts, totalOf, type EventRange } from "../kernel/event-counts.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { countArchived, stretchesOf, stretchReader, type IdRange, type Place } from "./archived.ts";
 
 /** Beyond the oldest. */
@@ -11,23 +12,34 @@ const NONE: IdRange = { from: null, before: "" };
 
 /**
  * The place of the event that has `offset` newer ones in a range that ends at `filter.to`: the minute by the counts, so
- * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day.
+ * that only what is newer in that minute is left to skip. Reads the counts of the days and those of one day, and the
+ * clicks that are not rolled up yet.
  */
 export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange, offset: number): Promise<Place> {
   const rank = offset + (filter.to === undefined ? 0 : await countFrom(ctx, { type: filter.type, from: filter.to }));
-  const ofType = filter.type === undefined ? sql`` : sql`and type = ${filter.type}`;
+  const { type } = filter;
+  const ofType = type === undefined ? sql`` : sql`and type = ${type}`;
+  const uncounted =
+    type === undefined || type === "click" ? uncountedClicks(ctx) : sql`(select '' as created_at) where false`;
   const [minutes] = await ctx.read(
     shaped(
       ctx.db,
       { newer: whole, minute: text, n: whole },
       sql`
-      with days as (select day, sum(count) as n from event_counts where program_id = ${ctx.programId} ${ofType} group by day),
+      with uncounted as materialized (select substr(created_at, 1, 16) as minute, count(*) as n from ${uncounted} group by 1),
+      days as (select day, sum(count) as n from (
+        select day, count from event_counts where program_id = ${ctx.programId} ${ofType}
+        union all select substr(minute, 1, 10), n from uncounted) group by day),
       reached as (select day, n, sum(n) over (order by day desc) as upto from days),
       sought as (select day, upto - n as newer from reached where upto > ${rank} order by day desc limit 1)
-      select s.newer as newer, h.hour || ':' || m.key as minute, sum(m.value) as n from sought s
-      cross join event_hours h on h.program_id = ${ctx.programId} and h.hour >= s.day and h.hour < s.day || 'U'
-        ${filter.type === undefined ? sql`` : sql`and h.type = ${filter.type}`}
-      cross join json_each(h.minutes) m group by 2 order by 2 desc`,
+      select newer, minute, sum(n) as n from (
+        select s.newer as newer, h.hour || ':' || m.key as minute, m.value as n from sought s
+        cross join event_hours h on h.program_id = ${ctx.programId} and h.hour >= s.day and h.hour < s.day || 'U'
+          ${type === undefined ? sql`` : sql`and h.type = ${type}`}
+        cross join json_each(h.minutes) m
+        union all
+        select s.newer, u.minute, u.n from sought s cross join uncounted u on u.minute >= s.day and u.minute < s.day || 'U')
+      group by minute order by minute desc`,
     ),
   );
   let newer = minutes[0]?.newer ?? 0;

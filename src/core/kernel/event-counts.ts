@@ -3,6 +3,7 @@ import type { AuditEventType } from "../../domain/event.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../../lib/time.ts";
 import type { Reader } from "./context.ts";
+import { uncountedClicks } from "./uncounted-clicks.ts";
 
 /** A stretch of the audit log; without bounds, all of it. */
 export interface EventRange {
@@ -31,7 +32,7 @@ export function addToCounts(rows: SQL): SQL {
 /**
  * How many events lie in a range, exactly and without counting them all (HTTP-8: `total` is exact at any size and
  * cheap): whole days, the hours and then the minutes beside them from the kept counts. Only of a minute that the
- * range cuts, one at each end, the shorter part is counted by its rows. So whatever the number of events it reads, of
+ * range cuts, one at each end, the shorter part is counted by its rows, and so are the clicks that are not rolled up yet. So whatever the number of events it reads, of
  * each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the events of
  * half a minute at each end.
  */
@@ -43,7 +44,8 @@ export function totalOf(ctx: Reader, range: EventRange): SQL {
     const rows = countRows(ctx, { ...part, type: range.type });
     return part.sign === 1 ? rows : sql`-${rows}`;
   });
-  return sql.join([...countBetween(ctx, whole, UNITS), ...parts, sql`0`], sql` + `);
+  const uncounted = range.type === undefined || range.type === "click" ? [countUncounted(ctx, whole)] : [];
+  return sql.join([...countBetween(ctx, whole, UNITS), ...parts, ...uncounted, sql`0`], sql` + `);
 }
 
 /** A part of a minute whose events are added to those of whole minutes, or taken off them. Milliseconds. */
@@ -112,6 +114,10 @@ function countMinutes(ctx: Reader, { type, from, to }: Bounded): SQL {
   return sql`(select coalesce(sum(m.value), 0) from event_hours h cross join json_each(h.minutes) m
     where h.program_id = ${ctx.programId} and h.hour = ${hour} ${type === undefined ? sql`` : sql`and h.type = ${type}`}
     and m.key >= ${iso(from).slice(14, 16)} ${isHour(to) ? sql`` : sql`and m.key < ${iso(to).slice(14, 16)}`})`;
+}
+
+function countUncounted(ctx: Reader, range: Bounded): SQL {
+  return range.from >= range.to ? sql`0` : sql`(select count(*) from ${uncountedClicks(ctx, range)})`;
 }
 
 function countRows(ctx: Reader, { type, from, to }: Bounded): SQL {

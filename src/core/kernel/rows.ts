@@ -22,7 +22,7 @@ export type Commission = InferSelectModel<typeof commissions>;
 export type Flow = InferSelectModel<typeof flows>;
 export type Payout = InferSelectModel<typeof payouts>;
 export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
-export type AuditEvent = InferSelectModel<typeof events>;
+export type AuditEvent = Omit<InferSelectModel<typeof events>, "uncounted">;
 
 /**
  * What a verb takes for a row: `Needed` columns, and as options all others but those `Kept` by the service. A new column is

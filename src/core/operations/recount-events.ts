@@ -5,6 +5,7 @@ import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
 import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
 import type { Ctx } from "../kernel/context.ts";
+import { isCounted } from "../kernel/uncounted-clicks.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
 /** Events that are counted at once, where fewer whole minutes do not hold more. */
@@ -30,7 +31,8 @@ const MENDED = { figure: textOf<"event_hours" | "event_counts" | "click_counts">
 /**
  * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
  * is in the archive, clicks by partner. A version from before a figure was kept may have written beside it. Each
- * statement counts and sets at once, so no write at the same moment is lost or counted twice. Of a day that has clicks in
+ * statement counts and sets at once, so no write at the same moment is lost or counted twice. Clicks that are left to the
+ * roll-up stay left to it. Of a day that has clicks in
  * the archive the clicks of its hours and partners are left as they are: they can no longer be counted by rows.
  */
 export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
@@ -134,7 +136,7 @@ function mendHours(range: Range): SQL {
   return sql`with counted as (
       select substr(created_at, 1, 13) as hour, type, substr(created_at, 15, 2) as minute, count(*) as n from events
       where ${eventsIn(range)} and created_at >= ${iso(from)} and created_at < ${iso(to)}
-        and ${countable(sql`type`, sql`substr(created_at, 1, 10)`, program_id)}
+        and ${countable(sql`type`, sql`substr(created_at, 1, 10)`, program_id)} and ${isCounted(program_id)}
       group by 1, 2, 3
       union all
       select hour, type, key, value from (select h.hour as hour, h.type as type, m.key as key, m.value as value
@@ -184,7 +186,7 @@ function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
     counted as (
       select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, 1 as n from events
       where program_id = ${program_id} and id >= (select id from span) and id < ${firstIdAt("event", to)}
-        and type = 'click'
+        and type = 'click' and ${isCounted(program_id)}
       union all
       select k.partner_id, k.day, 0 from
         ${keptClicks(program_id, sql`k.day >= (select day from span) and k.day < ${utcDay(to)}`)})

@@ -5,6 +5,7 @@ import { NOTHING, type Sum } from "../../domain/money.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { comparable, readSum, together } from "../kernel/sums.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
@@ -95,12 +96,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
   const own = sql`program_id = ${ctx.programId}`;
   const inSpan = sql`${own} and day >= ${from}`;
   const [clicks, paid, earnings, sums, [waiting], top, [seen], [books]] = await ctx.read(
-    shaped(
-      db,
-      DAY_COUNT,
-      sql`select day, count as value from event_counts
-      where ${inSpan} and type = 'click'`,
-    ),
+    shaped(db, DAY_COUNT, clickDays(ctx, first)),
     shaped(db, DAY_COUNT, paymentDays(own, from)),
     shaped(
       db,
@@ -113,10 +109,13 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     shaped(
       db,
       TOP_PARTNER,
-      sql`select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
+      sql`with uncounted as materialized (
+        select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx, { from: first })} group by 1)
+      select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
         p.first_name as first_name, p.last_name as last_name, t.commissions as commissions,
         t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
-          where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from}) as clicks
+          where k.program_id = p.program_id and k.partner_id = p.id and k.day >= ${from})
+          + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
       from (select currency, partner_id, sum(commissions) as commissions, ${EARNED} as amount_cents,
           row_number() over (partition by currency order by ${COMPARABLE} desc, partner_id) as place
         from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
@@ -128,7 +127,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
       sql`select
       exists (select 1 from partners where ${own}) as partners,
       exists (select 1 from webhook_endpoints where ${own} and deleted_at is null) as endpoints,
-      exists (select 1 from event_counts where ${own} and type = 'click')
+      exists (select 1 from event_counts where ${own} and type = 'click') or exists (select 1 from ${uncountedClicks(ctx)})
         or exists (select 1 from click_drops where ${own}) as clicks`,
     ),
     booksStatus(ctx),
@@ -160,10 +159,8 @@ export interface PartnerOverview {
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
   const first = startOfSpan(ctx.now, days);
-  const from = utcDay(first);
-  const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [clicks, earnings, sums] = await ctx.read(
-    shaped(db, DAY_COUNT, sql`select day, count as value from click_counts where ${own} and day >= ${from}`),
+    shaped(db, DAY_COUNT, clickDays(ctx, first, partner_id)),
     shaped(
       db,
       MONEY_ROW,
@@ -175,7 +172,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     partnerSums(ctx, partner_id),
   );
   return {
-    from,
+    from: utcDay(first),
     clicks: daily(clicks, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     sums: statsOf(sums),
@@ -185,6 +182,18 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
 /** What `earning_days` come to: for `readSum`, and to order by. */
 const EARNED = together(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
 const COMPARABLE = comparable(sql.raw("sum(millions)"), sql.raw("sum(rest)"));
+
+/** Clicks by day, of the program or of one partner, those of them that are not rolled up yet from their rows. */
+function clickDays(ctx: ProgramCtx, first: number, partner_id?: string): SQL {
+  const inSpan = sql`program_id = ${ctx.programId} and day >= ${utcDay(first)}`;
+  const uncounted = sql`select substr(created_at, 1, 10), 1 from ${uncountedClicks(ctx, { from: first })}`;
+  const parts =
+    partner_id === undefined
+      ? sql`select day, count from event_counts where ${inSpan} and type = 'click' union all ${uncounted}`
+      : sql`select day, count from click_counts where ${inSpan} and partner_id = ${partner_id}
+          union all ${uncounted} and payload ->> 'partner_id' = ${partner_id}`;
+  return sql`select day, sum(count) as value from (${parts}) group by day`;
+}
 
 /** Payments by day, those of them that are not settled yet from their rows. */
 function paymentDays(own: SQL, from: string): SQL {

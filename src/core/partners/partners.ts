@@ -1,6 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { clickCounts, partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
+import { shaped, whole } from "../../db/rows.ts";
+import { partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
 import { searchText, slugKey, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -12,6 +13,7 @@ import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Decided, InputOf, Partner, PayloadOf } from "../kernel/rows.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -115,10 +117,13 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
     caller,
     caller.db.select().from(partners).where(owned(caller, id)),
     partnerSums(caller, id),
-    caller.db
-      .select({ clicks: sql<number>`coalesce(sum(${clickCounts.count}), 0)` })
-      .from(clickCounts)
-      .where(and(sql`${clickCounts.program_id} = ${caller.programId}`, eq(clickCounts.partner_id, id))),
+    shaped(
+      caller.db,
+      { clicks: whole },
+      sql`select (select coalesce(sum(count), 0) from click_counts
+          where program_id = ${caller.programId} and partner_id = ${id})
+        + (select count(*) from ${uncountedClicks(caller)} and payload ->> 'partner_id' = ${id}) as clicks`,
+    ),
   );
   if (!partner) throw notFound("partner");
   return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };

@@ -3,13 +3,20 @@ import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { databaseWith } from "./around.ts";
 import { boundedDatabase } from "./bounded.ts";
+import { writeDirectly, type Dialect } from "./query-text.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
 
 /** The drizzle client over one D1 binding, none of whose calls waits without limit. */
 export function openDatabase(binding: D1Database): Database {
   let database = opened.get(binding);
-  if (!database) opened.set(binding, (database = drizzle(boundedDatabase(binding))));
+  if (!database) opened.set(binding, (database = clientOf(boundedDatabase(binding))));
+  return database;
+}
+
+function clientOf(binding: D1Database): Database {
+  const database = drizzle(binding);
+  writeDirectly((database as unknown as { dialect: Dialect }).dialect);
   return database;
 }
 
@@ -18,7 +25,7 @@ const opened = new WeakMap<D1Database, Database>();
 
 /** The same database, which says of every call how many statements it sends. */
 export function countStatements(db: Database, onSent: (statements: number) => void): Database {
-  return drizzle(
+  return clientOf(
     databaseWith(db.$client, (ask, statements) => {
       onSent(statements);
       return ask();

@@ -1,11 +1,14 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeEach } from "vitest";
+import { checkTexts } from "../../src/db/query-text.ts";
 import { checkRows } from "../../src/db/rows.ts";
 import { assertEmitted } from "./emitted.ts";
 
 // A statement whose rows are not of the type that it is given fails the test that runs it.
 checkRows();
+// So does one whose text is not what drizzle would write.
+checkTexts();
 
 const databases = Object.entries(env as object).filter(([name]) => /^DB(_\d+)?$/.test(name));
 await Promise.all(

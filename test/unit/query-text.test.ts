@@ -1,0 +1,61 @@
+/** What drizzle writes part by part is written at once, and is the same (`test/support/setup.ts` compares all that is sent). */
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { describe, expect, it } from "vitest";
+import { checkTexts, writeDirectly, type Dialect } from "../../src/db/query-text.ts";
+import { commissions, partners, payments } from "../../src/db/schema.ts";
+
+const binding = { prepare: (text: string) => ({ text }) } as unknown as D1Database;
+const [own, direct] = [drizzle(binding), drizzle(binding)];
+writeDirectly((direct as unknown as { dialect: Dialect }).dialect);
+
+type Client = typeof own;
+const QUERIES: Record<string, (db: Client) => { toSQL(): { sql: string; params: unknown[] } }> = {
+  "a select with a condition": (db) =>
+    db
+      .select()
+      .from(payments)
+      .where(and(eq(payments.id, "a"), isNull(payments.ref), sql`${payments.provider} = ${sql.raw("'provider_b'")}`)),
+  "a list of values": (db) =>
+    db
+      .select({ id: partners.id })
+      .from(partners)
+      .where(inArray(partners.id, ["a", "b"])),
+  "a join and an alias": (db) =>
+    db
+      .select({ id: partners.id, n: sql<number>`count(*)`.as("n") })
+      .from(partners)
+      .innerJoin(payments, eq(payments.partner_id, partners.id))
+      .orderBy(sql`n`),
+  "null, JSON and truth values": (db) =>
+    db.update(commissions).set({ note: null, flagged: true, rate: { type: "percent" } as never }),
+  "a query within a query": (db) =>
+    db
+      .select()
+      .from(partners)
+      .where(sql`${partners.id} in ${db.select({ id: payments.partner_id }).from(payments)}`),
+  "a placeholder": (db) =>
+    db
+      .select()
+      .from(partners)
+      .where(and(eq(partners.id, sql.placeholder("id")), sql`slug = ${sql.placeholder("slug")}`)),
+  "a row": (db) =>
+    db
+      .insert(partners)
+      .values({ id: "a", program_id: "b", email: "c", slug: "d", search_text: "e", created_at: "f", updated_at: "g" })
+      .onConflictDoNothing(),
+  "names in quotes": (db) => db.select({ id: sql`${sql.identifier('a"b')}` }).from(partners),
+};
+
+describe("a query's text", () => {
+  it.each(Object.entries(QUERIES))("is drizzle's own: %s", (_, make) => {
+    expect(make(direct).toSQL()).toEqual(make(own).toSQL());
+  });
+
+  it("is compared with drizzle's where a test wants it", () => {
+    checkTexts();
+    const wrong: Dialect = { sqlToQuery: () => ({ sql: "select 2", params: [] }) };
+    writeDirectly(wrong);
+    expect(() => wrong.sqlToQuery(sql`select 1`)).toThrow("select 1 is not select 2");
+  });
+});

@@ -52,7 +52,7 @@ async function saleInPayout() {
   await change(program, "POST", "payouts/generate");
   const held = (await ledgerOf(program)).commissions[0]!;
   const refund = chargeRefunded({ payment_intent: `pi_${slug}`, amount: 10_000, refunded: 2_500 });
-  return { program, sale, payout_id: held.payout_id!, refund };
+  return { program, slug, sale, payout_id: held.payout_id!, refund };
 }
 
 it("of a payout that is canceled while a refund is settled no difference is left beside its sale (COM-4)", async () => {
@@ -70,6 +70,32 @@ it("a payout that is canceled while a refund is settled leaves nothing unsettled
     200,
   );
   expect((await ledgerOf(program)).commissions).toMatchObject([{ kind: "sale", amount_cents: 1_500, payout_id: null }]);
+});
+
+it("what a canceled payout frees waits for the next generation until it is settled, also where it is 0 (OUT-1, COM-4)", async () => {
+  const { program, slug, payout_id } = await saleInPayout();
+  const generate = () => change(program, "POST", "payouts/generate");
+  const sell = async () => {
+    await sendA(program, sessionCompleted({ ref: slug, amount: 5_000 }));
+    const sold = (await ledgerOf(program)).commissions.find(({ status }) => status === "pending")!;
+    await change(program, "PATCH", `commissions/${sold.id}`, { status: "approved" });
+  };
+  await sendA(program, chargeRefunded({ payment_intent: `pi_${slug}`, amount: 10_000, refunded: 10_000 }));
+  await sell();
+  const headers = { authorization: `Bearer ${program.api_key}` };
+  const path = `/api/v1/payouts/${payout_id}/cancel`;
+  expect((await callWith(actBeforeSettling(generate), path, { method: "POST", headers })).status).toBe(200);
+  await sell();
+  await generate();
+  const { body } = await program.api<{ data: Record<"amount_cents" | "commission_count", number>[] }>(
+    "GET",
+    "/api/v1/payouts?status=pending",
+  );
+  // The first without the commission of 0, the next with it.
+  const made = body.data.map((one) => `${one.amount_cents} in ${one.commission_count}`);
+  expect(made.toSorted()).toEqual(["1000 in 1", "1000 in 2"]);
+  const amounts = (await ledgerOf(program)).commissions.map((row) => row.amount_cents);
+  expect(amounts.toSorted((a, b) => a - b)).toEqual([0, 1_000, 1_000]);
 });
 
 it("of a sale that is freed and rejected while its refund is settled nothing is owed back (LAW-5)", async () => {

@@ -25,7 +25,6 @@ export interface Failure {
 const DAY = 86_400_000;
 /** Whoever asked when the machine went. */
 const UNANSWERED: Reply = { status: 599, body: {} };
-const QUIET = { chance: new Chance(0), faults: 0 };
 /** Pages of sums are asked for so often; the laws and lists after every step. */
 const SUMS_EVERY = 10;
 /** States that look alike are kept up to so many. */
@@ -74,6 +73,8 @@ class Run {
   #endpoint!: Endpoint;
   readonly #visitors = new Visitors();
   readonly #ids: Record<string, string> = {};
+  /** For what is asked without anything else at the same moment; of the run, so that it is the same whatever ran before. */
+  readonly #quiet: Luck = { chance: new Chance(0), faults: 0 };
   #states: State[] = [];
 
   constructor(world: World) {
@@ -81,12 +82,12 @@ class Run {
   }
 
   readonly #ask = async (path: string): Promise<Reply> => {
-    const [reply] = await this.#world.turns.drive([() => this.#world.call("GET", path)], QUIET);
+    const [reply] = await this.#world.turns.drive([() => this.#world.call("GET", path)], this.#quiet);
     return reply!;
   };
 
   async #do(operation: () => Promise<Reply | void>): Promise<Reply> {
-    const [reply] = await this.#world.turns.drive([operation], QUIET);
+    const [reply] = await this.#world.turns.drive([operation], this.#quiet);
     if (reply && reply.status >= 300) throw new Error(`unexpected: ${JSON.stringify(reply)}`);
     return reply ?? { status: 200, body: {} };
   }
@@ -257,7 +258,7 @@ class Run {
   /** The same request under the same key: done once, whatever happened to the first. */
   async #again(operation: Operation, before: number, candidates: Candidate[]): Promise<Candidate[]> {
     this.story.push(`     ${operation.text}: asked again`);
-    const [reply] = await this.#world.turns.drive([operation.again!], QUIET);
+    const [reply] = await this.#world.turns.drive([operation.again!], this.#quiet);
     if (before < 300 && reply!.status !== before) {
       throw new Wrong([
         `${operation.text}: ${before}, and asked again ${reply!.status} ${JSON.stringify(reply!.body)}`,

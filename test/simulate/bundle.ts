@@ -1,6 +1,6 @@
 /** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -33,7 +33,13 @@ export interface ClickCounter {
 /** Makes a new isolate of a version; and of the version before it, where that is to run too. */
 export interface Versions {
   now: () => Service;
-  before: (() => Service) | null;
+  before: VersionBefore | null;
+}
+
+export interface VersionBefore {
+  make: () => Service;
+  /** What is played beside it: it would decide by the rules of the moment, or not by those applied from an earlier time. */
+  rules: { change: boolean; apply: boolean };
 }
 
 /** Bundles the service as it is in `root`. */
@@ -64,12 +70,14 @@ export async function bundleService(patches: readonly Patch[] = [], root = ROOT)
 }
 
 /** The same of a commit, which the repository must have. */
-export async function bundleCommit(commit: string): Promise<() => Service> {
+export async function bundleCommit(commit: string): Promise<VersionBefore> {
   const root = await mkdtemp(join(tmpdir(), "affiliate-before-"));
   try {
     execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
     await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
-    return await bundleService([], root);
+    const has = (file: string) => existsSync(join(root, "src", file));
+    const rules = { change: has("domain/rules.ts"), apply: has("core/ledger/apply-from.ts") };
+    return { make: await bundleService([], root), rules };
   } finally {
     await rm(root, { recursive: true, force: true });
   }

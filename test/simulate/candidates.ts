@@ -104,10 +104,15 @@ export function finish({ state, applied }: Candidate, operation: Operation, now:
   });
 }
 
-/** What a job may find unsettled of the purchases that change beside it: any of few, else one or all. */
+/**
+ * What a job may find unsettled of the purchases that change beside it: any of few. Of many one or two, or those that are
+ * not settled yet of all, which go one after the other.
+ */
 function withoutSome(changing: readonly string[]): string[][] {
   const others = [...new Set(changing)];
-  if (others.length > 6) return [others, ...others.map((one) => [one])];
+  if (others.length > 6) {
+    return others.flatMap((one, i) => [others.slice(i), [one], ...others.slice(0, i).map((other) => [other, one])]);
+  }
   return others.reduce<string[][]>((sets, one) => [...sets, ...sets.map((set) => [...set, one])], [[]]).slice(1);
 }
 

@@ -19,8 +19,14 @@ export interface Operation {
   payout?: string;
   /** Whether it frees what a payout holds, of which something is owed back. */
   frees?: boolean;
+  /** Whether another event of the payment is waiting. */
+  meets?: boolean;
   /** Whether it makes payouts or approves: it leaves out what is not settled. */
   generates?: boolean;
+  /** Whether it claims deliveries: a claim outlives the machine. */
+  claims?: boolean;
+  /** Whether a job goes on with it: nothing else happens until that is done. */
+  goesOn?: boolean;
   /** Whether it switches the endpoint. */
   switches?: boolean;
   /** Sent again under the same key it must come to the same. */
@@ -39,7 +45,9 @@ export interface Scene {
   state: State;
   /** Ids of partners by slug. */
   ids: Record<string, string>;
-  /** A purchase, and a payout, to which something else happens at the same moment. */
+  /** Whether something else happens at the same moment. */
+  isBeside: boolean;
+  /** A purchase, and a payout, to which it happens. */
   near: string | null;
   nearPayout: string | null;
   /** Whether what happens at the same moment frees commissions that are then settled. */

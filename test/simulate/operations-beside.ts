@@ -2,7 +2,8 @@
 import { applyRules } from "./model-apply.ts";
 import { customerOf, erase } from "./model-erasure.ts";
 import { occurredAt } from "./model-facts.ts";
-import { settle, type RuleChange, type State } from "./model.ts";
+import { generateMonth } from "./model-payouts.ts";
+import { approveDue, copyOf, keyOf, settle, type RuleChange, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker } from "./operation.ts";
 import { time } from "./played-globals.ts";
 import { HOOK_URL } from "./world.ts";
@@ -71,10 +72,22 @@ const importCustomer: Maker = ({ world, vendors, ids }, chance) => {
 /** So few payments are since then that the request settles all of them. */
 const APPLIED = 25;
 
-const applyRule: Maker = ({ world, state, ids }, chance) => {
+/** Whether the minute's cron would approve or generate. */
+function isOverdue(state: State): boolean {
+  return [approveDue, generateMonth].some((job) => {
+    const after = copyOf(state);
+    job(after, time.now, { without: [], before: null });
+    return keyOf(after) !== keyOf(state);
+  });
+}
+
+const applyRule: Maker = ({ world, state, ids, isBeside }, chance) => {
   const times = Object.entries(state.purchases).flatMap(([key, one]) => (state.sales[key] ? [occurredAt(one)] : []));
-  const recent = times.toSorted((a, b) => b - a).slice(0, APPLIED);
-  if (recent.length === 0) return null;
+  if (times.length === 0 || !world.rules.apply) return null;
+  // Of the many since one of the oldest the request leaves some to a job.
+  const goesOn = times.length > 2 * APPLIED && !isBeside && chance.happens(0.5) && !isOverdue(state);
+  const sorted = times.toSorted((a, b) => b - a);
+  const recent = goesOn ? sorted.slice(-APPLIED) : sorted.slice(0, APPLIED);
   const from = Math.min(chance.of(recent) + chance.of([-1_000, 0, 0, 1, 1_000]), time.now);
   const apply_from = new Date(from).toISOString();
   const pct = chance.whole(0, 60);
@@ -88,6 +101,7 @@ const applyRule: Maker = ({ world, state, ids }, chance) => {
   return {
     text: `${path} changes from ${apply_from} on: ${JSON.stringify(body)}`,
     ...patch(world, path, { ...body, apply_from }),
+    goesOn,
     effects: [
       (state, now) => {
         const before = change.flow && state.flows.find(({ id }) => id === change.flow!.id);
@@ -95,7 +109,10 @@ const applyRule: Maker = ({ world, state, ids }, chance) => {
         applyRules(state, now, changed, from);
       },
     ],
-    sales: Object.keys(state.purchases).filter((key) => occurredAt(state.purchases[key]!) >= from),
+    // In the order in which they are settled.
+    sales: Object.keys(state.purchases)
+      .filter((key) => state.sales[key] && occurredAt(state.purchases[key]!) >= from)
+      .toSorted((one, other) => occurredAt(state.purchases[one]!) - occurredAt(state.purchases[other]!)),
   };
 };
 

@@ -3,7 +3,7 @@ import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { failPayout, generate, generateMonth, movePayout } from "./model-payouts.ts";
-import { approveDue, changeRules, flag, judge, settle, type Flow, type State } from "./model.ts";
+import { approveDue, changeRules, flag, judge, settle, sum, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
@@ -26,7 +26,8 @@ const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   const events = isAgain ? vendors.sent : vendors.waiting;
   // What comes after somebody has decided may change what was decided on.
   const late = chance.happens(0.3) ? events.filter(({ sale }) => isDecided(state, sale)) : [];
-  const from = late.length > 0 ? late : nearest(events.slice(-20), near);
+  const own = events.filter(({ sale }) => sale === near);
+  const from = own.length > 0 ? own : late.length > 0 ? late : events.slice(-20);
   const event = from.length > 0 ? chance.of(from) : null;
   if (!event) return null;
   const atAny = claimsPrograms(event.provider);
@@ -39,6 +40,7 @@ const deliver: Maker = ({ world, vendors, state, near }, chance) => {
     ...(atAny ? { again: run, insists: true } : {}),
     effects: [(state, now) => event.learn(state, now)],
     sales: vendors.touchedBy(event),
+    meets: vendors.waiting.some((one) => one !== event && one.sale === event.sale),
     arrived: () => {
       const at = vendors.waiting.indexOf(event);
       if (at >= 0) vendors.sent.push(...vendors.waiting.splice(at, 1));
@@ -102,7 +104,7 @@ const approveAll: Maker = ({ world, state }, chance) => {
         }
       },
     ],
-    sales: state.rows.map(({ sale }) => sale),
+    sales: state.rows.filter(({ id }) => id !== undefined && chosen.includes(id)).map(({ sale }) => sale),
   };
 };
 
@@ -139,11 +141,14 @@ const makePayouts: Maker = ({ world }, chance) => {
   };
 };
 
+function heldBy({ rows, payouts }: State, payout: State["payouts"][number]): State["rows"] {
+  return rows.filter((row) => row.payout !== null && payouts[row.payout] === payout);
+}
+
 /** Whether something is owed back of what an open payout holds. */
-function isOwedBack({ rows, payouts }: State, payout: State["payouts"][number]): boolean {
-  const held = rows.filter((row) => row.payout !== null && payouts[row.payout] === payout);
-  return held.some(({ sale, slug }) =>
-    rows.some((row) => row.kind === "clawback" && row.sale === sale && row.slug === slug && row.payout === null),
+function isOwedBack(state: State, payout: State["payouts"][number]): boolean {
+  return heldBy(state, payout).some(({ sale, slug }) =>
+    state.rows.some((row) => row.kind === "clawback" && row.sale === sale && row.slug === slug && row.payout === null),
   );
 }
 
@@ -153,8 +158,9 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   const owing = open.filter((one) => isOwedBack(state, one));
   const free = owing.length > 0 && chance.happens(0.4) ? owing : open;
   const of = near.length > 0 ? near : free.length > 0 && chance.happens(0.9) ? free : state.payouts;
-  const { id, slug, amount } = of.length > 0 ? chance.of(of) : { id: undefined, slug: "", amount: 0 };
-  if (id === undefined) return null;
+  const chosen = of.length > 0 ? chance.of(of) : null;
+  if (chosen?.id === undefined) return null;
+  const { id, slug, amount } = chosen;
   const [verb, to] = chance.of([
     ["cancel", "canceled"],
     ["mark-paid", "paid"],
@@ -172,11 +178,14 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
     frees: verb === "cancel" && owing.some((one) => one.id === id),
     ...post(world, `/payouts/${id}/${verb}`, {}),
     effects: verb === "pay" && !isOfVendor ? [() => false] : moves,
-    sales: state.rows.map(({ sale }) => sale),
+    sales: heldBy(state, chosen)
+      .toSorted((one, other) => one.created - other.created)
+      .flatMap(({ sale }) => sale || []),
   };
 };
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
+  if (!world.rules.change) return null;
   const slug = chance.of(Object.keys(ids));
   if (chance.happens(0.4)) {
     const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
@@ -198,11 +207,18 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
 
+/** What partners would be paid now in each currency. */
+function dueNow(state: State): number[] {
+  const due = state.rows.filter(
+    ({ status, payout, reasons }) => status === "approved" && payout === null && reasons[0] !== "disputed",
+  );
+  const amounts = [...Map.groupBy(due, ({ slug, currency }) => `${slug} ${currency}`).values()].map(sum);
+  return amounts.filter((amount) => amount > 0);
+}
+
 /** A least amount, often exactly what somebody has. */
 function leastOf({ state }: Scene, chance: Chance): number {
-  const amounts = state.rows.flatMap(({ status, payout, amount }) =>
-    status === "approved" && payout === null && amount > 0 ? [amount] : [],
-  );
+  const amounts = dueNow(state);
   return amounts.length > 0 && chance.happens(0.7) ? chance.of(amounts) : chance.whole(0, 4_000);
 }
 
@@ -218,8 +234,8 @@ const changeProgram: Maker = (scene, chance) => {
       ? key
       : chance.of([
           key,
-          { default_commission_pct: chance.whole(0, 50) },
-          { attribution: chance.of(["first", "last"] as const) },
+          world.rules.change ? { default_commission_pct: chance.whole(0, 50) } : key,
+          world.rules.change ? { attribution: chance.of(["first", "last"] as const) } : key,
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);
@@ -240,6 +256,7 @@ const changeProgram: Maker = (scene, chance) => {
 };
 
 const changeFlows: Maker = ({ world, vendors, state }, chance) => {
+  if (!world.rules.change) return null;
   const old = state.flows.length > 0 && chance.happens(0.6) ? chance.of(state.flows) : null;
   if (old?.id) {
     const change = chance.of([{ active: !old.active }, { priority: chance.whole(0, 3) }]);
@@ -295,7 +312,9 @@ const reprocess: Maker = ({ world, state }, chance) => {
 const fireCron: Maker = (scene, chance) => {
   const { world } = scene;
   if (isPaying(scene) && chance.happens(0.6)) world.upsetVendor(chance);
-  const cron = chance.of(["* * * * *", "* * * * *", "17 3 * * *", "17 3 * * *", "23 0 1 * *"]);
+  // The minute's asks about open transfers.
+  const crons = ["* * * * *", "17 3 * * *", "17 3 * * *", "23 0 1 * *"];
+  const cron = isPaying(scene) && chance.happens(0.6) ? "* * * * *" : chance.of(["* * * * *", ...crons]);
   return {
     text: `cron ${cron}`,
     run: () => world.cron(cron).then(NOTHING),
@@ -324,6 +343,7 @@ const consume: Maker = ({ world }, chance) => {
     run: () => world.consume(chance).then(NOTHING),
     effects: [() => {}],
     sales: [],
+    claims: true,
   };
 };
 
@@ -350,6 +370,15 @@ export function choose(scene: Scene, chance: Chance): Operation {
   // While a transfer is open, it is asked about, and the key that it was begun with may go.
   if (isPaying(scene) && chance.happens(0.4)) {
     return (chance.happens(0.4) ? changeProgram : fireCron)(scene, chance)!;
+  }
+  // Who has exactly the least amount is paid before that changes.
+  if (dueNow(scene.state).includes(scene.state.min_payout_cents) && chance.happens(0.5)) {
+    return makePayouts(scene, chance)!;
+  }
+  // Two events of one payment that are settled at the same moment.
+  if (scene.vendors.waiting.some(({ sale }) => sale === scene.near) && chance.happens(0.6)) {
+    const operation = deliver(scene, chance);
+    if (operation) return operation;
   }
   // What a canceled payout frees is generated again while it is being settled.
   if (scene.isFreeing && chance.happens(0.8)) return makePayouts(scene, chance)!;

@@ -153,8 +153,9 @@ class Run {
     for (const { text } of operations) this.story.push(`${stamp} ${text}`);
     const { replies, failed } = await this.#carryOut(operations, step, chance);
     let candidates = candidatesAfter(this.#states, operations, replies, failed, began);
-    // What the faults left undone is done by the crons.
-    if (failed) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
+    // What the faults left undone is done by the crons, as is what a job goes on with.
+    const goesOn = operations.some((one) => one.goesOn);
+    if (failed || goesOn) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
       // Whoever has no answer asks again, and so does now and then somebody who had one.
@@ -193,17 +194,19 @@ class Run {
       vendors: this.#vendors,
       state: this.#states[0]!,
       ids: this.#ids,
+      isBeside: false,
       near: null,
       nearPayout: null,
       isFreeing: false,
     };
     const operations = [choose(scene, chance)];
-    const { sales, payout = null, frees = false } = operations[0]!;
+    const { sales, payout = null, frees = false, meets = false, goesOn = false } = operations[0]!;
+    if (goesOn) return operations;
     // Two at once mostly meet on one purchase.
     const second = chanceOf(step, "second");
-    if (second?.happens(frees ? 0.8 : 0.4)) {
+    if (second?.happens(frees ? 0.8 : meets ? 0.6 : 0.4)) {
       const [near = null] = second.happens(0.7) ? sales : [];
-      operations.push(choose({ ...scene, near, nearPayout: payout, isFreeing: frees }, second));
+      operations.push(choose({ ...scene, isBeside: true, near, nearPayout: payout, isFreeing: frees }, second));
     }
     return operations;
   }
@@ -217,10 +220,11 @@ class Run {
     );
     for (const { text } of visits) this.story.push(`     ${text}`);
     const [fail, go] = [chanceOf(step, "faults"), chanceOf(step, "crash")];
+    const isGone = go?.happens(operations.some(({ claims }) => claims) ? 0.15 : 0.04) ?? false;
     const luck: Luck = {
       chance,
       faults: fail?.happens(0.25) ? fail.whole(1, 3) : 0,
-      crash: go?.happens(0.04) ? { after: go.whole(1, 12), happens: crash } : null,
+      crash: isGone ? { after: go!.whole(1, 12), happens: crash } : null,
     };
     this.#visitors.note(this.#world);
     const failedBefore = turns.failed;

@@ -64,6 +64,8 @@ export class Turns {
     const outcomes = operations.map(async (operation, i) => void (ended[i] = await operation()));
     for (const outcome of outcomes) this.waitUntil(outcome);
     let left = faults;
+    // Every order is possible; where whoever goes mostly goes on, the others wait long for their next turn.
+    const goesOn = chance.happens(0.5) ? 0.75 : 0;
     let idle = 0;
     let calls = 0;
     for (let turn = 0; ; turn++) {
@@ -75,7 +77,8 @@ export class Turns {
       }
       if (this.#waiting.length > 0) {
         calls += 1;
-        const [next] = this.#waiting.splice(chance.whole(0, this.#waiting.length - 1), 1);
+        const last = this.#waiting.length - 1;
+        const [next] = this.#waiting.splice(goesOn > 0 && chance.happens(goesOn) ? last : chance.whole(0, last), 1);
         const fails = left > 0 && next!.faults.length > 0 && chance.happens(0.15);
         const fault = fails ? chance.of(next!.faults) : null;
         if (fault) {

@@ -247,13 +247,18 @@ export class World {
     return this.#versions.before !== null;
   }
 
+  /** Whether rules are changed, and applied from an earlier time: every version that runs must keep those of before. */
+  get rules(): { change: boolean; apply: boolean } {
+    return this.#versions.before?.rules ?? { change: true, apply: true };
+  }
+
   /**
    * A new isolate, as after a deploy, or of the version before, as after a rollback; and with `objects` new click
    * objects, which forget what they had in memory.
    */
   renew(objects: boolean, isBefore = false): void {
     const { now, before } = this.#versions;
-    this.#service = (isBefore && before ? before : now)();
+    this.#service = isBefore && before ? before.make() : now();
     if (objects) this.clicks.die();
   }
 

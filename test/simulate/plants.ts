@@ -26,15 +26,26 @@ export const PLANTS: readonly Plant[] = [
     "subtract(worth(own, target), sumOf(locked))",
     "subtract(worth(locked, target), sumOf([...locked, ...own.filter(isWaived)]))",
   ]),
-  plant(
-    "D3: canceling a payout settles nothing again",
-    "core/payouts/payouts.ts",
-    [
-      "sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
-      "sql`0 and c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+  {
+    name: "D3: what a canceled payout's commission owes back falls into a later month",
+    patches: [
+      {
+        file: "src/core/payouts/payouts.ts",
+        find: "sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+        put: "sql`0 and c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+      },
+      {
+        file: "src/core/payouts/payouts.ts",
+        find: "await settleChanged(ctx, event_id);",
+        put: "void [ctx, event_id];",
+      },
+      {
+        file: "src/core/payouts/generate.ts",
+        find: "(${c}.created_at < ${iso(period_end)} or ${c}.amount_cents < 0)",
+        put: "${c}.created_at < ${iso(period_end)}",
+      },
     ],
-    ["await settleChanged(ctx, event_id);", "void [ctx, event_id];"],
-  ),
+  },
   plant("D4: a transfer is sent with whatever key is stored", "core/payouts/attempt.ts", [
     "if (frozen.key_mark === (await keyMark(api_key))) return",
     "if (frozen.key_mark !== api_key) return",
@@ -162,6 +173,22 @@ export const PLANTS: readonly Plant[] = [
   plant("import: an imported partner counts before the one that a vendor named", "domain/reference.ts", [
     "among.findLast((fact) => !fact.imported) ?? among[0]",
     "among.at(-1)",
+  ]),
+  plant("apply from: what comes after the first payments is left as it is", "core/ledger/apply-from.ts", [
+    "delete from rule_applications where ${own} and not exists (${nextOf(own)})",
+    "delete from rule_applications where ${own}",
+  ]),
+  plant("apply from: a payment of that very moment is left as it is", "core/ledger/apply-from.ts", [
+    "p.created_at >= a.applies_from as is_since",
+    "p.created_at > a.applies_from as is_since",
+  ]),
+  plant("apply from: settling does not know the rule that is applied", "core/ledger/settle.ts", [
+    ".filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)",
+    ".filter(({ seq, applies_from }) => applies_from === null && seq <= upTo)",
+  ]),
+  plant("apply from: what a flow of before decided is left as it is", "core/ledger/apply-from.ts", [
+    'if (source === "flow") return sql`true`;',
+    "if (source === \"flow\") return sql`decision ->> '$.rate.source' = 'flow'`;",
   ]),
   plant("erasure: a rule is chosen again for an erased customer", "domain/payment.ts", [
     "const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);",

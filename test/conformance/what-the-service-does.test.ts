@@ -15,7 +15,7 @@ describe("what the service does", () => {
     expect(taken.status).toBe(409);
   });
 
-  it("3. turns completed payments of both providers into commissions for the referring partner", async () => {
+  it("3. turns completed payments of every provider into commissions for the referring partner", async () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });
     await makePartner(program, { slug: "joe" });

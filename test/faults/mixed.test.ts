@@ -1,6 +1,6 @@
 /**
  * The service killed (SIGKILL) at random under a mixed load, and started again on the same state (LAW-10):
- * clicks, webhooks of both providers, API calls with and without keys, payouts through the vendor, deliveries.
+ * clicks, webhooks of every provider, API calls with and without keys, payouts through the vendor, deliveries.
  * FAULT_ROUNDS (20) kills; FAULT_SEED repeats a run's choices.
  */
 import assert from "node:assert/strict";

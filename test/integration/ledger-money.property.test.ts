@@ -1,6 +1,6 @@
 /**
  * What is earned is the rule applied to the money that really moved (LAW-2), in any order of deliveries: random
- * lives of customers at both providers, against a model that shares nothing with the service.
+ * lives of customers at every provider, against a model that shares nothing with the service.
  */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";

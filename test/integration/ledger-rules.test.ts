@@ -108,7 +108,7 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     expect((await rowsOf(program)).map((row) => row.amount_cents).toSorted()).toEqual([1_000, 2_000, 2_000, 500]);
   });
 
-  it("a flow counts from its creation on, at both providers", async () => {
+  it("a flow counts from its creation on, at every provider", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program);
     await change(program, "POST", "/api/v1/flows", flow);

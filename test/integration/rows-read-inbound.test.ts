@@ -24,7 +24,7 @@ const ofB =
   (program, DB = env.DB) =>
     sendB(program, event, { DB });
 
-/** A customer's story at either provider, event by event; each event is measured by its name. */
+/** A customer's story at each provider, event by event; each event is measured by its name. */
 function story(ref: string): Record<string, Send> {
   const customer = uniqueId("cus_");
   const subscription = uniqueId("sub_");

@@ -69,6 +69,11 @@ const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
+/** The files of a provider's folder. */
+function textsOf(name: string): string[] {
+  return readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
+}
+
 describe("a provider", () => {
   it("is named by nothing outside its folder", () => {
     assert.ok(files.length > 200);
@@ -125,8 +130,7 @@ describe("a provider", () => {
   it("whose events claim programs has an index by the vendor's ids", () => {
     const schema = read("src/db/schema-ledger.ts");
     for (const name of folders) {
-      const texts = readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
-      if (!texts.some((text) => text.includes("claims_programs: true"))) continue;
+      if (!textsOf(name).some((text) => text.includes("claims_programs: true"))) continue;
       const index = `.on(t.provider_transaction_id, t.program_id)\n      .where(sql\`provider = '${name.replace("-", "_")}'\`)`;
       assert.ok(schema.includes(index), `${name}: an index of payments, as payments_of_b is`);
     }
@@ -140,12 +144,29 @@ const TEXTS = ["README.md", ...globSync("src/docs/*.md", { cwd: ROOT })].flatMap
   return texts.map((text) => ({ at: `${file}: ${text.trim().replaceAll("*", "").slice(0, 40)}`, text }));
 });
 
+/** What names each provider in a text: its name, or one of the types of events that its folder reads. */
+const NAMES = new Map(
+  folders.map((name) => {
+    const types = textsOf(name).flatMap((text) =>
+      [...text.matchAll(/\["([a-z_]+(?:\.[a-z_]+)+)", /g)].map(([, type]) => type!),
+    );
+    return [name, [name, ...types]];
+  }),
+);
+
+/** The providers that a text names. */
+function namedIn(text: string, providers: readonly string[]): string[] {
+  const plain = (words: string) => words.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+  const isNamed = (name: string) => new RegExp(`\\b${RegExp.escape(plain(name))}\\b`).test(plain(text));
+  return providers.filter((provider) => (NAMES.get(provider) ?? [provider]).some(isNamed));
+}
+
 /** Texts that name two of the providers and not all, each with those that it lacks. */
 function lacking(providers: readonly string[], texts = TEXTS): string[] {
   return texts.flatMap(({ at, text }) => {
-    const words = text.toLowerCase().replaceAll(/[\s_-]+/g, " ");
-    const missing = providers.filter((name) => !new RegExp(`\\b${name.replaceAll("-", " ")}\\b`).test(words));
-    return missing.length > 0 && missing.length <= providers.length - 2 ? [`${at} lacks ${missing.join(", ")}`] : [];
+    const named = namedIn(text, providers);
+    const missing = providers.filter((name) => !named.includes(name));
+    return missing.length > 0 && named.length >= 2 ? [`${at} lacks ${missing.join(", ")}`] : [];
   });
 }
 
@@ -157,8 +178,10 @@ describe("a text that names two providers", () => {
   it("is found where it lacks one, in whatever form it names the others", () => {
     const found = (text: string) => lacking(["provider-a", "provider-b", "provider-c"], [{ at: "x", text }]);
     assert.deepEqual(found("`/webhooks/provider_a` and Provider-B-Signature"), ["x lacks provider-c"]);
+    assert.deepEqual(found("`invoice.paid` and `transaction.completed`"), ["x lacks provider-c"]);
     assert.deepEqual(found("Stripe (provider\nA), provider B, provider C's"), []);
     assert.deepEqual(found("a transfer through provider A"), []);
+    assert.deepEqual(found("`invoice.paidx` and `xtransaction.completed`"), []);
   });
 
   it("is each rule and guide that says something of every provider", () => {
@@ -167,5 +190,58 @@ describe("a text that names two providers", () => {
       assert.ok(found.includes(`specification.md: - ${rule} `), rule);
     }
     for (const file of ["README.md", "src/docs/integrate.md"]) assert.ok(found.includes(file), file);
+  });
+});
+
+/**
+ * The providers of which it was asked whether what a text says of one alone is true of them as well. A folder is added here
+ * once each of the texts that the test names was read, and names the provider where it is.
+ */
+const ASKED = ["provider-a", "provider-b"];
+
+/** Texts that name one provider and no other. */
+function ofOneAlone(texts = TEXTS): string[] {
+  return texts.filter(({ text }) => namedIn(text, folders).length === 1).map(({ at }) => at);
+}
+
+describe("a text that names one provider alone", () => {
+  it("was read for each of the others", () => {
+    const unasked = folders.filter((name) => !ASKED.includes(name));
+    assert.deepEqual(unasked, [], `is it true of ${unasked.join(", ")}?\n${ofOneAlone().join("\n")}`);
+    assert.deepEqual(ASKED.toSorted(), folders.toSorted());
+  });
+
+  it("is found by its name or its events", () => {
+    const found = ofOneAlone().join("\n");
+    for (const rule of "PAY-8 PAY-18 PAY-20 OUT-6 OUT-15".split(" ")) {
+      assert.ok(found.includes(`specification.md: - ${rule} `), rule);
+    }
+    for (const file of ["deploy", "security", "comparison"]) assert.ok(found.includes(`src/docs/${file}.md`), file);
+    assert.deepEqual(ofOneAlone([{ at: "x", text: "`subscription.canceled` flags" }]), ["x"]);
+  });
+});
+
+/** A text that says how many providers there are is wrong of one more, and nothing reminds of it. */
+const COUNTED =
+  /\b(?:both|either|neither|the two|two (?:payment|listed))(?:\s\*?|\s(?:the|of the|payment|listed)\s)*(?:providers?|vendors?)\b/gi;
+
+describe("a text or a comment", () => {
+  const counted = (text: string) => [...text.matchAll(COUNTED)].map(([found]) => found);
+
+  it("does not count the providers", () => {
+    const code = globSync("{src,test}/**/*.{ts,tsx}", { cwd: ROOT }).map((path) => path.replaceAll("\\", "/"));
+    const own = code.filter((file) => !/^test\/lint\/providers\.test\.ts$|^src\/client\//.test(file));
+    const texts = [...TEXTS, ...own.map((file) => ({ at: file, text: read(file) }))];
+    assert.ok(texts.length > 800);
+    assert.deepEqual(
+      texts.flatMap(({ at, text }) => counted(text).map((found) => `${at}: ${found}`)),
+      [],
+    );
+  });
+
+  it("is found where it does", () => {
+    const texts = ["both providers", "either\n * provider", "the two payment providers", "Both of the vendors"];
+    for (const text of texts) assert.equal(counted(text).length, 1, text);
+    for (const text of ["two providers whose ids begin alike", "every provider"]) assert.deepEqual(counted(text), []);
   });
 });

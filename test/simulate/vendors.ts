@@ -1,4 +1,4 @@
-/** What customers do, as both vendors report it: events that wait here until a step sends them, late, doubled or in any order. */
+/** What customers do, as each vendor reports it: events that wait here until a step sends them, late, doubled or in any order. */
 import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import {

@@ -1,4 +1,4 @@
-/** What the makers of both vendors' events share. WebCrypto only: runs under Node and workerd alike. */
+/** What the makers of all vendors' events share. WebCrypto only: runs under Node and workerd alike. */
 
 const encoder = new TextEncoder();
 const run = crypto.randomUUID().replaceAll("-", "").slice(0, 12);

@@ -1,6 +1,13 @@
-import { gzipSync } from "node:zlib";
-import { bodyOfA, sessionCompleted, signA } from "../../../test/support/provider-a.ts";
-import { bodyOfB, signB, transactionCompleted } from "../../../test/support/provider-b.ts";
+import { brotliCompressSync } from "node:zlib";
+import { saleAt } from "../../../test/support/sale.ts";
+import { signed } from "../../../test/support/signed.ts";
+import {
+  byProvider,
+  claimsPrograms,
+  PROVIDERS,
+  PROVIDER_NAMES,
+  type ListedProvider,
+} from "../../providers/registry.ts";
 import { call, dollars, expectSame, expectStatus } from "./client.ts";
 import type { PlayedWorld } from "./receiver.ts";
 import { eventually, made, Steps } from "./steps.ts";
@@ -19,10 +26,8 @@ export interface Target {
 export const RECEIVER_HOST = "hooks.shop.example";
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
-const SECRETS = {
-  provider_a_webhook_secret: `whsec_demo_${crypto.randomUUID()}`,
-  provider_b_webhook_secret: `pdl_ntfset_demo_${crypto.randomUUID()}`,
-};
+const SECRETS = byProvider((name) => `whsec_demo_${name}_${crypto.randomUUID()}`);
+const SETTINGS = Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, SECRETS[name]]));
 
 interface Identified {
   id: string;
@@ -120,11 +125,11 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     return `${endpoint.id} at ${body.url}`;
   });
 
-  await steps.step("A page loads the tracking script", "GET /service.js is at most 1,024 bytes gzipped", async () => {
+  await steps.step("A page loads the tracking script", "GET /service.js is at most 1,024 bytes in brotli", async () => {
     const reply = await call<string>(`${url}/service.js`);
-    const size = gzipSync(expectStatus(reply, 200)).length;
-    if (size > 1024) throw new Error(`it is ${size} bytes gzipped`);
-    return `${size} bytes gzipped, ${reply.headers.get("cache-control")}`;
+    const size = brotliCompressSync(expectStatus(reply, 200)).length;
+    if (size > 1024) throw new Error(`it is ${size} bytes in brotli`);
+    return `${size} bytes in brotli, ${reply.headers.get("cache-control")}`;
   });
   const landing = "/pricing";
   await steps.step("A visitor follows the partner's link", "POST /click is 202", async () => {
@@ -147,45 +152,46 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     return `after ${((Date.now() - started) / 1000).toFixed(1)} s, ref ${slug}, landing ${landing}`;
   });
 
-  await steps.step("The owner pastes the providers' signing secrets", "200, both set", async () => {
-    const settings = expectStatus(await api<Record<string, unknown>>("PATCH", "/programs/me", SECRETS), 200);
-    expectSame(settings["provider_a_webhook_secret_set"], true, "provider A's");
-    expectSame(settings["provider_b_webhook_secret_set"], true, "provider B's");
-    return "both set, shown nowhere again";
+  await steps.step("The owner pastes the providers' signing secrets", "200, all set", async () => {
+    const settings = expectStatus(await api<Record<string, unknown>>("PATCH", "/programs/me", SETTINGS), 200);
+    for (const name of PROVIDER_NAMES) expectSame(settings[`${name}_webhook_secret_set`], true, name);
+    return "all set, shown nowhere again";
   });
-  const session = bodyOfA(sessionCompleted({ ref: slug, amount: 12_000, tax: 2_000, email: "buyer@example.com" }));
-  const sendA = async (secret: string) =>
-    call<{ received: boolean; outcome: string }>(
-      `${url}/webhooks/provider_a?program_id=${made(program, "program").id}`,
-      {
-        method: "POST",
-        headers: { "provider-a-signature": await signA(session, secret) },
-        body: session,
-      },
-    );
-  await steps.step("Provider A's event with a wrong signature", "401, nothing stored", async () => {
-    expectStatus(await sendA("whsec_somebody_elses"), 401);
-    return "refused with 401";
+  const textOf = (name: ListedProvider) => PROVIDERS.find((one) => one.name === name)!.text;
+  const sell = async (name: ListedProvider, body: string, secret: string = SECRETS[name]) => {
+    // One whose events claim their program needs no program in the address.
+    const query = claimsPrograms(name) ? "" : `?program_id=${made(program, "program").id}`;
+    const headers = await signed(name, body, secret);
+    return call<{ outcome: string }>(`${url}/webhooks/${name}${query}`, { method: "POST", headers, body });
+  };
+  const [first, ...others] = PROVIDER_NAMES as readonly [ListedProvider, ...ListedProvider[]];
+  const saleOf = (name: ListedProvider, amount: number, tax: number) =>
+    saleAt(name, { ref: slug, program: made(program, "program").id, amount, tax });
+  const firstSale = program && saleOf(first, 12_000, 2_000);
+  await steps.step("A provider's event with a wrong signature", "401, nothing stored", async () => {
+    expectStatus(await sell(first, made(firstSale, "payment"), "whsec_somebody_elses"), 401);
+    return `refused with 401 at ${textOf(first)}'s address`;
   });
-  await steps.step("Provider A reports a payment of 120.00 USD, 20.00 of it tax", "200, a commission", async () => {
-    const { outcome } = expectStatus(await sendA(SECRETS.provider_a_webhook_secret), 200);
+  await steps.step(`A payment of 120.00 USD at ${textOf(first)}, 20.00 of it tax`, "200, a commission", async () => {
+    const { outcome } = expectStatus(await sell(first, made(firstSale, "payment")), 200);
     expectSame(outcome, "commission", "the outcome");
     return "200, commission";
   });
-  await steps.step("Provider A sends the same event again", "200, and still one commission", async () => {
-    expectStatus(await sendA(SECRETS.provider_a_webhook_secret), 200);
+  await steps.step("The same event again", "200, and still one commission", async () => {
+    expectStatus(await sell(first, made(firstSale, "payment")), 200);
     const path = `/commissions?partner_id=${made(partner, "partner").id}`;
     expectSame(expectStatus(await api<List<Commission>>("GET", path), 200).total, 1, "the number of commissions");
     return "still one commission";
   });
-  await steps.step("Provider B reports a payment of 300.00 USD", "200, a commission", async () => {
-    const event = transactionCompleted({ ref: slug, program: made(program, "program").id, amount: 30_000 });
-    const body = bodyOfB(event);
-    const headers = { "provider-b-signature": await signB(body, SECRETS.provider_b_webhook_secret) };
-    const reply = await call<{ outcome: string }>(`${url}/webhooks/provider_b`, { method: "POST", headers, body });
-    expectSame(expectStatus(reply, 200).outcome, "commission", "the outcome");
-    return "200, commission";
-  });
+  for (const name of others) {
+    await steps.step(`A payment of 300.00 USD at ${textOf(name)}`, "200, a commission", async () => {
+      const { outcome } = expectStatus(await sell(name, saleOf(name, 30_000, 0)), 200);
+      expectSame(outcome, "commission", "the outcome");
+      return "200, commission";
+    });
+  }
+  const sales = PROVIDER_NAMES.length;
+  const earned = 1_250 + 9_000 * others.length;
 
   await steps.step("The commissions", "12.5 % of 100.00 and 30 % of 300.00 USD, pending", async () => {
     const path = `/commissions?partner_id=${made(partner, "partner").id}`;
@@ -195,12 +201,14 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
         data.find((row) => row.provider === provider),
         `commission of ${provider}`,
       );
-    commission = of("provider_a");
-    expectSame(commission.amount_cents, 1250, "the amount for provider A's payment");
+    commission = of(first);
+    expectSame(commission.amount_cents, 1_250, `the amount for ${textOf(first)}'s payment`);
     expectSame(commission.txn_amount_cents, 10_000, "its base");
     expectSame(commission.flow_id, made(every, "second flow").id, "its flow");
-    expectSame(of("provider_b").amount_cents, 9000, "the amount for provider B's payment");
-    expectSame(of("provider_b").flow_id, made(big, "first flow").id, "its flow");
+    for (const name of others) {
+      expectSame(of(name).amount_cents, 9_000, `the amount for ${textOf(name)}'s payment`);
+      expectSame(of(name).flow_id, made(big, "first flow").id, "its flow");
+    }
     expectSame(commission.status, "pending", "the status");
     return data.map((row) => `${dollars(row.amount_cents)} of ${dollars(row.txn_amount_cents)}`).join(", ");
   });
@@ -211,13 +219,13 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     expectSame(tried.join(", "), "Big purchases did not match, Every purchase matched", "the trace");
     return `${tried.join(", ")}: ${trace.arithmetic}`;
   });
-  await steps.step("The partner's stats", "2 commissions, 102.50 USD pending", async () => {
+  await steps.step("The partner's stats", `${sales} commissions, ${dollars(earned)} pending`, async () => {
     const path = `/partners/${made(partner, "partner").id}`;
     const { stats } = expectStatus(await api<{ stats: Record<string, number> }>("GET", path), 200);
-    expectSame(stats["total_commissions"], 2, "the number of commissions");
-    expectSame(stats["total_earned_cents"], 10_250, "the sum earned");
-    expectSame(stats["pending_cents"], 10_250, "the sum pending");
-    return `2 commissions, ${dollars(10_250)} earned, all of it pending`;
+    expectSame(stats["total_commissions"], sales, "the number of commissions");
+    expectSame(stats["total_earned_cents"], earned, "the sum earned");
+    expectSame(stats["pending_cents"], earned, "the sum pending");
+    return `${sales} commissions, ${dollars(earned)} earned, all of it pending`;
   });
   await steps.step("The audit log", "every occurrence once", async () => {
     const expected: Record<string, number> = {
@@ -226,9 +234,8 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       "flow.created": 2,
       "webhook_endpoint.created": 1,
       click: 1,
-      "webhook.provider_a": 1,
-      "webhook.provider_b": 1,
-      "commission.created": 2,
+      ...Object.fromEntries(PROVIDER_NAMES.map((name) => [`webhook.${name}`, 1])),
+      "commission.created": sales,
     };
     for (const [type, count] of Object.entries(expected)) {
       const { total } = expectStatus(await api<List<unknown>>("GET", `/events?type=${type}`), 200);
@@ -239,23 +246,22 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       .map(([type, count]) => `${type} ${count}`)
       .join(", ")}`;
   });
-  await steps.step("The integrations", "both providers configured", async () => {
+  await steps.step("The integrations", "every provider configured", async () => {
     const status = expectStatus(await api<Record<string, { configured: boolean }>>("GET", "/integrations/status"), 200);
-    expectSame(status["provider_a"]?.configured, true, "provider A's");
-    expectSame(status["provider_b"]?.configured, true, "provider B's");
-    return "both providers configured";
+    for (const name of PROVIDER_NAMES) expectSame(status[name]?.configured, true, name);
+    return "every provider configured";
   });
 
   const outcome = world ? "succeeded, 200" : "attempt 1 failed: no such name, attempt 2 in 5 minutes";
-  await steps.step("The webhooks to the endpoint", `two deliveries, each ${outcome}`, async () => {
+  await steps.step("The webhooks to the endpoint", `one delivery for each commission, ${outcome}`, async () => {
     const path = `/webhooks/${made(endpoint, "endpoint").id}`;
     const deliveries = await eventually(
       15,
       async () => {
         const { deliveries: all } = expectStatus(await api<{ deliveries: Delivery[] }>("GET", path), 200);
-        return all.length === 2 && all.every(({ attempts }) => attempts.length > 0) ? all : undefined;
+        return all.length === sales && all.every(({ attempts }) => attempts.length > 0) ? all : undefined;
       },
-      "the first attempt of both deliveries",
+      "the first attempt of each delivery",
     );
     for (const { event, status, attempts, next_attempt_at } of deliveries) {
       expectSame(event, "commission.created", "the event");
@@ -272,15 +278,15 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       .join(", ");
   });
   if (world) {
-    await steps.step("The receiver checks their signatures", "both hold", async () => {
+    await steps.step("The receiver checks their signatures", "each holds", async () => {
       const received = world.received(made(endpoint, "endpoint").secret);
-      expectSame(received.length, 2, "the number received");
+      expectSame(received.length, sales, "the number received");
       expectSame(
         received.every(({ signed }) => signed),
         true,
         "each signature holding",
       );
-      return "X-Service-Signature and the Standard Webhooks headers hold for both";
+      return "X-Service-Signature and the Standard Webhooks headers hold for each";
     });
   }
   return steps;

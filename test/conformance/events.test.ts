@@ -1,37 +1,18 @@
 /** Events. How deliveries are sent, signed and retried is in test/unit/send.test.ts and test/integration. */
 import { describe, expect, it } from "vitest";
+import { OUTBOUND_EVENT_TYPES } from "../../src/domain/event.ts";
+import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { create, deliveriesOf, ENDPOINT, eventsOf } from "../support/conformance.ts";
-import { sendA, sendB } from "../support/ledger.ts";
+import { sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { saleAt } from "../support/sale.ts";
 import { adjustmentUpdated, eventB, transactionCompleted } from "../support/provider-b.ts";
-
-const AUDIT_TYPES = [
-  "click",
-  "commission.created",
-  "commission.updated",
-  "partner.created",
-  "partner.updated",
-  "partner.deleted",
-  "payout.generated",
-  "payout.paid",
-  "webhook.provider_a",
-  "webhook.provider_b",
-];
-
-const OUTBOUND_TYPES = [
-  "commission.created",
-  "commission.updated",
-  "partner.created",
-  "partner.updated",
-  "payout.generated",
-  "payout.paid",
-];
 
 describe("Audit events", () => {
   it("knows every type of its table as a filter (EVT-5, EVT-6)", async () => {
     const program = await makeProgram();
-    for (const type of AUDIT_TYPES) {
+    for (const type of AUDIT_EVENT_TYPES) {
       expect([type, (await program.api("GET", `/api/v1/events?type=${type}`)).status]).toEqual([type, 200]);
     }
   });
@@ -60,25 +41,34 @@ describe("Audit events", () => {
     expect(updated?.payload["commission_id"]).toBe(created?.payload["commission_id"]);
   });
 
-  it("webhook.provider_a and webhook.provider_b: a webhook was received, also one that makes no commission", async () => {
+  it("webhook.<provider>: a webhook was received, also one that makes no commission", async () => {
     const program = await makeProgram();
-    await sendA(program, sessionCompleted({ ref: "nobody" }));
-    await sendB(program, transactionCompleted({ ref: "nobody", program: program.id }));
+    for (const name of PROVIDER_NAMES) {
+      await sendBody(program, name, saleAt(name, { ref: "nobody", program: program.id }));
+    }
     await sendB(program, eventB("customer.updated", { id: "ctm_1", custom_data: { service_program: program.id } }));
     const types = (await eventsOf(program)).map(({ type }) => type);
-    expect(types).toEqual(["webhook.provider_a", "webhook.provider_b", "webhook.provider_b"]);
+    expect(types).toEqual([...PROVIDER_NAMES.map((name) => `webhook.${name}`), "webhook.provider_b"]);
   });
 });
 
 describe("Outbound webhook event types", () => {
   it("an endpoint subscribes to any of the table or to all, and to nothing else (HOOK-1)", async () => {
     const program = await makeProgram();
-    for (const type of OUTBOUND_TYPES) {
+    for (const type of OUTBOUND_EVENT_TYPES) {
       const made = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
       expect(made["events"]).toEqual([type]);
     }
     expect((await create(program, "/api/v1/webhooks", ENDPOINT))["events"]).toEqual(["*"]);
-    for (const type of ["click", "partner.deleted", "webhook.provider_a", "flow.created", "", "**"]) {
+    for (const type of [
+      "click",
+      "partner.deleted",
+      `webhook.${PROVIDER_NAMES[0]}`,
+      "partner.none",
+      "x.none",
+      "",
+      "**",
+    ]) {
       const refused = await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
       expect([type, refused.status]).toEqual([type, 422]);
     }
@@ -88,7 +78,7 @@ describe("Outbound webhook event types", () => {
     const program = await makeProgram();
     const all = await create(program, "/api/v1/webhooks", ENDPOINT);
     const subscribed = await Promise.all(
-      OUTBOUND_TYPES.map(async (type) => {
+      OUTBOUND_EVENT_TYPES.map(async (type) => {
         const { id } = await create(program, "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
         return { type, id };
       }),

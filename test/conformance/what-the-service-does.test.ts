@@ -1,10 +1,11 @@
 /** What the service does, as a whole. */
 import { describe, expect, it } from "vitest";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { create, deliveriesOf, ENDPOINT, eventsOf, FLOW } from "../support/conformance.ts";
-import { sendA, sendB } from "../support/ledger.ts";
+import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { transactionCompleted } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
 
 describe("what the service does", () => {
   it("1. Partners are registered; each has a unique slug", async () => {
@@ -19,15 +20,14 @@ describe("what the service does", () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });
     await makePartner(program, { slug: "joe" });
-    expect((await sendA(program, sessionCompleted({ ref: "jane", amount: 5_000 }))).body.outcome).toBe("commission");
-    expect((await sendB(program, transactionCompleted({ ref: "jane", program: program.id }))).body.outcome).toBe(
-      "commission",
-    );
+    for (const [i, name] of PROVIDER_NAMES.entries()) {
+      const sale = saleAt(name, { ref: "jane", program: program.id, amount: 5_000 * (i + 1) });
+      expect((await sendBody(program, name, sale)).body.outcome).toBe("commission");
+    }
     const made = await eventsOf(program, "commission.created");
-    expect(made.map(({ payload }) => [payload["partner_id"], payload["amount_cents"], payload["provider"]])).toEqual([
-      [jane.id, 1_000, "provider_a"],
-      [jane.id, 2_000, "provider_b"],
-    ]);
+    expect(made.map(({ payload }) => [payload["partner_id"], payload["amount_cents"], payload["provider"]])).toEqual(
+      PROVIDER_NAMES.map((name, i) => [jane.id, 1_000 * (i + 1), name]),
+    );
   });
 
   it("4. decides amounts by flows; else the partner's rate and then the program's default rate apply (FLOW-3)", async () => {

@@ -1,7 +1,7 @@
 /** Events of the payment providers: real ones, with things changed in them, rightly signed and not. */
 import fc from "fast-check";
 import { claimsPrograms, PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
-import { EVENTS } from "./vendor-events.ts";
+import { EVENTS } from "../support/vendor-events.ts";
 import { contentType, hostileBody, hostileHeader, hostileJson, hostileName, hostileQuery } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
 import { place } from "./places.ts";

@@ -6,9 +6,14 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { PaymentFact } from "../../src/providers/provider.ts";
+import { claimsPrograms, providerNamed, PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { filled } from "../fuzz/places.ts";
+import { sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
 import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
+import { EVENTS } from "../support/vendor-events.ts";
 
 const NONE = { payments: [], commissions: [] };
 const OTHER = "pdl_ntfset_of_another_account";
@@ -68,6 +73,33 @@ describe("what the buyer's data claims (IN-1)", () => {
     );
     const bare = await makeProgram({ provider_b_webhook_secret: null });
     expect((await sendTo(null, b.transactionCompleted({ program: bare.id }))).status).toBe(409);
+  });
+});
+
+describe.each(PROVIDER_NAMES.filter(claimsPrograms))("events of %s, which claim programs (IN-1, IN-13)", (name) => {
+  it("are the claimed program's at whatever address, and so is what names their payment without a claim", async () => {
+    const [q, p] = await threePrograms();
+    const { parse, claimedOwner } = providerNamed(name)!;
+    const events = EVENTS[name].flatMap((event) => {
+      const body = filled(JSON.stringify(event), { own: { program: p.id, slug: "jane" }, other: {} });
+      const read = parse(JSON.parse(body));
+      const { program_id } = claimedOwner(JSON.parse(body));
+      return read.ok && !read.event.test ? read.event.facts.map((fact) => ({ body, fact, program_id })) : [];
+    });
+    const payment = events.find(({ fact, program_id }) => fact.kind === "payment" && fact.paid && program_id === p.id)!;
+    const { aliases } = payment.fact as PaymentFact;
+    const refund = events.find(
+      ({ fact, program_id }) =>
+        program_id === null &&
+        fact.kind === "adjustment" &&
+        fact.effective &&
+        fact.amount_cents > 0 &&
+        fact.aliases.some((id) => aliases.includes(id)),
+    )!;
+    expect((await sendBody(q, name, payment.body)).body.outcome).toBe("commission");
+    expect((await sendBody(q, name, refund.body)).body.outcome).toBe("adjusted");
+    expect((await ledgerSeen(q)).payments).toEqual([]);
+    expect((await ledgerSeen(p)).payments).toMatchObject([{ outcome: "commission" }]);
   });
 });
 

@@ -1,10 +1,11 @@
 /** Rates, flows and settings are those in force when the payment was made (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { sendA, sendB } from "../support/ledger.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
-import { transactionCompleted } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
 
 interface Row {
   kind: string;
@@ -112,13 +113,16 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     const program = await makeProgram();
     const { slug } = await makePartner(program);
     await change(program, "POST", "/api/v1/flows", flow);
-    await sendA(program, sessionCompleted({ ref: slug, created: seconds(minutesAgo(1)) }));
-    await sendB(program, transactionCompleted({ ref: slug, amount: 10_000, occurred_at: minutesAgo(1).toISOString() }));
-    expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(["program", "program"]);
+    const sell = async (at: Date) => {
+      for (const name of PROVIDER_NAMES) {
+        await sendBody(program, name, saleAt(name, { ref: slug, program: program.id, at }));
+      }
+    };
+    await sell(minutesAgo(1));
+    expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(PROVIDER_NAMES.map(() => "program"));
     // Within the vendor's second: what was made before the payment was heard of counts.
-    await sendA(program, sessionCompleted({ ref: slug }));
-    await sendB(program, transactionCompleted({ ref: slug, amount: 10_000 }));
-    expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(2);
+    await sell(new Date());
+    expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(PROVIDER_NAMES.length);
   });
 
   it("one made while the partner was active earns, though it was deactivated since", async () => {

@@ -15,7 +15,7 @@ import { ANSWER_WITHIN } from "../../src/db/bounded.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { claimsPrograms, PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { claimsPrograms, PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { serveAll } from "../support/jobs.ts";
 import { playOutsideWorld } from "../support/dns.ts";
 import { ledgerOf } from "../support/ledger.ts";
@@ -28,8 +28,7 @@ import {
   type Reply,
   type TestProgram,
 } from "../support/program.ts";
-import { bodyOfA, sessionCompleted } from "../support/provider-a.ts";
-import { bodyOfB, transactionCompleted } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
 import { signed } from "../support/signed.ts";
 import { makeVisitor, signInOwner } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
@@ -112,14 +111,13 @@ async function abandonKeys(): Promise<void> {
 
 const json = (extra: Record<string, string> = {}) => ({ "content-type": "application/json", ...extra });
 
+/** The events of one payment at each provider. */
+const RECEIVED = Object.fromEntries(PROVIDER_NAMES.map((name) => [`webhook.${name}`, 1]));
+
 /** A payment at each provider, by its name. */
 async function ofProviders(): Promise<Record<string, readonly [path: string, init: RequestInit]>> {
-  const bodies: Record<ListedProvider, string> = {
-    provider_a: bodyOfA(sessionCompleted({ ref: "jane" })),
-    provider_b: bodyOfB(transactionCompleted({ ref: "jane", program: program.id })),
-  };
   const made = PROVIDER_NAMES.map(async (name) => {
-    const body = bodies[name];
+    const body = saleAt(name, { ref: "jane", program: program.id });
     const headers = json(await signed(name, body, TEST_SECRETS[name]));
     // One that claims programs is found by its event.
     const path = `/webhooks/${name}${claimsPrograms(name) ? "" : `?program_id=${program.id}`}`;
@@ -194,16 +192,15 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
       expect([name, failed > 0]).toEqual([name, true]);
     }
     const ledger = await ledgerOf(program);
-    expect(ledger.commissions).toHaveLength(2);
+    expect(ledger.commissions).toHaveLength(PROVIDER_NAMES.length);
     expect(ledger.eventCounts).toEqual({
-      "commission.created": 2,
+      "commission.created": PROVIDER_NAMES.length,
       "flow.created": 1,
       "partner.created": 2,
       // Activated, renamed, deactivated.
       "partner.updated": 2,
       "partner.deleted": 1,
-      "webhook.provider_a": 1,
-      "webhook.provider_b": 1,
+      ...RECEIVED,
     });
   });
 
@@ -273,11 +270,10 @@ describe("a database whose reply is lost after the work is done", () => {
       expect((await callWith({}, path, init)).status).toBe(200);
     }
     const ledger = await ledgerOf(program);
-    expect(ledger.commissions).toHaveLength(2);
+    expect(ledger.commissions).toHaveLength(PROVIDER_NAMES.length);
     expect(ledger.eventCounts).toMatchObject({
-      "commission.created": 2,
-      "webhook.provider_a": 1,
-      "webhook.provider_b": 1,
+      "commission.created": PROVIDER_NAMES.length,
+      ...RECEIVED,
     });
   });
 });
@@ -313,7 +309,7 @@ describe("a queue that is down (HOOK-6)", () => {
     } as unknown as Bindings["DELIVERIES"];
     const [path, init] = (await requests())["API create"]!;
     expect((await callWith({ DELIVERIES: down }, path, init)).status).toBe(201);
-    const payment = (await ofProviders())["provider_a"]!;
+    const payment = (await ofProviders())[PROVIDER_NAMES[0]!]!;
     expect((await callWith({ DELIVERIES: down }, ...payment)).status).toBe(200);
     const open = await deliveriesOf(program);
     expect(open.map(({ status, attempt_count }) => [status, attempt_count])).toEqual([

@@ -82,7 +82,10 @@ export const providerExample = {
       removed: "The example is refused then.",
     },
   },
-  wanted_events: { needed: [{ type: "order.paid", purpose: "every order of the example" }], better: [] },
+  wanted_events: {
+    needed: [{ type: "order.paid", purpose: "every order of the example" }],
+    better: [{ type: "order.refunded", purpose: "refunds lower the commission" }],
+  },
   checkout: {
     intro: "Pass the reference to the example as `partner`:",
     snippets: [{ label: "Order of provider Example", code: ({ slug }) => `orders.create({ partner: "${slug}" })` }],

@@ -1,4 +1,7 @@
-/** Programs on one account of provider B: one secret, and addresses that any of their events may be sent to. */
+/**
+ * Programs on one account of provider B: one secret, and addresses that any of their events may be sent to. What every
+ * provider whose events claim programs must do is a loop of `test/integration/inbound-program.test.ts`.
+ */
 import type { Bindings } from "../../src/env.ts";
 import { SECRET_B, type Reply, type TestProgram } from "./program.ts";
 import * as b from "./provider-b.ts";

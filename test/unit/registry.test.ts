@@ -1,8 +1,10 @@
-/** The list of providers is refused where two of them clash. */
+/** The list of providers is refused where two of them clash; what each reads, asks for and claims agrees. */
 import { describe, expect, it } from "vitest";
-import type { Provider, ProviderCustomers } from "../../src/providers/provider.ts";
-import { PROVIDERS, registered } from "../../src/providers/registry.ts";
-import { providerExample } from "../support/example-provider.ts";
+import type { Fact, Provider, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
+import { PROVIDERS, registered, type ListedProvider } from "../../src/providers/registry.ts";
+import { place } from "../fuzz/places.ts";
+import { orderPaid, orderRefunded, providerExample } from "../support/example-provider.ts";
+import { EVENTS } from "../support/vendor-events.ts";
 
 /** The example with other customers, or another name. */
 function example(customers: Partial<ProviderCustomers>, name: Provider["name"] = "provider_example"): Provider {
@@ -31,24 +33,111 @@ describe("the list of providers", () => {
   });
 });
 
-/** The provider's event of the OpenAPI document, as one of another type. */
-function exampleOf({ document }: Provider, type: string): unknown {
-  return JSON.parse(JSON.stringify(document.example), (key, value: unknown) =>
-    /^(event_)?type$/.test(key) ? type : value,
-  );
+type Sample = [Provider, readonly unknown[]];
+const SAMPLES: Sample[] = [
+  ...PROVIDERS.map((provider): Sample => [provider, EVENTS[provider.name as ListedProvider]]),
+  [providerExample, [orderPaid({ cents: 100, partner: "jane" }), orderRefunded("ord_1", 100)]],
+];
+
+/** What the provider's events of `test/support/vendor-events.ts` say. */
+function readOf([provider, samples]: Sample): { body: unknown; event: ProviderEvent }[] {
+  return samples.map((sample) => {
+    const body: unknown = JSON.parse(JSON.stringify(sample));
+    const result = provider.parse(body);
+    if (!result.ok) throw new Error(`${provider.name}: ${JSON.stringify([result.details, sample])}`);
+    return { body, event: result.event };
+  });
 }
 
-const UNREAD = { ok: true, event: { facts: [], ignored: "unhandled_type" } };
+/** What of a fact makes another kind of statement of it: a refund is none about an open dispute. */
+function statementOf(fact: Fact): string {
+  if (fact.kind !== "adjustment") return fact.kind;
+  const { kind, mode, direction, open = false } = fact;
+  return [kind, mode, direction, open ? "open" : "decided"].join(" ");
+}
 
-describe.each([...PROVIDERS, providerExample].map((provider: Provider) => [provider.name, provider] as const))(
+const SOURCES = import.meta.glob<string>("../../{src/providers/*,test/support}/*.ts", {
+  ...{ query: "?raw", import: "default", eager: true },
+});
+
+/** The kinds of facts that its folder writes. */
+function kindsWritten({ name }: Provider): Set<string> {
+  const own = name === providerExample.name ? "/example-provider.ts" : `/${name.replace("_", "-")}/`;
+  const texts = Object.entries(SOURCES).flatMap(([path, text]) => (path.includes(own) ? [text] : []));
+  const kinds = texts.flatMap((text) => [...text.matchAll(/\bkind: "([a-z]+)"/g)].map(([, kind]) => kind!));
+  return new Set([...kinds, ...(texts.some((text) => text.includes("attributionsOf(")) ? ["attribution"] : [])]);
+}
+
+describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(
   "what an owner is asked to select at %s",
-  (_, provider) => {
-    it("is read", () => {
-      const { needed, better } = provider.wanted_events;
-      for (const { type } of [...needed, ...better]) {
-        expect([type, provider.parse(exampleOf(provider, type))]).not.toMatchObject([type, UNREAD]);
+  (_, sample) => {
+    const [provider] = sample;
+    const { needed, better } = provider.wanted_events;
+    const wanted = new Set([...needed, ...better].map(({ type }) => type));
+    const read = readOf(sample);
+    const statements = (of: typeof read) => new Set(of.flatMap(({ event }) => event.facts.map(statementOf)));
+
+    it("is read: each has a sample that says something", () => {
+      const saying = new Set(read.filter(({ event }) => event.facts.length > 0).map(({ event }) => event.event_type));
+      expect([...wanted].filter((type) => !saying.has(type))).toEqual([]);
+    });
+
+    it("says all that its events can say, refunds and disputes among them", () => {
+      const asked = statements(read.filter(({ event }) => wanted.has(event.event_type)));
+      expect([...statements(read)].filter((statement) => !asked.has(statement))).toEqual([]);
+      const kinds = new Set([...asked].map((statement) => statement.split(" ")[0]!));
+      expect(kinds).toEqual(kindsWritten(provider));
+    });
+
+    it("is told from another type, which is not read", () => {
+      for (const { body, event } of read) {
+        const other: unknown = JSON.parse(JSON.stringify(body), (_key, value: unknown) =>
+          value === event.event_type ? "none.such" : value,
+        );
+        expect(provider.parse(other)).toMatchObject({
+          ...{ ok: true, event: { event_type: "none.such", facts: [], ignored: "unhandled_type" } },
+        });
       }
-      expect(provider.parse(exampleOf(provider, "none.such"))).toMatchObject(UNREAD);
+    });
+  },
+);
+
+describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(
+  "whose an event of %s claims to be, before it is verified (IN-1)",
+  (_, sample) => {
+    const [provider] = sample;
+    const claims = readOf(sample).map(({ body, event }) => ({ event, claim: provider.claimedOwner(body) }));
+
+    it("is nothing where its events claim no program; else every payment, refund and end of a subscription is found", () => {
+      for (const { event, claim } of claims) {
+        if (!provider.claims_programs) {
+          expect(claim).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
+          continue;
+        }
+        for (const fact of event.facts) {
+          const said = [event.event_type, fact.kind];
+          if (fact.kind === "payment" || fact.kind === "adjustment") {
+            expect([...said, fact.aliases]).toEqual([...said, expect.arrayContaining([claim.transaction_id])]);
+          }
+          if (fact.kind === "payment" || fact.kind === "cancellation") {
+            expect([...said, claim.subscription_id]).toEqual([...said, fact.subscription_id]);
+          }
+        }
+      }
+      const claimed = claims.filter(({ claim }) => claim.program_id !== null);
+      expect(claimed.some(({ event }) => event.facts.some(({ kind }) => kind === "payment"))).toBe(
+        provider.claims_programs,
+      );
+      expect(new Set(claimed.map(({ claim }) => claim.program_id))).toEqual(
+        new Set(provider.claims_programs ? [place("own", "program")] : []),
+      );
+    });
+
+    it("is nothing of what is no event", () => {
+      for (const body of [null, [], "x", 7, {}, { data: null }, { data: [] }]) {
+        const claim = provider.claimedOwner(body);
+        expect(claim).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
+      }
     });
   },
 );

@@ -1,6 +1,7 @@
-/** One of each event that the providers send, of the fuzz's own program and partner, as plain values. */
+/** Of each event that the providers send one or more, of the fuzz's own program and partner, as plain values. */
 import {
   chargeRefunded,
+  chargeSucceeded,
   customerEvent,
   disputeClosed,
   disputeEvent,
@@ -15,7 +16,7 @@ import {
   subscriptionDeleted,
   subscriptionEventA,
   type EventA,
-} from "../support/provider-a.ts";
+} from "./provider-a.ts";
 import {
   adjustmentCreated,
   adjustmentUpdated,
@@ -25,9 +26,9 @@ import {
   transactionCompleted,
   type AdjustmentOverrides,
   type EventB,
-} from "../support/provider-b.ts";
+} from "./provider-b.ts";
 import type { ListedProvider } from "../../src/providers/registry.ts";
-import { place } from "./places.ts";
+import { place } from "../fuzz/places.ts";
 
 const ref = place("own", "slug");
 const program = place("own", "program");
@@ -56,7 +57,8 @@ const EVENTS_A: EventA[] = [
   invoicePaid({ ref, ref_in: "line", shape: "old", amount: 7_000, payment_intent }),
   invoicePaymentPaid({ payment_intent, invoice: "in_fuzz" }),
   chargeRefunded({ payment_intent, amount: 12_000, refunded: 3_000 }),
-  paymentIntentSucceeded({ payment_intent }),
+  paymentIntentSucceeded({ payment_intent, charge: "ch_fuzz" }),
+  chargeSucceeded({ payment_intent }),
   refundFailed({ payment_intent }),
   refundEvent("refund.created", { payment_intent, id: "re_fuzz", amount: 500 }),
   refundEvent("refund.updated", { payment_intent, id: "re_fuzz", amount: 500, status: "canceled" }),
@@ -112,10 +114,12 @@ const EVENTS_B: EventB[] = [
   transactionCompleted({ program, subscription, amount: 5_000, tax: 800, credit: 5_000 }),
   simulated(transactionCompleted({ id: transaction, ref, program, subscription })),
   Object.assign(transactionCompleted({ ref, program }), { environment: "sandbox" }),
+  subscriptionEventB("subscription.created", { id: subscription, ref, program }),
   subscriptionEventB("subscription.updated", { id: subscription, ref, program }),
   customerEventB({ id: "ctm_fuzz", ref, program }),
+  customerEventB({ id: "ctm_fuzz", ref, program }, "customer.updated"),
   subscriptionCanceled({ id: subscription, program }),
 ];
 
-/** One that the list has more does not compile without its own. */
+/** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */
 export const EVENTS: Record<ListedProvider, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };

@@ -1,0 +1,320 @@
+/**
+ * The occasions of each webhook (HOOK-15), by the way on which they come into the service. A type that the catalogue has
+ * more does not compile without an answer for every way: what sends it there, or nothing.
+ */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
+import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
+import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../src/domain/event.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { deliveriesOf } from "../support/conformance.ts";
+import { makeEndpoint } from "../support/outbound.ts";
+import { send } from "../support/every-event.ts";
+import { sendImport } from "../support/imports.ts";
+import { serveAll } from "../support/jobs.ts";
+import { sendA, sendBody } from "../support/ledger.ts";
+import { makeCommissions, makePayingProgram, makePayout, playOutside, reconcileAt } from "../support/payouts.ts";
+import { makePartner, testContext, type Reply } from "../support/program.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { saleAt } from "../support/sale.ts";
+import { signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Of the longest. */
+const MONTH = 31 * 86_400_000;
+
+interface Scene extends Awaited<ReturnType<typeof makePayingProgram>> {
+  /** The active partner. */
+  slug: string;
+  owner: Visitor;
+  /** A call of the API that must go well. */
+  api: (method: string, path: string, body?: unknown) => Promise<{ id: string }>;
+}
+
+/** Prepares an occasion. What it gives makes exactly one event. */
+type Occasion = (scene: Scene) => Promise<() => Promise<unknown>>;
+/** In words, without the API: of an audit event and of its webhook. */
+type Occasions = Record<string, Occasion>;
+
+/** How a change comes into the service. */
+type Way = "api" | "dashboard" | "portal" | "import" | "provider" | "job";
+
+const NEW = { email: "new@partners.example", slug: "new" };
+
+/** A pending commission of the partner. */
+const pending = ({ program, partner_id }: Scene) => makeCommissions(program, partner_id, [{ status: "pending" }]);
+const idOf = ([row]: { id: string }[]) => row!.id;
+
+async function well(reply: Reply<unknown> | Promise<Reply<unknown>>, status = 200): Promise<void> {
+  const { status: got, body } = await reply;
+  expect([got, body]).toEqual([status, body]);
+}
+
+/** An invited partner who is known by the payment of a customer, which waits for the partner. */
+async function waited({ program }: Scene) {
+  const partner = await makePartner(program, { slug: "waits" }, "invited");
+  await well(sendA(program, sessionCompleted({ ref: "waits" })));
+  return partner;
+}
+
+const activated: Occasions = {
+  "an invited partner is made active": async (scene) => {
+    const { id } = await waited(scene);
+    return () => scene.api("PATCH", `/partners/${id}`, { status: "active" });
+  },
+};
+const activatedByForm: Occasions = {
+  "an invited partner is made active": async (scene) => {
+    const { id } = await waited(scene);
+    return () => send(scene.owner, `/dashboard/partners/${id}`, {}, "/activate");
+  },
+};
+const signedIn: Occasions = {
+  "an invited partner signs in": async (scene) => {
+    const { email } = await waited(scene);
+    return () => signInPartner(email);
+  },
+};
+
+const ofPayout = (act: (scene: Scene, payout_id: string) => Promise<unknown>): Occasion => {
+  return async (scene) => {
+    const { id } = await makePayout(scene);
+    return () => act(scene, id);
+  };
+};
+
+const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
+  "commission.created": {
+    api: {
+      "one by hand": async ({ api, partner_id }) => {
+        return () => api("POST", "/commissions", { partner_id, amount_cents: 500, note: "bonus" });
+      },
+      ...activated,
+    },
+    dashboard: {
+      "one by hand": async ({ owner, partner_id }) => {
+        return () => send(owner, "/dashboard/commissions/new", { partner_id, amount: "5.00", note: "bonus" });
+      },
+      ...activatedByForm,
+    },
+    portal: signedIn,
+    import: null,
+    provider: {
+      ...Object.fromEntries(
+        PROVIDER_NAMES.map((name) => [
+          `a payment at ${name}`,
+          async ({ program, slug }: Scene) => {
+            const sale = saleAt(name, { ref: slug, program: program.id });
+            return () => well(sendBody(program, name, sale));
+          },
+        ]),
+      ),
+    },
+    job: null,
+  },
+  "commission.updated": {
+    api: {
+      "one is approved": async (scene) => {
+        const id = idOf(await pending(scene));
+        return () => scene.api("PATCH", `/commissions/${id}`, { status: "approved" });
+      },
+      "one is rejected": async (scene) => {
+        const id = idOf(await pending(scene));
+        return () => scene.api("PATCH", `/commissions/${id}`, { status: "rejected", reason: "no" });
+      },
+      "one is approved with others": async (scene) => {
+        const id = idOf(await pending(scene));
+        return () => scene.api("POST", "/commissions/bulk", { ids: [id], status: "approved" });
+      },
+      "the rate is changed since before it": async (scene) => {
+        const { program, slug, partner_id } = scene;
+        const at = new Date(Date.now() - 600_000);
+        await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id, at })));
+        const apply_from = new Date(at.getTime() - 600_000).toISOString();
+        return () => scene.api("PATCH", `/partners/${partner_id}`, { commission_pct: 50, apply_from });
+      },
+    },
+    dashboard: {
+      "one is approved": async (scene) => {
+        const id = idOf(await pending(scene));
+        return () => send(scene.owner, `/dashboard/commissions/${id}`, { status: "approved" });
+      },
+      "one is approved with others": async (scene) => {
+        const id = idOf(await pending(scene));
+        await scene.owner.get("/dashboard/commissions");
+        return () => scene.owner.post("/dashboard/commissions/bulk", { ids: [id], status: "approved" });
+      },
+    },
+    portal: null,
+    import: null,
+    provider: {
+      "a refund": async ({ program, slug }) => {
+        const payment_intent = `pi_${slug}`;
+        await well(sendA(program, sessionCompleted({ ref: slug, payment_intent })));
+        return () => well(sendA(program, chargeRefunded({ payment_intent, refunded: 1_000 })));
+      },
+    },
+    job: {
+      "one is approved by time": async (scene) => {
+        await scene.api("PATCH", "/programs/me", { auto_approve_days: 1 });
+        await pending(scene);
+        return () => serveAll(approveDueCommissions(testContext(Date.now() + MONTH)));
+      },
+    },
+  },
+  "partner.created": {
+    api: {
+      "one is added":
+        async ({ api }) =>
+        () =>
+          api("POST", "/partners", NEW),
+    },
+    dashboard: {
+      "one is added": async ({ owner }) => {
+        return () => send(owner, "/dashboard/partners/new", NEW);
+      },
+    },
+    portal: null,
+    import: {
+      "one is in the file": async ({ program }) => {
+        return () => well(sendImport(program, { kind: "partners" }, `email,slug\n${NEW.email},${NEW.slug}\n`));
+      },
+    },
+    provider: null,
+    job: null,
+  },
+  "partner.updated": {
+    api: {
+      "one is changed": async ({ api, partner_id }) => {
+        return () => api("PATCH", `/partners/${partner_id}`, { first_name: "New" });
+      },
+      "one is deactivated": async ({ program, partner_id }) => {
+        return () => well(program.api("DELETE", `/api/v1/partners/${partner_id}`));
+      },
+      "its connected account is begun": async (scene) => {
+        const { id } = await makePartner(scene.program);
+        return () => scene.api("POST", `/partners/${id}/provider-a-account`, { country: "DE" });
+      },
+      ...activated,
+    },
+    dashboard: {
+      "one is changed": async ({ owner, program }) => {
+        const { id, email, slug } = await makePartner(program);
+        return () => send(owner, `/dashboard/partners/${id}/edit`, { email, slug, first_name: "New" });
+      },
+      "one is deactivated": async ({ owner, partner_id }) => {
+        return () => send(owner, `/dashboard/partners/${partner_id}`, {}, "/deactivate");
+      },
+      ...activatedByForm,
+    },
+    portal: {
+      "details are changed": async ({ program }) => {
+        const { email } = await makePartner(program);
+        const visitor = await signInPartner(email);
+        return () => send(visitor, "/portal/details", { payout_method: "wallet", payout_email: email });
+      },
+      "its connected account is begun": async ({ program }) => {
+        const { email } = await makePartner(program, { payout_method: "provider_a" });
+        const visitor = await signInPartner(email);
+        await visitor.get("/portal/details");
+        // It goes on to the provider by a link.
+        return () => well(visitor.post("/portal/details/provider-a-account", { country: "DE" }));
+      },
+      ...signedIn,
+    },
+    import: {
+      "a name is filled in": async ({ program }) => {
+        const { email, slug } = await makePartner(program);
+        const file = `email,slug,first_name\n${email},${slug},Jane\n`;
+        return () => well(sendImport(program, { kind: "partners" }, file));
+      },
+    },
+    provider: null,
+    job: null,
+  },
+  "payout.generated": {
+    api: {
+      "what is owed is prepared": async ({ api, program, partner_id }) => {
+        await makeCommissions(program, partner_id, [{}]);
+        return () => api("POST", "/payouts/generate", {});
+      },
+    },
+    dashboard: {
+      "what is owed is prepared": async ({ owner, program, partner_id }) => {
+        await makeCommissions(program, partner_id, [{}]);
+        const period_end = new Date().toISOString();
+        await owner.get("/dashboard/payouts/new");
+        // The page says what it did, without sending elsewhere.
+        return () => well(owner.post("/dashboard/payouts/new", { period_end }));
+      },
+    },
+    portal: null,
+    import: null,
+    provider: null,
+    job: {
+      "a month is over": async ({ program, partner_id }) => {
+        await makeCommissions(program, partner_id, [{}]);
+        return () => serveAll(generateMonthlyPayouts(testContext(Date.now() + MONTH)));
+      },
+    },
+  },
+  "payout.paid": {
+    api: {
+      "one is marked as paid": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/mark-paid`, { reference: "1" })),
+      "one is paid by a transfer": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/pay`)),
+    },
+    dashboard: {
+      "one is marked as paid": ofPayout(({ owner }, id) => {
+        return send(owner, `/dashboard/payouts/${id}`, { reference: "1" }, "/mark-paid");
+      }),
+      "one is paid by a transfer": ofPayout(({ owner }, id) => send(owner, `/dashboard/payouts/${id}`, {}, "/pay")),
+      "one is marked as paid with others": ofPayout(async ({ owner }, id) => {
+        await owner.get("/dashboard/payouts");
+        await owner.post("/dashboard/payouts/chosen/confirmed", { ids: id, move: "mark_paid", reference: "1" });
+      }),
+    },
+    portal: null,
+    import: null,
+    provider: null,
+    job: {
+      "a transfer that was left open is found": async (scene) => {
+        const { id } = await makePayout(scene);
+        scene.vendor.faults.push("drop_reply");
+        await scene.api("POST", `/payouts/${id}/pay`);
+        return () => reconcileAt(scene.vendor, Date.now() + 3_600_000);
+      },
+    },
+  },
+};
+
+const CASES = OUTBOUND_EVENT_TYPES.flatMap((type) =>
+  (Object.entries(OCCASIONS[type]) as [Way, Occasions | null][]).flatMap(([way, occasions]) =>
+    Object.entries(occasions ?? {}).map(([what, occasion]) => [type, way, what, occasion] as const),
+  ),
+);
+
+describe("each occasion of a webhook is an event that is sent (HOOK-15)", () => {
+  it.each(CASES)("%s, %s: %s", async (type, _way, _what, occasion) => {
+    const paying = await makePayingProgram();
+    const { program, vendor, partner_id } = paying;
+    playOutside(vendor);
+    const api: Scene["api"] = async (method, path, body) => {
+      const reply = await program.api<{ id: string }>(method, `/api/v1${path}`, body);
+      expect([reply.status < 300, reply.body]).toEqual([true, reply.body]);
+      return reply.body;
+    };
+    const { slug } = (await api("GET", `/partners/${partner_id}`)) as unknown as { slug: string };
+    const act = await occasion({ ...paying, slug, api, owner: await signInOwner(program) });
+    const { id: endpoint } = await makeEndpoint(program, "https://one.example/", [type]);
+    const { id: everything } = await makeEndpoint(program, "https://all.example/");
+    await act();
+    const toAll = (await deliveriesOf(program, everything)).filter(({ event }) => event === type);
+    const sent = await deliveriesOf(program, endpoint);
+    expect(sent.map(({ event }) => event)).toEqual([type]);
+    expect(toAll.map(({ event_id }) => event_id)).toEqual(sent.map(({ event_id }) => event_id));
+    const { results } = await env.DB.prepare("select type from events where id = ?").bind(sent[0]!.event_id).all();
+    expect(results).toHaveLength(1);
+  });
+});

@@ -9,6 +9,7 @@ import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
 import { makeCommissions } from "../support/payouts.ts";
+import { byProvider, bySecretSet, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { eventually } from "../support/time.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
@@ -55,9 +56,7 @@ describe("program settings", () => {
       attribution: "last",
       auto_approve_days: null,
       live_only: true,
-      provider_a_webhook_secret_set: true,
-      provider_b_webhook_secret_set: false,
-      provider_a_api_key_set: false,
+      ...bySecretSet(({ setting, secret }) => secret === "webhook_secret" && setting !== "provider_b_webhook_secret"),
       api_key_last4: program.api_key.slice(-4),
     });
     const row = await stored(program);
@@ -120,9 +119,10 @@ describe("program settings", () => {
       ["attribution", ["middle", null]],
       ["auto_approve_days", [-1, 366, 0.5, "1"]],
       ["live_only", [null, 0, 1, "true"]],
-      ["provider_a_webhook_secret", ["", "   ", 1, "a\0b"]],
-      ["provider_b_webhook_secret", ["", "x".repeat(501)]],
-      ["provider_a_api_key", ["", {}]],
+      ...SECRET_SETTINGS.map(({ setting }): [string, unknown[]] => [
+        setting,
+        ["", "   ", 1, {}, "a\0b", "x".repeat(501)],
+      ]),
       ["id", ["prog_x"]],
       ["owner_email", ["x@example.com"]],
       ["shard", [1]],
@@ -207,7 +207,7 @@ describe("program settings", () => {
 
 describe("provider secrets", () => {
   it("stay valid for 24 h after they are replaced, and not a moment after they are cleared (PROG-5)", async () => {
-    for (const provider of ["provider_a", "provider_b"] as const) {
+    for (const provider of PROVIDER_NAMES) {
       const field = `${provider}_webhook_secret`;
       const program = await makeProgram({ [field]: null });
       const set = async (secret: string | null) => {
@@ -238,7 +238,7 @@ describe("provider secrets", () => {
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
     expect((await status()).body).toEqual({
-      provider_a: { configured: false, webhook_secret_set: true, last_event_at: null, ...refusals },
+      ...byProvider(() => ({ configured: false, webhook_secret_set: true, last_event_at: null, ...refusals })),
       provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived, ...refusals },
       email: { configured: false },
       reconciled_at: null,

@@ -11,11 +11,12 @@ import { baseContext } from "../../src/http/context.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../src/db/sealed.ts";
 import { toBase64 } from "../../src/lib/crypto.ts";
 import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
+import { bySecretSetting, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { callApi, makePartner, makeProgram, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
+import { callApi, makePartner, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { callWith, watchDatabase, type Faults } from "../support/watched-database.ts";
 
 const OLD = env.ENCRYPTION_KEY;
@@ -108,14 +109,13 @@ interface Stocked {
   replay: (bindings: Partial<Bindings>) => Promise<string>;
 }
 
+/** What replaces the secrets of every provider. */
+const NEXT = bySecretSetting(({ setting }) => `next_${setting}`);
+
 /** A program with a value in every place that is sealed. */
 async function stock(): Promise<Stocked> {
   const program = await makeProgram();
-  await program.api("PATCH", "/api/v1/programs/me", {
-    provider_a_webhook_secret: "whsec_next_a",
-    provider_b_webhook_secret: "pdl_next_b",
-    provider_a_api_key: "sk_test_of_a",
-  });
+  await program.api("PATCH", "/api/v1/programs/me", NEXT);
   const partner = await makePartner(program);
   await makeCommissions(program, partner.id, [{}]);
   await program.api("POST", "/api/v1/payouts/generate");
@@ -139,7 +139,8 @@ async function stock(): Promise<Stocked> {
   return { program, endpoint: id, replay };
 }
 
-const SEALED_VALUES = 10;
+/** Those of `NEXT` and the webhook secrets before them; of a payout, a request with a key and an endpoint the others. */
+const SEALED_VALUES = SECRET_SETTINGS.length + PROVIDER_NAMES.length + 5;
 
 // What the tests before left is under the new key, or is taken away.
 beforeEach(async () => {
@@ -158,7 +159,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     const before = await sealedBy(MARKS.old);
     expect(before).toHaveLength(SEALED_VALUES);
     const plain = await plainTexts(before, OLD);
-    expect(plain).toEqual(expect.arrayContaining([SECRET_A, SECRET_B, "whsec_next_a", "pdl_next_b", "sk_test_of_a"]));
+    expect(plain).toEqual(expect.arrayContaining([...Object.values(TEST_SECRETS), ...Object.values(NEXT)]));
     const shown = await replay(rotated(OLD));
 
     expect(await reseal(rotated(OLD))).toEqual({ resealed: SEALED_VALUES, left: 0, unreadable: [] });
@@ -188,8 +189,13 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     const steps: Resealing[] = [];
     do steps.push(await resealAll(ctx, 4));
     while (steps.at(-1)!.left > 0 && steps.length < 20);
-    expect(steps.map(({ resealed }) => resealed)).toEqual([4, 4, 4, 4, 4]);
-    expect(steps.map(({ left }) => left)).toEqual([16, 12, 8, 4, 0]);
+    const left = Array.from({ length: Math.ceil(SEALED_VALUES / 2) }, (_, i) =>
+      Math.max(2 * SEALED_VALUES - 4 * (i + 1), 0),
+    );
+    expect(steps.map((step) => step.left)).toEqual(left);
+    expect(steps.map(({ resealed }) => resealed)).toEqual(
+      left.map((after, i) => (left[i - 1] ?? 2 * SEALED_VALUES) - after),
+    );
     // D1 takes 1,000 statements of one call: one for each value, and some to find and to count them.
     expect(RESEALED_AT_ONCE).toBeLessThanOrEqual(800);
   });
@@ -264,7 +270,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
     expect(changed).toBe(true);
     const plain = await plainTexts(await sealedBy(MARKS.new), NEW);
     expect(plain).toContain("sk_test_newer");
-    expect(plain).not.toContain("sk_test_of_a");
+    expect(plain).not.toContain(NEXT.provider_a_api_key);
   });
 
   it.each([
@@ -272,7 +278,7 @@ describe("a rotation of ENCRYPTION_KEY (ACCESS-7)", () => {
       "a provider's secret",
       (program: TestProgram, bindings: Partial<Bindings>) =>
         patch(program, bindings, { provider_a_webhook_secret: "whsec_third_a" }),
-      ["whsec_third_a", "whsec_next_a"],
+      ["whsec_third_a", NEXT.provider_a_webhook_secret],
     ],
     [
       "an endpoint's secret",

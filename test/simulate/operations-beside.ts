@@ -6,6 +6,7 @@ import { generateMonth } from "./model-payouts.ts";
 import { approveDue, copyOf, keyOf, settle, type RuleChange, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker } from "./operation.ts";
 import { time } from "./played-globals.ts";
+import type { Sold } from "./vendors.ts";
 import { HOOK_URL } from "./world.ts";
 
 const changeEndpoint: Maker = ({ world }, chance) => {
@@ -38,33 +39,34 @@ const eraseCustomer: Maker = ({ world, vendors, state }, chance) => {
 };
 
 /** A customer is bound to a partner once: not where a vendor named one, nor to an address of the partner's own. */
-function bind(state: State, customer: string, slug: string, now: number): void {
-  const own = Object.entries(state.purchases).filter(([, one]) => customerOf(one) === `provider_a ${customer}`);
+function bind(state: State, known: Pick<Sold, "provider" | "customer">, slug: string, now: number): void {
+  const { provider, customer } = known;
+  const own = Object.entries(state.purchases).filter(([, one]) => customerOf(one) === customerOf(known));
   const isHeld = state.remembered.some(
-    (one) => one.provider === "provider_a" && one.customer === customer && one.at <= now,
+    (one) => one.provider === provider && one.customer === customer && one.at <= now,
   );
   const isSelf = own.some(([, { said }]) => said.some(({ email }) => email === state.partners[slug]!.email));
   if (isHeld || isSelf) return;
   const id = `the import of ${customer}`;
-  const bound = { id, provider: "provider_a" as const, at: now, slug, customer, subscription: null, imported: true };
+  const bound = { id, provider, at: now, slug, customer, subscription: null, imported: true };
   state.remembered = [...state.remembered, bound];
   for (const [key] of own) settle(state, key, now);
 }
 
 const importCustomer: Maker = ({ world, vendors, ids }, chance) => {
-  const customers = vendors.sold.flatMap(({ provider, customer }) => (provider === "provider_a" ? [customer] : []));
   const recent = vendors.recent(chance);
-  const customer =
-    recent?.provider === "provider_a" && chance.happens(0.5)
-      ? recent.customer
-      : chance.happens(0.7) && customers.length > 0
-        ? chance.of(customers)
-        : vendors.nextCustomer;
+  const known =
+    recent && chance.happens(0.5)
+      ? recent
+      : vendors.sold.length > 0 && chance.happens(0.7)
+        ? chance.of(vendors.sold)
+        : vendors.nextCustomer(chance);
+  const { provider, customer } = known;
   const slug = chance.of(Object.keys(ids));
   return {
-    text: `${customer} is imported as a customer of ${slug}`,
+    text: `${customer} of ${provider} is imported as a customer of ${slug}`,
     ...post(world, "/imports?kind=customers", `customer_id,partner_code\n${customer},${slug}\n`),
-    effects: [(state, now) => bind(state, customer, slug, now)],
+    effects: [(state, now) => bind(state, known, slug, now)],
     sales: vendors.sold.flatMap((sold) => (sold.customer === customer ? [sold.key] : [])),
   };
 };

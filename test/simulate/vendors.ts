@@ -1,5 +1,5 @@
 /** What customers do, as each vendor reports it: events that wait here until a step sends them, late, doubled or in any order. */
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { PROVIDER_NAMES, providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import {
   bodyOfA,
@@ -29,7 +29,7 @@ export interface VendorEvent {
   learn: (state: State, now: number) => void;
 }
 
-interface Sold {
+export interface Sold {
   key: string;
   provider: ListedProvider;
   customer: string;
@@ -50,6 +50,11 @@ const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody",
 const SHARES: Record<ListedProvider, number> = { provider_a: 13, provider_b: 7 };
 const SELLERS = PROVIDER_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
+
+/** Its id in the form of the provider's: an import reads whose it is from that. */
+function customerAt(provider: ListedProvider, n: number): string {
+  return `${providerNamed(provider)!.customers.id_prefix}${n}`;
+}
 
 /** What a provider reports of its sales: one that the list has more does not compile without its own. */
 interface Reporter {
@@ -93,8 +98,9 @@ export class Vendors {
   }
 
   /** Who may buy next for the first time. */
-  get nextCustomer(): string {
-    return `cus_${this.#made + 1}`;
+  nextCustomer(chance: Chance): Pick<Sold, "provider" | "customer"> {
+    const provider = chance.of(SELLERS);
+    return { provider, customer: customerAt(provider, this.#made + 1) };
   }
 
   /** A late purchase, often one of which an event has not arrived yet. */
@@ -132,7 +138,7 @@ export class Vendors {
     const sold: Sold = {
       key: `${this.#reporters[provider].key(isSubscription)}_${n}`,
       provider,
-      customer: of?.customer ?? `cus_${n}`,
+      customer: of?.customer ?? customerAt(provider, n),
       subscription: isSubscription ? `sub_${n}` : null,
       email: of?.email ?? (chance.happens(0.15) ? "ann@partners.example" : `buyer${n}@example.com`),
       gross: net,

@@ -19,6 +19,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { playOutsideWorld } from "./dns.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { run } from "./grown-program.ts";
 import { serveAll } from "./jobs.ts";
 import { deliveriesOf, openOutbound } from "./outbound.ts";
@@ -239,8 +240,8 @@ export const GROWING: Record<string, Growing> = {
   },
   "POST /admin/secrets/reseal": {
     run: admin("POST", "/admin/secrets/reseal"),
-    why: "every sealed value of the deployment is looked at: two connections of a program, three columns of each, twice",
-    program: 24,
+    why: "every sealed value of the deployment is looked at: the connections of a program, three columns of each, twice",
+    program: 12 * PROVIDER_NAMES.length,
     story: 7,
   },
   "cron: disable failing endpoints": {

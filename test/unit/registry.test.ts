@@ -89,7 +89,7 @@ describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(
       expect(kinds).toEqual(kindsWritten(provider));
     });
 
-    it("is told from another type, which is not read", () => {
+    it("is not read where its type is another", () => {
       for (const { body, event } of read) {
         const other: unknown = JSON.parse(JSON.stringify(body), (_key, value: unknown) =>
           value === event.event_type ? "none.such" : value,

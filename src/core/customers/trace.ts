@@ -1,6 +1,6 @@
 /** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
 import { sql, type SQL } from "drizzle-orm";
-import { literal, runBatch } from "../../db/client.ts";
+import { literal, runBatch, runThenRead } from "../../db/client.ts";
 import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { payments } from "../../db/schema.ts";
 import { holdsAddress } from "../../domain/erasure.ts";
@@ -97,8 +97,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
     sql`select provider, fact_id, data from facts
     where program_id = ${program_id} and instr(lower(data), ${needle}) > 0`,
   );
-  const results: readonly unknown[] = await runBatch(ctx.db, [...PROVIDER_NAMES.map(mark), payers, factsWith]);
-  const [rows, factRows] = results.slice(PROVIDER_NAMES.length) as [Payment[], Parameters<typeof factOf>[0][]];
+  const [rows, factRows] = await runThenRead(ctx.db, PROVIDER_NAMES.map(mark), [payers, factsWith]);
   const trace: CustomerTrace = {
     payments: new Map(),
     ids: {},

@@ -4,22 +4,31 @@
  * when a committed file is not what the source gives.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 import { transform } from "esbuild";
+import type { PaymentLinks } from "../providers/provider.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 
 const FOLDER = new URL("../tracker/", import.meta.url);
-/** In gzip and in brotli (TRACK-1). */
+/** In brotli (TRACK-1). */
 const MAX_COMPRESSED = 1_024;
 
 /** What the source says once, of any provider that hosts payment pages. */
 const PAYMENT_LINKS = /^ *if \(getRef\(\) && HOSTS[^}]*\}\n/m;
 
-const served = await minify(withPaymentLinks(await readFile(new URL("service.js", FOLDER), "utf8")));
-const gzipped = gzipSync(served, { level: 9 }).length;
+/** One provider more that hosts payment pages has room too: about as many bytes as those of today. */
+const ONE_MORE: PaymentLinks = { hosts: /^(pay|shop)\.provider\.example$/, parameter: "passthrough_ref" };
+
+const source = await readFile(new URL("service.js", FOLDER), "utf8");
+const links = PROVIDERS.flatMap(({ checkout }) => checkout.payment_links ?? []);
+const served = await minify(withPaymentLinks(source, links));
 const brotli = brotliCompressSync(served).length;
-const most = Math.max(gzipped, brotli);
-if (most > MAX_COMPRESSED) fail(`The tracking script has ${most} bytes compressed, more than ${MAX_COMPRESSED}.`);
+const withOneMore = brotliCompressSync(await minify(withPaymentLinks(source, [...links, ONE_MORE]))).length;
+if (withOneMore > MAX_COMPRESSED) {
+  fail(
+    `The tracking script has ${brotli} bytes in brotli, ${withOneMore} with one payment host more: over ${MAX_COMPRESSED}.`,
+  );
+}
 for (const name of ["service.min.txt", "assets/service.js"]) {
   const file = new URL(name, FOLDER);
   if (!process.argv.includes("--check")) await writeFile(file, served);
@@ -27,17 +36,18 @@ for (const name of ["service.min.txt", "assets/service.js"]) {
     fail(`src/tracker/${name} is not what src/tracker/service.js gives: run npm run build:tracker`);
   }
 }
-console.log(`tracking script: ${served.length} bytes, ${gzipped} gzipped, ${brotli} with brotli`);
+console.log(
+  `tracking script: ${served.length} bytes, ${brotli} with brotli, ${withOneMore} with one payment host more`,
+);
 
 /** The source with the hosts and the parameter of each provider's payment pages (TRACK-13). */
-function withPaymentLinks(source: string): string {
-  const links = PROVIDERS.flatMap(({ checkout }) => checkout.payment_links ?? []);
-  const filled = source.replace(PAYMENT_LINKS, (one) =>
-    links
+function withPaymentLinks(text: string, all: readonly PaymentLinks[]): string {
+  const filled = text.replace(PAYMENT_LINKS, (one) =>
+    all
       .map(({ hosts, parameter }) => one.replaceAll("HOSTS", () => String(hosts)).replaceAll("PARAMETER", parameter))
       .join(""),
   );
-  if (filled === source) fail(`src/tracker/service.js has no place for payment links: ${PAYMENT_LINKS}`);
+  if (filled === text) fail(`src/tracker/service.js has no place for payment links: ${PAYMENT_LINKS}`);
   return filled;
 }
 

@@ -9,12 +9,37 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A name of a provider or of its vendor, in any spelling that code has. */
-const NAMED =
-  /\bprovider_[a-z](?:_\w+)?\b|\bprovider-[a-z](?:-\w+)?\b|\bPROVIDER_[A-Z](?:_\w+)?\b|\b[pP]rovider[A-Z]\b|[sS]tripe|[pP]addle/g;
-
 /** Written by tools, or Node programs that play a vendor. */
 const LEFT_OUT = /^src\/(?:providers|client|dev|docs|tracker\/assets)\/|worker-configuration\.d\.ts$/;
+
+const read = (file: string) => readFileSync(`${ROOT}${file}`, "utf8");
+
+const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+/** The files of a provider's folder. */
+function textsOf(name: string): string[] {
+  return readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
+}
+
+/** A name of a provider or of its vendor, in any spelling that code has: those of the list, and what looks like one. */
+const NAMED = new RegExp(
+  [
+    String.raw`\bprovider_[a-z](?:_\w+)?\b|\bprovider-[a-z](?:-\w+)?\b|\bPROVIDER_[A-Z](?:_\w+)?\b|\b[pP]rovider[A-Z]\b|[sS]tripe|[pP]addle`,
+    ...folders
+      .flatMap((name) => [
+        name,
+        name.replaceAll("-", "_"),
+        name.replaceAll(/-(\w)/g, (_, next: string) => next.toUpperCase()),
+      ])
+      .map((name) => `\\b${name}\\b`),
+  ].join("|"),
+  "g",
+);
+
+/** The folders of those whose events claim programs. */
+const CLAIMING = folders.filter((name) => textsOf(name).some((text) => text.includes("claims_programs: true")));
 
 const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   {
@@ -35,8 +60,13 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   { file: /^src\/http\/connect\.ts$/, texts: ["PROVIDER_A_API_URL"], why: "the deployment's variable (DEP-2)" },
   {
     file: /^src\/db\/schema-ledger\.ts$/,
-    texts: ["provider_[ab]_\\w+", "provider_b"],
-    why: "columns of the version before, and the index of payments whose events claim programs",
+    texts: ["provider_[ab]_\\w+"],
+    why: "columns of the version before",
+  },
+  {
+    file: /^src\/db\/schema-ledger\.ts$/,
+    texts: CLAIMING.map((name) => name.replace("-", "_")),
+    why: "the index of payments whose events claim programs",
   },
   {
     file: /^src\/domain\/import-(?:columns|product)\.ts$/,
@@ -63,16 +93,6 @@ function namesIn(file: string, text: string, used = new Set<string>()): string[]
 const files = globSync("src/**/*.{ts,tsx,js}", { cwd: ROOT })
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => !LEFT_OUT.test(file));
-const read = (file: string) => readFileSync(`${ROOT}${file}`, "utf8");
-
-const folders = readdirSync(`${ROOT}src/providers`, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
-
-/** The files of a provider's folder. */
-function textsOf(name: string): string[] {
-  return readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
-}
 
 describe("a provider", () => {
   it("is named by nothing outside its folder", () => {
@@ -129,8 +149,7 @@ describe("a provider", () => {
 
   it("whose events claim programs has an index by the vendor's ids", () => {
     const schema = read("src/db/schema-ledger.ts");
-    for (const name of folders) {
-      if (!textsOf(name).some((text) => text.includes("claims_programs: true"))) continue;
+    for (const name of CLAIMING) {
       const index = `.on(t.provider_transaction_id, t.program_id)\n      .where(sql\`provider = '${name.replace("-", "_")}'\`)`;
       assert.ok(schema.includes(index), `${name}: an index of payments, as payments_of_b is`);
     }

@@ -3,6 +3,10 @@ import { describe, expect, it } from "vitest";
 import { countsOf, PARTNER_FILES, sendImport } from "../support/imports.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { importPartners } from "../../src/core/imports/partners.ts";
+import type { Partner } from "../../src/core/kernel/rows.ts";
+import type { PartnerInput } from "../../src/core/partners/partners.ts";
+import type { ImportField } from "../../src/domain/import-columns.ts";
+import { percent } from "../../src/domain/money.ts";
 
 interface Listed {
   id: string;
@@ -37,6 +41,30 @@ async function holderOf(program: TestProgram, code: string): Promise<string | nu
     .all<{ email: string }>();
   return rows.results[0]?.email ?? null;
 }
+
+/** A cell for each field of a file, and what it is stored as: a new field, or a new column that lines can give, needs both. */
+const EACH_CELL: Record<ImportField<"partners">, string> = {
+  email: "each@old.example",
+  // Read where a file has no first and no last name.
+  name: "",
+  first_name: "Each first",
+  last_name: "Each last",
+  code: "each",
+  status: "active",
+  commission_pct: "33.125",
+  payout_method: "wallet",
+  payout_email: "each@pay.example",
+};
+const EACH_COLUMN: Required<Omit<PartnerInput, "metadata">> & Pick<Partner, "status"> = {
+  email: "each@old.example",
+  slug: "each",
+  first_name: "Each first",
+  last_name: "Each last",
+  commission_pct: percent(33.125),
+  payout_method: "wallet",
+  payout_email: "each@pay.example",
+  status: "active",
+};
 
 describe("a file of partners (IMP-1)", () => {
   it.each(Object.entries(PARTNER_FILES))("of %s brings them with the codes of their links", async (product, file) => {
@@ -104,6 +132,25 @@ describe("a file of partners (IMP-1)", () => {
     expect(countsOf(body)).toEqual([2, 1, 1, 0, 0]);
     expect((await partnersOf(program)).map(({ slug }) => slug)).toEqual(["ann", "bob"]);
     for (const code of ["ann", "ANN-YT", "ann-blog"]) expect(await holderOf(program, code)).toBe("ann@old.example");
+  });
+
+  it("brings each field to a new partner, and what one lacks to one who is there (IMP-1, IMP-3)", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { email: "known@old.example", slug: "known" }, "invited");
+    for (const own of [{}, { email: "known@old.example", code: "known" }]) {
+      const cells = { ...EACH_CELL, ...own };
+      const file = [Object.keys(cells).join(","), Object.values(cells).join(",")].join("\n");
+      expect((await sendImport(program, { kind: "partners" }, file)).body.problems).toEqual([]);
+    }
+    const { results } = await programContext(program)
+      .db.$client.prepare("select * from partners where program_id = ? order by email")
+      .bind(program.id)
+      .all();
+    const [added, known] = results;
+    expect(added).toMatchObject(EACH_COLUMN);
+    // Who is there keeps these.
+    const kept = { email: "known@old.example", slug: "known", commission_pct: null, status: "invited" };
+    expect(known).toMatchObject({ ...EACH_COLUMN, ...kept });
   });
 
   it("keeps who is there and fills in only what is missing (IMP-3)", async () => {

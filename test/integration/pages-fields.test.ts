@@ -1,5 +1,6 @@
 /** What can be given by the API can be typed in the dashboard, and is shown there. */
 import { beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowPatch } from "../../src/http/api/flows.ts";
@@ -56,6 +57,15 @@ describe("a form of the dashboard (PAGE-7)", () => {
     const names = new Set([...body.matchAll(/ name="([a-z_]+)[^"]*"/g)].map(([, name]) => name));
     const fields = Object.keys(shape).filter((field) => !NOT_TYPED.has(field) && !NOT_TYPED.has(`${field} of ${kind}`));
     expect(fields.map((field) => TYPED_AS[field] ?? field).filter((name) => !names.has(name))).toEqual([]);
+    // What can be typed is as long as what is taken, no longer and no shorter.
+    const typed = (field: string) => new RegExp(`<(?:input|textarea)[^>]* name="${field}"[^>]*>`).exec(body)?.[0] ?? "";
+    const limits = fields.flatMap((field): [string, number][] => {
+      const json = z.toJSONSchema(shape[field as keyof typeof shape], { unrepresentable: "any", io: "input" });
+      const most = [json, ...(json.anyOf ?? [])].find(({ maxLength }) => maxLength !== undefined)?.maxLength;
+      return most === undefined || typed(field).includes('type="hidden"') ? [] : [[field, most]];
+    });
+    const limited = limits.map(([field]) => [field, Number(/ maxlength="(\d+)"/.exec(typed(field))?.[1])]);
+    expect(limited).toEqual(limits);
   });
 
   it.each([

@@ -16,10 +16,10 @@ import {
   type KnownPartner,
   type PartnerLine,
 } from "../../src/core/imports/partner-lines.ts";
-import type { PartnerInput } from "../../src/core/partners/partners.ts";
+import { newPartner, type PartnerInput } from "../../src/core/partners/partners.ts";
 import { emailKey } from "../../src/domain/email.ts";
 import { percent } from "../../src/domain/money.ts";
-import { searchText, slugKey } from "../../src/domain/partner.ts";
+import { slugKey, type PartnerStatus } from "../../src/domain/partner.ts";
 import { allSlices } from "../support/slices.ts";
 
 const maybe = <T>(...values: T[]) => fc.constantFrom(null, null, ...values);
@@ -39,22 +39,20 @@ const partnerLine = fc.record({
 function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer T> ? T : never)[]): PartnerLine[] {
   return drafts.map(({ codes, status, payout, ...input }, i) => ({
     line: i + 2,
-    input: { ...input, payout_method: payout?.[0] ?? null, payout_email: payout?.[1] ?? null },
+    input: {
+      ...input,
+      payout_method: payout?.[0] ?? null,
+      payout_email: payout?.[1] ?? null,
+    } satisfies Required<PartnerLine["input"]>,
     codes,
     status,
   }));
 }
 
 /** The row of a partner with nothing that chance or time decides. */
-function partner(input: PartnerInput, status: string | null = null): KnownPartner {
-  const row = {
-    ...{ id: `id of ${emailKey(input.email)}`, program_id: "prog", email: input.email, slug: input.slug },
-    ...{ first_name: input.first_name ?? null, last_name: input.last_name ?? null },
-    ...{ commission_pct: input.commission_pct ?? null, payout_method: input.payout_method ?? null },
-    ...{ payout_email: input.payout_email ?? null, provider_a_account_id: null, search_text: "" },
-    ...{ status: status ?? "invited", created_at: "", updated_at: "" },
-  } as KnownPartner;
-  return { ...row, search_text: searchText(row) };
+function partner(input: PartnerInput, status: PartnerStatus | null = null): KnownPartner {
+  const made = newPartner({ now: 0, program: { id: "prog" } }, input);
+  return { ...made, id: `id of ${emailKey(input.email)}`, status: status ?? "invited" };
 }
 
 /** Somebody with a code from before, and somebody who lacks a name and an address to be paid at. */

@@ -59,7 +59,7 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
 }
 
 /** The row of a partner who is registered now. */
-export function newPartner(ctx: ProgramCtx, input: PartnerInput): Partner {
+export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: string } }, input: PartnerInput): Partner {
   const stamp = iso(ctx.now);
   const partner: Partner = {
     id: newId("partner", ctx.now),

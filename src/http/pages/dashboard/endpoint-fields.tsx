@@ -1,6 +1,7 @@
 import type { EndpointInput } from "../../../core/webhooks/endpoints.ts";
 import type { Endpoint } from "../../../core/kernel/rows.ts";
 import { EVENTS, OUTBOUND_EVENT_TYPES } from "../../../domain/event.ts";
+import { MAX_TARGET_URL_LENGTH } from "../../../domain/target-url.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { Checkbox, Field } from "../parts/form.tsx";
 
@@ -40,6 +41,7 @@ export function EndpointFields({ values, problems }: { values: EndpointValues; p
         inputmode="url"
         value={values.url}
         problems={problems}
+        maxlength={MAX_TARGET_URL_LENGTH}
         required={true}
         placeholder="https://api.example.com/webhooks"
         hint="https only, and reachable from the internet."

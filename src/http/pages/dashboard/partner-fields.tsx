@@ -52,6 +52,7 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         type="email"
         value={values.email}
         problems={problems}
+        maxlength={254}
         required={true}
         autocomplete="off"
         hint="The partner signs in with it."
@@ -75,8 +76,22 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         }
       />
       <div class="fields two">
-        <Field name="first_name" label="First name" value={values.first_name} problems={problems} autocomplete="off" />
-        <Field name="last_name" label="Last name" value={values.last_name} problems={problems} autocomplete="off" />
+        <Field
+          name="first_name"
+          label="First name"
+          value={values.first_name}
+          problems={problems}
+          autocomplete="off"
+          maxlength={200}
+        />
+        <Field
+          name="last_name"
+          label="Last name"
+          value={values.last_name}
+          problems={problems}
+          autocomplete="off"
+          maxlength={200}
+        />
       </div>
       <Field
         name="commission_pct"
@@ -87,23 +102,30 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         unit="%"
         hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
-      <div class="fields two">
-        <SelectField
-          name="payout_method"
-          label="Paid by"
-          options={PAYOUT_METHOD_OPTIONS}
-          value={values.payout_method}
-          problems={problems}
-        />
-        <Field
-          name="payout_email"
-          label="E-mail for wallet payouts"
-          type="email"
-          value={values.payout_email}
-          problems={problems}
-          autocomplete="off"
-        />
-      </div>
+      <PayoutFields values={values} problems={problems} />
     </>
+  );
+}
+
+function PayoutFields({ values, problems }: Pick<PartnerFieldsProps, "values" | "problems">) {
+  return (
+    <div class="fields two">
+      <SelectField
+        name="payout_method"
+        label="Paid by"
+        options={PAYOUT_METHOD_OPTIONS}
+        value={values.payout_method}
+        problems={problems}
+      />
+      <Field
+        name="payout_email"
+        label="E-mail for wallet payouts"
+        type="email"
+        value={values.payout_email}
+        problems={problems}
+        maxlength={254}
+        autocomplete="off"
+      />
+    </div>
   );
 }

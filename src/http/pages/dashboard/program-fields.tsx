@@ -74,6 +74,7 @@ export function ProgramFields({ values, problems, currency }: ProgramFieldsProps
           value={values.domain}
           problems={problems}
           placeholder="shop.example.com"
+          maxlength={253}
           inputmode="url"
           hint="Where partners' links lead."
         />

@@ -114,6 +114,7 @@ function detailsPage(c: Context<PageEnv>, { values, problems, accountProblems: w
             value={values?.payout_email ?? partner.payout_email}
             problems={problems}
             autocomplete="email"
+            maxlength={254}
             hint="Only for wallet payouts."
           />
           <div class="actions">

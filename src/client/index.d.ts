@@ -764,6 +764,7 @@ type Routes = {
                 toLocaleString: {};
               };
         }[];
+        more: boolean;
       };
       outputFormat: "json";
       status: 200;

@@ -339,6 +339,7 @@ describe("the preview (FLOW-6)", () => {
   type Preview = {
     payments: { payment_id: string; old_amount_cents: number; new_amount_cents: number }[];
     sums: unknown;
+    more: boolean;
   };
 
   it("says what is then done, of flows and rates, and changes nothing", async () => {
@@ -367,6 +368,23 @@ describe("the preview (FLOW-6)", () => {
       expect([preview, payments.map((one) => one.new_amount_cents).toReversed()]).toEqual([preview, after]);
       expect(sums).toMatchObject([{ currency: "USD", payments: 2 }]);
     }
+  });
+
+  it("says whether there are more payments since then than it looked at", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    for (const minutes of [60, 40, 20, 10]) await pay(program, slug, minutes);
+    const looked = [];
+    for (const last of [2, 3, 4]) {
+      const asked = { default_commission_pct: 5, apply_from: ago(50), last };
+      const { body } = await program.api<Preview>("POST", "/api/v1/flows/simulate", asked);
+      looked.push([body.payments.length, body.more]);
+    }
+    expect(looked).toEqual([
+      [2, true],
+      [3, false],
+      [3, false],
+    ]);
   });
 
   it("is refused without a time, for two rules, and for another program's partner", async () => {

@@ -11,6 +11,7 @@ import { makePartner, makeProgram, programContext } from "../support/program.ts"
 interface SimulationBody {
   payments: { payment_id: string; old_amount_cents: number; new_amount_cents: number; outcome: string }[];
   sums: { currency: string; payments: number; old_amount_cents: number; new_amount_cents: number }[];
+  more: boolean;
 }
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
@@ -43,8 +44,17 @@ describe("flow simulation (FLOW-6)", () => {
       { currency: "JPY", payments: 1, old_amount_cents: 100, new_amount_cents: 100 },
       { currency: "USD", payments: 2, old_amount_cents: 1_000, new_amount_cents: 2_500 },
     ]);
-    const last = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow, last: 1 });
-    expect(last.body.payments).toHaveLength(1);
+    const looked = [];
+    for (const last of [1, 2, 3, 4]) {
+      const { body } = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow, last });
+      looked.push([body.payments.length, body.more]);
+    }
+    expect(looked).toEqual([
+      [1, true],
+      [2, true],
+      [3, false],
+      [3, false],
+    ]);
     expect(await ledgerOf(program)).toEqual(before);
   });
 

@@ -86,6 +86,14 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
   ];
 }
 
+/** What a rule that is applied from an earlier time would change. */
+export interface AppliedPreview {
+  /** The newest first. */
+  previewed: { payment: Payment; decision: Decision | null }[];
+  /** Whether there are older payments since then. */
+  more: boolean;
+}
+
 /**
  * The newest payments since `apply_from`, `most` of them, and what each would be decided as with the rule applied from
  * then on, as `applyFrom` does it. Writes nothing.
@@ -95,7 +103,7 @@ export async function previewApplied(
   rule: ChangedRule,
   apply_from: string,
   most: number,
-): Promise<{ payment: Payment; decision: Decision | null }[]> {
+): Promise<AppliedPreview> {
   const first = firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN);
   const [rows] = await ctx.read(
     ctx.db
@@ -104,13 +112,13 @@ export async function previewApplied(
       .where(sql`${payments.program_id} = ${ctx.program.id} and ${payments.id} >= ${first}
         and +${payments.created_at} >= ${apply_from}`)
       .orderBy(desc(payments.id))
-      .limit(atMost(most)),
+      .limit(atMost(most + 1)),
   );
   const previewed = [];
-  for (const payment of rows) {
+  for (const payment of rows.slice(0, most)) {
     previewed.push({ payment, decision: await decideAs(ctx, payment, (state) => withRule(state, rule, apply_from)) });
   }
-  return previewed;
+  return { previewed, more: rows.length > most };
 }
 
 /** What settling reads once the rule is applied: it as it is then, and the two newest changes, which end what it was. */

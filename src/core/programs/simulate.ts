@@ -48,6 +48,8 @@ export interface Simulation {
   payments: SimulatedPayment[];
   /** A sum for each currency that occurs. */
   sums: { currency: string; payments: number; old_amount_cents: Sum; new_amount_cents: Sum }[];
+  /** Whether there are older payments that the change is about and that were not looked at. */
+  more: boolean;
 }
 
 /** The id a flow that does not exist yet has in the reply. */
@@ -82,7 +84,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
     if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
     return { source: "program", rules: { attribution: ctx.program.attribution, default_commission_pct } };
   })();
-  const previewed = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
+  const { previewed, more } = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
   const result = previewed.map(({ payment, decision }): SimulatedPayment => {
     const { id: payment_id, outcome, partner_id, currency, txn_amount_cents, adjusted_cents } = payment;
     return {
@@ -93,7 +95,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
       new_flow_id: decision?.record.flow_id ?? null,
     };
   });
-  return { payments: result, sums: sumsOf(result) };
+  return { payments: result, sums: sumsOf(result), more };
 }
 
 /**
@@ -121,14 +123,15 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .leftJoin(partners, eq(partners.id, payments.partner_id))
       .where(sql`${payments.program_id} = ${caller.programId}`)
       .orderBy(desc(payments.id))
-      .limit(atMost(input.last)),
+      // One more than is looked at says whether there are more.
+      .limit(atMost(input.last + 1)),
     caller.db
       .select()
       .from(flows)
       .where(sql`${flows.program_id} = ${caller.programId}`),
   );
   const candidates = withChange(ctx, current, input);
-  const result = rows.map((row): SimulatedPayment => {
+  const result = rows.slice(0, input.last).map((row): SimulatedPayment => {
     const { decision } = row;
     const earns = row.outcome === "commission" && decision !== null;
     const { rate, flow_id } = chooseRate(candidates, row, ctx.program, {
@@ -150,7 +153,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       new_flow_id: earns ? flow_id : null,
     };
   });
-  return { payments: result, sums: sumsOf(result) };
+  return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
 }
 
 function withChange(ctx: Reader, current: Flow[], input: SimulationInput): Flow[] {

@@ -363,6 +363,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
       },
     ],
     sums: [{ currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 }],
+    more: false,
   },
 };
 

@@ -282,6 +282,9 @@ const simulation = once(() =>
         new_amount_cents: cents,
       }),
     ),
+    more: z
+      .boolean()
+      .describe("Whether there are older payments that the change is about and that were not looked at."),
   }),
 );
 

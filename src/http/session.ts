@@ -32,7 +32,7 @@ export interface PageEnv {
 const SESSION = "session";
 const VISIT = "visit";
 const TOKEN_BYTES = 32;
-const CSRF_FIELD = "csrf";
+export const CSRF_FIELD = "csrf";
 
 /** `__Host-` cookies: this host alone sets and gets them (PAGE-9). */
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;

@@ -152,6 +152,27 @@ describe("an import", () => {
   }
 });
 
+describe("a rate that is applied from an earlier day", () => {
+  for (const width of [1280, 360]) {
+    it(`is accessible in its preview, and typed as before after Back, ${width} px`, async () => {
+      const page = await world.visitor({ width });
+      await signInOwner(world, page, OWNER);
+      await page.goto(`${world.url}/dashboard/settings`);
+      const day = new Date(Date.now() - 9 * 86_400_000).toISOString().slice(0, 10);
+      await page.getByLabel("Commission rate").fill("27.5");
+      await page.getByLabel("Apply from").fill(day);
+      await page.getByRole("button", { name: "Save", exact: true }).first().click();
+      await page.getByText("Nothing is changed yet.").waitFor();
+      assert.deepEqual(await problemsOf(page), []);
+      await page.getByRole("button", { name: "Back" }).click();
+      assert.equal(await page.getByLabel("Apply from").inputValue(), day);
+      assert.equal(await page.getByLabel("Commission rate").inputValue(), "27.5");
+      assert.deepEqual(await problemsOf(page), []);
+      await page.context().close();
+    });
+  }
+});
+
 describe("flags", () => {
   for (const width of [1280, 360]) {
     it(`mark their row from top to bottom, ${width} px`, async () => {

@@ -189,7 +189,7 @@ for (const scripts of [true, false]) {
       await page.context().close();
     });
 
-    it("an import with a preview, and a flow tried on past payments", async () => {
+    it("an import with a preview, and a flow tried on past payments and applied to them", async () => {
       const owner_email = `import-${scripts}@shop.example`;
       await seedProgram(world, owner_email);
       const page = await world.visitor({ scripts });
@@ -223,6 +223,15 @@ for (const scripts of [true, false]) {
       await see(page, "Preview: nothing is saved yet");
       await page.getByRole("button", { name: "Add flow" }).click();
       await see(page, "The flow was added.");
+      await page.getByLabel("How much").fill("50");
+      await page.getByLabel("Apply from").fill(new Date(Date.now() - 9 * 86_400_000).toISOString().slice(0, 10));
+      await page.getByRole("button", { name: "Save" }).click();
+      await see(page, "Nothing is changed yet.");
+      await page.getByRole("button", { name: "Back" }).click();
+      await page.getByLabel("How much").fill("60");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Apply" }).click();
+      await see(page, "Saved and applied.");
       await page.context().close();
     });
   });

@@ -15,7 +15,7 @@ import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 /** What is no field of a form, or has another name there. */
 const NOT_TYPED = new Set([
   // The API's alone.
-  ...["metadata", "event", "currency of a commission", "apply_from"],
+  ...["metadata", "event", "currency of a commission"],
   // Buttons.
   ...["status", "active of an endpoint"],
   // Forms of their own.

@@ -73,6 +73,11 @@ export class FormFields {
     return this.#data.has(name);
   }
 
+  /** All of it that is text, as it was typed. */
+  texts(): [name: string, value: string][] {
+    return [...this.#data].filter((field): field is [string, string] => typeof field[1] === "string");
+  }
+
   file(name: string): File | null {
     const value = this.#data.get(name);
     return value !== null && typeof value !== "string" && value.size > 0 ? value : null;

@@ -10,6 +10,7 @@ import {
 import { moneyValue, parseMoney, type FormFields, type Problems } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
 import { FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
+import { ApplyFromField, applyFromInput } from "./apply-from.tsx";
 
 /** A flow as its form shows it: amounts with the decimals of the program's currency. */
 export interface FlowValues {
@@ -19,6 +20,7 @@ export interface FlowValues {
   priority: string;
   active: boolean;
   conditions: { field: string; op: string; value: string }[];
+  apply_from: string;
 }
 
 const SPARE_ROWS = 2;
@@ -31,6 +33,7 @@ export const NEW_FLOW: FlowValues = {
   priority: "0",
   active: true,
   conditions: [],
+  apply_from: "",
 };
 
 export function flowValues(flow: Flow, currency: string): FlowValues {
@@ -46,6 +49,7 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
       op,
       value: typeof value === "number" ? moneyValue(value, currency) : value,
     })),
+    apply_from: "",
   };
 }
 
@@ -58,6 +62,7 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
     priority: fields.given("priority") ?? stored.priority,
     active: fields.isTicked("active") ?? stored.active,
     conditions: typedConditions(fields) ?? stored.conditions,
+    apply_from: fields.text("apply_from"),
   };
 }
 
@@ -72,7 +77,10 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
 }
 
 /** What was typed, as the schemas of the API take it. */
-export function flowInput(fields: FormFields, currency: string): Record<Exclude<keyof FlowInput, "event">, unknown> {
+export function flowInput(
+  fields: FormFields,
+  currency: string,
+): Record<Exclude<keyof FlowInput, "event">, unknown> & { apply_from?: string } {
   const isFlat = fields.text("action_type") === "flat";
   const priority = fields.numberOrNull("priority");
   return {
@@ -86,6 +94,7 @@ export function flowInput(fields: FormFields, currency: string): Record<Exclude<
       op,
       value: field === "txn_amount_cents" ? parseMoney(value, currency) : value,
     })),
+    ...applyFromInput(fields),
   };
 }
 
@@ -142,6 +151,7 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
         hint="Higher is tried first. The first flow whose conditions all hold decides."
       />
       <Checkbox name="active" label="Active" checked={values.active} hint="Only active flows are tried." />
+      <ApplyFromField value={values.apply_from} problems={problems} />
     </>
   );
 }

@@ -2,31 +2,32 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
 import type { Decided, Flow, Program } from "../../../core/kernel/rows.ts";
-import { simulateFlow, type Simulation } from "../../../core/programs/simulate.ts";
+import { simulateFlow } from "../../../core/programs/simulate.ts";
 import { actionOf, actionProblem } from "../../../domain/flow.ts";
-import { subtract } from "../../../domain/money.ts";
 import { flowCreate } from "../../api/flows.ts";
-import { amountOf, settingOf } from "../../../domain/amount.ts";
+import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Form } from "../parts/form.tsx";
-import { Badge, countText, Money, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
-import { Done, Notice } from "../parts/notice.tsx";
+import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
+import { Done } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { conditionText } from "../parts/words.ts";
 import { FlowFields, flowInput, flowValues, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
+import { APPLIED, previewPage, stepOf } from "./apply-from.tsx";
+import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 import type * as z from "zod";
 
 const AT = "/dashboard/flows";
-/** How many of the newest payments a preview works through, and how many of the changed ones it lists. */
+/** How many of the newest payments a preview works through. */
 const SIMULATED = 500;
-const SHOWN = 20;
 
 const DONE = {
   added: "The flow was added. It decides payments from now on.",
   saved: "Saved. It decides payments from now on; what is decided stays.",
+  applied: APPLIED,
   deleted: "The flow is deleted. Commissions it made stay.",
   active: "The flow is active.",
   inactive: "The flow is switched off.",
@@ -76,7 +77,7 @@ export const flows = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     return save(c, null, fields, async (input) => {
       const flow = await createFlow(c.var.ctx, input);
-      return c.redirect(`${AT}/${flow.id}?done=added`, 303);
+      return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "added")}`, 303);
     });
   })
   .get("/:id", async (c) => {
@@ -88,7 +89,7 @@ export const flows = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input);
-      return c.redirect(`${AT}/${flow.id}?done=saved`, 303);
+      return c.redirect(`${AT}/${flow.id}?done=${doneOf(input, "saved")}`, 303);
     });
   })
   .post("/:id/switch", async (c) => {
@@ -124,7 +125,11 @@ export const flows = new Hono<PageEnv>()
 
 type Input = z.output<typeof flowCreate>;
 
-/** Saves what was typed, or with the other button only shows what it would have changed. */
+function doneOf({ apply_from }: Input, done: keyof typeof DONE): keyof typeof DONE {
+  return apply_from === undefined ? done : "applied";
+}
+
+/** Saves what was typed, or shows first what it would change: where it says a day, and with the other button. */
 async function save(
   c: Context<PageEnv>,
   flow: Flow | null,
@@ -133,15 +138,19 @@ async function save(
 ): Promise<Response> {
   const { currency } = c.var.session.program;
   const values = typedFlow(fields, flow ? flowValues(flow, currency) : NEW_FLOW);
+  const step = stepOf(fields);
+  if (step === "edit") return editPage(c, { flow, values });
   const parsed = parseFlow(flowInput(fields, currency));
   if (!parsed.ok) return editPage(c, { flow, values, problems: parsed.problems });
   try {
+    const { apply_from, ...typed } = parsed.value;
+    const rule = { flow: typed, ...(flow ? { flow_id: flow.id } : {}) };
+    if (step === "preview" && apply_from !== undefined) {
+      const subject = `Apply “${typed.name}”`;
+      return await previewPage(c, { at: AT, action: addressOf(flow), fields, subject, rule, apply_from });
+    }
     if (!fields.has("simulate")) return await verb(parsed.value);
-    const simulation = await simulateFlow(c.var.ctx, {
-      flow: parsed.value,
-      last: SIMULATED,
-      ...(flow ? { flow_id: flow.id } : {}),
-    });
+    const simulation = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
     return await editPage(c, { flow, values, simulation });
   } catch (error) {
     return editPage(c, { flow, values, problems: problemsOf(error) });
@@ -159,7 +168,11 @@ interface Edited {
   flow: Flow | null;
   values: FlowValues;
   problems?: Problems;
-  simulation?: Simulation;
+  simulation?: ShownSimulation;
+}
+
+function addressOf(flow: Flow | null): string {
+  return flow ? `${AT}/${flow.id}` : `${AT}/new`;
 }
 
 function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: Edited) {
@@ -181,8 +194,8 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
           ) : undefined
         }
       />
-      {simulation ? <SimulationResult simulation={simulation} /> : null}
-      <Form action={flow ? `${AT}/${flow.id}` : `${AT}/new`} class="card stack form-wide" problems={problems}>
+      {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
+      <Form action={addressOf(flow)} class="card stack form-wide" problems={problems}>
         <FlowFields values={values} problems={problems} currency={currency} />
         <div class="actions">
           <button type="submit" class="primary">
@@ -196,6 +209,19 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, simulation }: E
       </Form>
     </>,
   );
+}
+
+function textsOf({ simulation, count }: ShownSimulation) {
+  const looked = plural(simulation.payments.length, "payment");
+  return {
+    title: "Preview: nothing is saved yet",
+    none: "There are no payments to try it on yet",
+    same: `It would not have changed any of the last ${looked}`,
+    summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount.`,
+    changed: "Payments that would have earned a different amount",
+    before: "As it was",
+    after: "With this flow",
+  };
 }
 
 /** Flat amounts and amounts of conditions are set in the program's currency. */
@@ -251,69 +277,5 @@ function Conditions({ flow, money }: { flow: Pick<Flow, "conditions">; money: Mo
         <li>{conditionText(condition, money)}</li>
       ))}
     </ul>
-  );
-}
-
-function SimulationResult({ simulation }: { simulation: Simulation }) {
-  const changed = simulation.payments.filter((row) => row.old_amount_cents !== row.new_amount_cents);
-  const looked = simulation.payments.length;
-  return (
-    <section class="card flush" aria-labelledby="simulation">
-      <div class="card-head">
-        <h2 id="simulation">Preview: nothing is saved yet</h2>
-      </div>
-      {looked === 0 ? (
-        <Empty title="There are no payments to try it on yet" />
-      ) : changed.length === 0 ? (
-        <Empty title={`It would not have changed any of the last ${plural(looked, "payment")}`} />
-      ) : (
-        <>
-          <div class="padded">
-            <Notice tone="calm">
-              <p>
-                Of the last {plural(looked, "payment")}, {countText(changed.length)} would have earned a different
-                amount.
-              </p>
-            </Notice>
-          </div>
-          <Table
-            label="Sums by currency"
-            columns={[
-              { label: "All of them" },
-              { label: "As it was", align: "end" },
-              { label: "With this flow", align: "end" },
-            ]}
-            rows={simulation.sums.map((sum) => [
-              plural(sum.payments, "payment"),
-              <Money of={amountOf(sum, sum.old_amount_cents)} />,
-              <Money of={amountOf(sum, sum.new_amount_cents)} />,
-            ])}
-          />
-          <h3 class="table-title">Payments that would have earned a different amount</h3>
-          <Table
-            label="Payments that would have earned a different amount"
-            columns={[
-              { label: "Payment" },
-              { label: "Net of tax", align: "end" },
-              { label: "As it was", align: "end" },
-              { label: "With this flow", align: "end" },
-            ]}
-            rows={changed.slice(0, SHOWN).map((row) => [
-              <a href={`/dashboard/payments/${row.payment_id}`}>
-                <code>{row.payment_id.slice(-8)}</code>
-              </a>,
-              <Money of={amountOf(row, subtract(row.txn_amount_cents, row.adjusted_cents))} />,
-              <Money of={amountOf(row, row.old_amount_cents)} />,
-              <Money of={amountOf(row, row.new_amount_cents)} />,
-            ])}
-          />
-          {changed.length > SHOWN ? (
-            <p class="table-note">
-              The newest {SHOWN} of {countText(changed.length)}.
-            </p>
-          ) : null}
-        </>
-      )}
-    </section>
   );
 }

@@ -1,5 +1,6 @@
 import type { FormFields, Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
+import { ApplyFromField } from "./apply-from.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import type { Partner, Program } from "../../../core/kernel/rows.ts";
 import type { PartnerInput } from "../../../core/partners/partners.ts";
@@ -8,10 +9,10 @@ import type { PartnerInput } from "../../../core/partners/partners.ts";
 type Typed = Exclude<keyof PartnerInput, "metadata">;
 
 /** The fields of a partner as a form shows them: what was typed, and of what was not sent what is stored. */
-export type PartnerValues = Record<Typed, string>;
+export type PartnerValues = Record<Typed | "apply_from", string>;
 
 export function partnerValues(stored: Partner | null, fields?: FormFields): PartnerValues {
-  const text = (name: keyof PartnerValues) => fields?.given(name) ?? String(stored?.[name] ?? "");
+  const text = (name: Typed) => fields?.given(name) ?? String(stored?.[name] ?? "");
   return {
     email: text("email"),
     slug: text("slug"),
@@ -20,6 +21,7 @@ export function partnerValues(stored: Partner | null, fields?: FormFields): Part
     commission_pct: text("commission_pct"),
     payout_method: text("payout_method"),
     payout_email: text("payout_email"),
+    apply_from: fields?.text("apply_from") ?? "",
   };
 }
 
@@ -102,6 +104,7 @@ export function PartnerFields({ values, problems, program, isNew }: PartnerField
         unit="%"
         hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
+      {isNew ? null : <ApplyFromField value={values.apply_from} problems={problems} />}
       <PayoutFields values={values} problems={problems} />
     </>
   );

@@ -25,6 +25,7 @@ import { Badge, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
+import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { PartnerFields, partnerInput, partnerValues, type PartnerValues } from "./partner-fields.tsx";
 import { PartnerDetail } from "./partner-detail.tsx";
 
@@ -34,6 +35,7 @@ const DAYS = 30;
 const DONE = {
   added: "The partner was added. Send them their link, or ask them to sign in: that turns them active.",
   saved: "Saved.",
+  applied: APPLIED,
   deactivated: "The partner is deactivated and signed out.",
   activated: "The partner is active. Payments that waited for them have earned their commissions.",
 };
@@ -160,11 +162,20 @@ export const partners = new Hono<PageEnv>()
     const { partner } = await getPartner(c.var.ctx, c.req.param("id"));
     const fields = new FormFields(await c.req.formData());
     const values = partnerValues(partner, fields);
-    const parsed = parseInput(partnerPatch, partnerInput(fields));
+    const step = stepOf(fields);
+    if (step === "edit") return editPage(c, partner, values);
+    const parsed = parseInput(partnerPatch, { ...partnerInput(fields), ...applyFromInput(fields) });
     if (!parsed.ok) return editPage(c, partner, values, parsed.problems);
+    const { apply_from, commission_pct } = parsed.value;
     try {
+      if (step === "preview" && apply_from !== undefined && commission_pct !== undefined) {
+        const rate = commission_pct === null ? "the program's rate" : `${commission_pct}\u00a0%`;
+        const subject = `Apply ${rate} to ${partnerText(partner)}`;
+        const rule = { partner_id: partner.id, commission_pct };
+        return await previewPage(c, { at: AT, action: `${AT}/${partner.id}/edit`, fields, subject, rule, apply_from });
+      }
       await updatePartner(c.var.ctx, partner.id, parsed.value);
-      return c.redirect(`${AT}/${partner.id}?done=saved`, 303);
+      return c.redirect(`${AT}/${partner.id}?done=${apply_from === undefined ? "saved" : "applied"}`, 303);
     } catch (error) {
       return editPage(c, partner, values, problemsOf(error));
     }

@@ -4,6 +4,7 @@ import type { Program } from "../../../core/kernel/rows.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
 import { Field, SelectField } from "../parts/form.tsx";
+import { ApplyFromField } from "./apply-from.tsx";
 
 /** The secrets have forms of their own. */
 type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch | "apply_from">;
@@ -22,7 +23,7 @@ const FIELDS = Object.keys({
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
 /** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
-export type ProgramValues = Record<ProgramField, string>;
+export type ProgramValues = Record<ProgramField | "apply_from", string>;
 
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
   const text = (name: ProgramField) => {
@@ -31,7 +32,8 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
       ? moneyValue(stored.min_payout_cents, stored.currency)
       : String(stored[name] ?? "");
   };
-  return Object.fromEntries(FIELDS.map((name) => [name, fields?.given(name) ?? text(name)])) as ProgramValues;
+  const values = Object.fromEntries(FIELDS.map((name) => [name, fields?.given(name) ?? text(name)]));
+  return { ...(values as Record<ProgramField, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
 /** What was typed, as the schema of the API takes it. */
@@ -88,6 +90,7 @@ export function ProgramFields({ values, problems, currency }: ProgramFieldsProps
           unit="%"
           hint="For partners without a rate of their own, where no flow matches."
         />
+        <ApplyFromField value={values.apply_from} problems={problems} />
         <Field
           name="currency"
           label="Currency"

@@ -15,6 +15,7 @@ import { providerText, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { scriptTag } from "../parts/snippets.ts";
 import { Facts } from "../parts/table.tsx";
+import { APPLIED, applyFromInput, previewPage, stepOf } from "./apply-from.tsx";
 import { ProgramFields, programInput, programValues } from "./program-fields.tsx";
 import { ProviderSecrets } from "./provider-secret.tsx";
 
@@ -22,6 +23,7 @@ const AT = "/dashboard/settings";
 
 const DONE = {
   saved: "Saved.",
+  applied: APPLIED,
   secret: "The secret is saved. The previous one stays valid for 24 hours.",
   cleared: "The secret is removed.",
 };
@@ -33,11 +35,19 @@ export const settings = new Hono<PageEnv>()
     const fields = new FormFields(await c.req.formData());
     const { program } = c.var.session;
     const values = programValues(program, fields);
-    const parsed = parseInput(programPatch, programInput(fields, program.currency));
+    const step = stepOf(fields);
+    if (step === "edit") return settingsPage(c, { values });
+    const parsed = parseInput(programPatch, { ...programInput(fields, program.currency), ...applyFromInput(fields) });
     if (!parsed.ok) return settingsPage(c, { values, problems: parsed.problems });
+    const { apply_from, default_commission_pct } = parsed.value;
     try {
+      if (step === "preview" && apply_from !== undefined && default_commission_pct !== undefined) {
+        const subject = `Apply the rate of ${default_commission_pct}\u00a0%`;
+        const rule = { default_commission_pct };
+        return await previewPage(c, { at: AT, action: AT, fields, subject, rule, apply_from });
+      }
       await updateProgram(c.var.ctx, parsed.value);
-      return c.redirect(`${AT}?done=saved`, 303);
+      return c.redirect(`${AT}?done=${apply_from === undefined ? "saved" : "applied"}`, 303);
     } catch (error) {
       return settingsPage(c, { values, problems: problemsOf(error) });
     }

@@ -1,0 +1,109 @@
+/** A rate or a flow that is applied from an earlier day (FLOW-11): its field, and the page that shows first what changes. */
+import type { Context } from "hono";
+import { simulateFlow, type SimulationInput } from "../../../core/programs/simulate.ts";
+import { iso } from "../../../lib/time.ts";
+import { CSRF_FIELD, type PageEnv } from "../../session.ts";
+import type { FormFields, Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead, type NavigationPlace } from "../layout.tsx";
+import { countText, dayText, plural } from "../parts/figures.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
+
+/** The most payments that are looked at (FLOW-6). */
+const LOOKED_AT = 100;
+
+/** What the page after the change says. */
+export const APPLIED = "Saved and applied. The newest payments are decided again already, others within minutes.";
+
+export function ApplyFromField({ value, problems }: { value: string; problems?: Problems | undefined }) {
+  return (
+    <Field
+      name="apply_from"
+      label="Apply from"
+      type="date"
+      value={value}
+      problems={problems}
+      hint="Decides the payments since that day (UTC) again. You see what changes before it does. Empty: payments from now on."
+    />
+  );
+}
+
+/** The field as the schemas of the API take it: absent where it is empty. */
+export function applyFromInput(fields: FormFields): { apply_from?: string } {
+  const apply_from = fields.text("apply_from");
+  return apply_from === "" ? {} : { apply_from };
+}
+
+/** Which button was pressed, where the form says a day: nothing of it is changed before its owner has seen what changes. */
+export function stepOf(fields: FormFields): "edit" | "preview" | "apply" {
+  if (fields.has("back")) return "edit";
+  return fields.has("apply") || fields.text("apply_from") === "" ? "apply" : "preview";
+}
+
+/** The buttons, and the token, which each form has. */
+const NOT_TYPED = new Set([CSRF_FIELD, "apply", "back", "simulate"]);
+
+interface Applied {
+  at: NavigationPlace;
+  /** Where the form is sent. */
+  action: string;
+  /** What was typed: it is sent again with either button. */
+  fields: FormFields;
+  /** What is applied, as a title says it. */
+  subject: string;
+  rule: Omit<SimulationInput, "last" | "apply_from">;
+  apply_from: number;
+}
+
+/** What a change applied from an earlier day would change, to apply it or to go back to its form. */
+export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
+  const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
+  const day = dayText(iso(apply_from).slice(0, 10));
+  return framed(
+    c,
+    { title: `${subject} from ${day}`, at },
+    <>
+      <PageHead title={`${subject} from ${day}?`} lede="Nothing is changed yet." />
+      <SimulationResult of={shown} texts={textsOf(shown, day)} />
+      <Form action={action} class="card stack">
+        {fields
+          .texts()
+          .filter(([name]) => !NOT_TYPED.has(name))
+          .map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+        <p>
+          Open commissions get their new amount. What is paid or in a payout stays, and the difference becomes a
+          commission of its own, which the next payout takes in. Rejected ones stay rejected. What else the form says is
+          saved with it.
+        </p>
+        <div class="actions">
+          <button type="submit" name="apply" value="yes" class="primary">
+            Apply
+          </button>
+          <button type="submit" name="back" value="yes">
+            Back
+          </button>
+        </div>
+      </Form>
+    </>,
+  );
+}
+
+function textsOf({ simulation, count }: ShownSimulation, day: string) {
+  const { payments, more } = simulation;
+  const looked = more
+    ? `the newest ${plural(payments.length, "payment")} since ${day}`
+    : `the ${plural(payments.length, "payment")} since ${day}`;
+  const older = more ? " Older ones change by the same rule." : "";
+  return {
+    title: "What would change",
+    none: `There are no payments since ${day}. Those still to come from then are decided by it.`,
+    same: `It changes none of ${looked}.${older}`,
+    summary: `Of ${looked}, ${countText(count)} ${count === 1 ? "earns" : "earn"} a different amount.${older}`,
+    changed: "Payments that earn a different amount",
+    before: "Now",
+    after: "Applied",
+  };
+}

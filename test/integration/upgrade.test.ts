@@ -6,11 +6,15 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { forProgram, type ProgramCtx } from "../../src/core/kernel/context.ts";
-import { journalOldCommissions, readBalance } from "../../src/core/ledger/journal.ts";
-import { getPartner } from "../../src/core/partners/partners.ts";
+import { journalOldCommissions, listEntries, readBalance } from "../../src/core/ledger/journal.ts";
+import { getPartner, listPartners, updatePartner } from "../../src/core/partners/partners.ts";
+import { foldSearchTexts } from "../../src/core/partners/search.ts";
+import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";
+import { percent } from "../../src/domain/money.ts";
+import { DAY, iso, utcDay } from "../../src/lib/time.ts";
 import { fill, goBack, goOn, LEFT_WRONG } from "../support/before-journal.ts";
 import { serveAll } from "../support/jobs.ts";
 import { meterDatabase } from "../support/metered-database.ts";
@@ -149,6 +153,34 @@ async function contextOf(program_id: string): Promise<ProgramCtx> {
   return forProgram(ctx, program!);
 }
 
+/** Gives the rows days that are long ago and days of this month, whenever this runs. */
+async function spread(tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    const age = "rowid % 5 * 15";
+    await env.DB.prepare(
+      `update ${table} set created_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?, '-' || (${age}) || ' days')`,
+    )
+      .bind(iso(Date.now()))
+      .run();
+  }
+}
+
+const EARNED = `select substr(created_at, 1, 10) as day, partner_id, currency, count(*) as n, sum(amount_cents) as sum
+  from commissions where program_id = ? and status <> 'rejected' group by 1, 2, 3 order by 1, 2, 3`;
+const KEPT_EARNED = `select day, partner_id, currency, commissions as n, millions * 1000000 + rest as sum
+  from earning_days where program_id = ? order by 1, 2, 3`;
+const COUNTED_PAYMENTS = `select substr(created_at, 1, 10) as day, outcome as state, count(*) as n from payments
+  where program_id = ? and outcome is not null group by 1, 2 order by 1, 2`;
+const KEPT_PAYMENTS = `select day, state, count as n from list_days where program_id = ? and list = 'payments'
+  order by 1, 2`;
+/** What is left to jobs: texts to fold, and balances without a count of their entries. */
+const LEFT = `select (select count(*) from partners p where p.program_id = ?1
+      and not exists (select 1 from partner_grams g where g.program_id = p.program_id and g.partner_id = p.id)) as texts,
+    (select count(*) from balances where program_id = ?1 and partner_id <> '' and entries is null) as counts`;
+const PAGE = { page: 1, per_page: 100 };
+/** The migrations to 0023. */
+const BEFORE_ENTRY_COUNTS = 24;
+
 afterEach(() => vi.restoreAllMocks());
 
 describe("the upgrade of 10,000 payments of before the journal", () => {
@@ -205,6 +237,69 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(sorted(entries)).toEqual(sorted(rows.flatMap(entriesOf)));
     expect(await keptBooks(program_id)).toEqual(books);
     expect(await shown()).toEqual(said);
+  });
+
+  it("fills what is kept by day, and what jobs fill is right before they have run and after", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(console, "info").mockImplementation(() => {});
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, LOOKED_AT);
+    await spread(["commissions", "payments"]);
+    // Balances of before their entries were counted.
+    await goOn(env.DB, BEFORE_ENTRY_COUNTS);
+    await serveAll(journalOldCommissions(testContext()));
+    await goOn(env.DB);
+    const earned = await all<{ day: string }>(EARNED, program_id);
+    const from = utcDay(Date.now() - 40 * DAY);
+    const recent = earned.filter(({ day }) => day >= from);
+    expect(recent.length).toBeGreaterThan(20);
+    expect(earned.length).toBeGreaterThan(recent.length + 20);
+    expect(await all(KEPT_EARNED, program_id)).toEqual(recent);
+    expect(await all(KEPT_PAYMENTS, program_id)).toEqual(await all(COUNTED_PAYMENTS, program_id));
+
+    const ctx = await contextOf(program_id);
+    const partners = await all<{ id: string; slug: string }>(
+      "select id, slug from partners where program_id = ? limit 12",
+      program_id,
+    );
+    const shown = async () =>
+      Promise.all(
+        partners.map(async ({ id, slug }) => [
+          (await listPartners(ctx, { ...PAGE, search: slug.slice(2) })).total,
+          (await listEntries(ctx, id, PAGE)).total,
+        ]),
+      );
+    const said = await shown();
+    expect(said.flat().filter((total) => total > 0).length).toBeGreaterThan(20);
+    const [left] = await all<{ texts: number; counts: number }>(LEFT, program_id);
+    expect(left!.texts > 0 && left!.counts > 0).toBe(true);
+    await serveAll(foldSearchTexts(testContext()));
+    await serveAll(recountEarnings(testContext()));
+    expect(await all(LEFT, program_id)).toEqual([{ texts: 0, counts: 0 }]);
+    expect(await shown()).toEqual(said);
+    expect(await all(KEPT_EARNED, program_id)).toEqual(earned);
+  });
+
+  it("a rate can be applied to what the version before has decided", async () => {
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, 1);
+    await goOn(env.DB);
+    const open = `from commissions c join payments p on p.id = c.payment_id where c.program_id = ? and c.kind = 'sale'
+      and c.status = 'pending' and c.rate ->> '$.source' <> 'flow' and p.adjusted_cents = 0 and p.outcome = 'commission'`;
+    const [one] = await all<{ partner_id: string; since: string }>(
+      `select c.partner_id as partner_id, min(p.created_at) as since ${open} group by 1 limit 1`,
+      program_id,
+    );
+    const { partner_id, since } = one!;
+    await updatePartner(await contextOf(program_id), partner_id, {
+      commission_pct: percent(50),
+      apply_from: Date.parse(since),
+    });
+    const rows = await all<{ half: number }>(
+      `select abs(c.amount_cents * 2 - c.txn_amount_cents) < 2 as half ${open} and c.partner_id = ?`,
+      ...[program_id, partner_id],
+    );
+    expect([...new Set(rows.map(({ half }) => half))]).toEqual([1]);
   });
 
   it("changes nothing of what the version before left wrong: the reconciler lists it, and nothing else", async () => {

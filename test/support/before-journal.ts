@@ -41,9 +41,9 @@ export async function goBack(database: D1Database): Promise<void> {
   await applyD1Migrations(database, env.TEST_MIGRATIONS.slice(0, MIGRATIONS));
 }
 
-/** Brings it to the present schema, one migration after the other. */
-export async function goOn(database: D1Database): Promise<void> {
-  for (let i = MIGRATIONS + 1; i <= env.TEST_MIGRATIONS.length; i++) {
+/** Brings it to the present schema, or to that of so many migrations, one after the other. */
+export async function goOn(database: D1Database, migrations = env.TEST_MIGRATIONS.length): Promise<void> {
+  for (let i = MIGRATIONS + 1; i <= migrations; i++) {
     await applyD1Migrations(database, env.TEST_MIGRATIONS.slice(0, i));
   }
 }

@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
-import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, sessionAsyncSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -384,6 +384,27 @@ describe("the preview (FLOW-6)", () => {
       [2, true],
       [3, false],
       [3, false],
+    ]);
+  });
+
+  it("says so too of what was paid since then and first heard of long before", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    const days = (count: number) => ago(count * 24 * 60);
+    const delayed = { ref: slug, id: "cs_delayed", amount: 10_000 };
+    await sendA(program, sessionCompleted({ ...delayed, payment_status: "unpaid", created: seconds(days(6)) }));
+    for (const count of [5, 4]) await pay(program, slug, count * 24 * 60);
+    await sendA(program, sessionAsyncSucceeded({ ...delayed, created: seconds(days(2)) }));
+    const looked = [];
+    for (const last of [1, 2, 3]) {
+      const asked = { default_commission_pct: 5, apply_from: days(3).slice(0, 10), last };
+      const { body } = await program.api<Preview>("POST", "/api/v1/flows/simulate", asked);
+      looked.push([body.payments.length, body.more]);
+    }
+    expect(looked).toEqual([
+      [0, true],
+      [1, false],
+      [1, false],
     ]);
   });
 

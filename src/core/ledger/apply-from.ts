@@ -8,7 +8,7 @@ import type { Decision } from "../../domain/payment.ts";
 import type { PartnerRules, ProgramRules, RuleSource } from "../../domain/rules.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
-import { DAY, iso } from "../../lib/time.ts";
+import { DAY, iso, utcDay } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
@@ -90,13 +90,13 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
 export interface AppliedPreview {
   /** The newest first. */
   previewed: { payment: Payment; decision: Decision | null }[];
-  /** Whether there are older payments since then. */
+  /** Whether there are other payments since then. */
   more: boolean;
 }
 
 /**
- * The newest payments since `apply_from`, `most` of them, and what each would be decided as with the rule applied from
- * then on, as `applyFrom` does it. Writes nothing.
+ * Those of the `most` newest payments that were made since `apply_from`, and what each would be decided as with the rule
+ * applied from then on, as `applyFrom` does it. Writes nothing.
  */
 export async function previewApplied(
   ctx: ProgramCtx,
@@ -104,21 +104,30 @@ export async function previewApplied(
   apply_from: string,
   most: number,
 ): Promise<AppliedPreview> {
-  const first = firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN);
-  const [rows] = await ctx.read(
+  // Payments are in the order of what was first said of them: how many were made since, kept counts by day say.
+  const day = utcDay(Date.parse(apply_from) + DAY - 1);
+  const [newest, [counted]] = await ctx.read(
     ctx.db
       .select()
       .from(payments)
-      .where(sql`${payments.program_id} = ${ctx.program.id} and ${payments.id} >= ${first}
-        and +${payments.created_at} >= ${apply_from}`)
+      .where(sql`${payments.program_id} = ${ctx.program.id}`)
       .orderBy(desc(payments.id))
       .limit(atMost(most + 1)),
+    shaped(
+      ctx.db,
+      { settled: whole },
+      sql`select coalesce(sum(count), 0) as settled from list_days
+        where program_id = ${ctx.program.id} and list = 'payments' and day >= ${day}`,
+    ),
   );
+  const since = newest.filter(({ created_at }) => created_at >= apply_from);
+  const rows = since.slice(0, most);
+  const settled = rows.filter(({ outcome, created_at }) => outcome !== null && created_at >= day).length;
   const previewed = [];
-  for (const payment of rows.slice(0, most)) {
+  for (const payment of rows) {
     previewed.push({ payment, decision: await decideAs(ctx, payment, (state) => withRule(state, rule, apply_from)) });
   }
-  return { previewed, more: rows.length > most };
+  return { previewed, more: since.length > most || counted!.settled > settled };
 }
 
 /** What settling reads once the rule is applied: it as it is then, and the two newest changes, which end what it was. */

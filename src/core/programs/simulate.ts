@@ -48,7 +48,7 @@ export interface Simulation {
   payments: SimulatedPayment[];
   /** A sum for each currency that occurs. */
   sums: { currency: string; payments: number; old_amount_cents: Sum; new_amount_cents: Sum }[];
-  /** Whether there are older payments that the change is about and that were not looked at. */
+  /** Whether there are other payments that the change is about. */
   more: boolean;
 }
 
@@ -59,8 +59,8 @@ const NEW_FLOW_ID = "new";
 const MOST_APPLIED = 100;
 
 /**
- * What a change of a flow or a rate would change of the payments since `apply_from` (FLOW-6): of the newest ones, at most
- * 100, decided by the ledger itself. @throws `not_found` for another program's flow or partner.
+ * What a change of a flow or a rate would change of the payments since `apply_from` (FLOW-6), as far as they are among the
+ * 100 newest: decided by the ledger itself. @throws `not_found` for another program's flow or partner.
  */
 async function simulateApplied(caller: Caller, input: SimulationInput, apply_from: number): Promise<Simulation> {
   const [ctx, current, [partner]] = await prove(

@@ -282,9 +282,7 @@ const simulation = once(() =>
         new_amount_cents: cents,
       }),
     ),
-    more: z
-      .boolean()
-      .describe("Whether there are older payments that the change is about and that were not looked at."),
+    more: z.boolean().describe("Whether there are other payments that the change is about."),
   }),
 );
 

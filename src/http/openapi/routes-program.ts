@@ -142,7 +142,7 @@ export const PROGRAM_ROUTES: Route[] = [
     tag: "Flows",
     summary: "What the last payments would have earned",
     description:
-      "With `flow` added; with `flow_id` as well, that flow changed to it; with `flow_id` alone, that flow switched on. With `apply_from` what it would change of the payments since then, of the newest 100 at most; so a rate can be tried too, `partner_id` with `commission_pct`, or `default_commission_pct`. Writes nothing.",
+      "With `flow` added; with `flow_id` as well, that flow changed to it; with `flow_id` alone, that flow switched on. With `apply_from` what it would change of the payments since then, as far as they are among the newest 100; so a rate can be tried too, `partner_id` with `commission_pct`, or `default_commission_pct`. Writes nothing.",
     body: { schema: "FlowSimulate" },
     replies: ok("Simulation", "Old and new amounts, and their sums by currency."),
     errors: ["not_found"],

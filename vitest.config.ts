@@ -8,6 +8,7 @@ const { PROPERTY_RUNS = "30", PROPERTY_SEED, FUZZ_RUNS = "2000", FUZZ_SEED, MONT
 const wrangler = { configPath: "./wrangler.toml" };
 const bindings = {
   ENVIRONMENT: "development",
+  CLICK_FLUSH_SECONDS: "1",
   PUBLIC_URL: "https://service.example",
   // The resolver that the tests play.
   DNS_RESOLVER_URL: "https://resolver.test/dns-query",

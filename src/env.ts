@@ -5,6 +5,7 @@ import type { FurtherDatabases } from "./core/kernel/database.ts";
 /** What a deployment may have or lack, typed here whether or not its `wrangler.toml` has it. */
 type Optional =
   | ("ADMIN_TOKEN" | "ENCRYPTION_KEY" | "NEW_PROGRAM_SHARD" | "READ_REPLICATION" | "ARCHIVE" | "CLICK_RETENTION_DAYS")
+  | "CLICK_FLUSH_SECONDS"
   | keyof FurtherDatabases;
 
 /** The Worker's bindings: those of `wrangler.toml`, and the further databases, secrets and options of a deployment. */
@@ -23,6 +24,8 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   ARCHIVE?: R2Bucket;
   /** After how many days clicks go to the archive; kept in the database unless set. */
   CLICK_RETENTION_DAYS?: string | number;
+  /** How long clicks wait for the flush where few come; 10 unless set, at most 15. */
+  CLICK_FLUSH_SECONDS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;
 }

@@ -6,14 +6,18 @@ import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
 import type { ClickBatch, CommitReply } from "./batch.ts";
+import { flushDelay, type FlushOptions } from "./flush-time.ts";
 import { ClickStore, type Stretch } from "./store.ts";
+
+type ClickBindings = DatabaseBindings & FlushOptions;
 
 /** What may wait for the flush before the object refuses, as `ClickStore.backlog`: storage, and time to catch up. */
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
 /** UTF-16 units of entries that may wait for the commit in flight: memory. */
 const MAX_GATHERED = 16_000_000;
-/** From the first click after a flush to the next flush. */
-export const FLUSH_DELAY = SECOND;
+/** Where so many clicks wait, they are flushed after `DENSE_DELAY`, and not as late as those that are few. */
+export const DENSE = 200;
+const DENSE_DELAY = SECOND;
 const MAX_BACKOFF = MINUTE;
 /** One alarm works no longer than this before it arms the next. */
 const FLUSH_BUDGET = 20 * SECOND;
@@ -32,7 +36,7 @@ const OVERDUE = 30 * SECOND;
  * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
  * stretches (`core/clicks/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
  */
-export class ClickCounter extends DurableObject<DatabaseBindings> {
+export class ClickCounter extends DurableObject<ClickBindings> {
   readonly #store: ClickStore;
   #gathered: { batch: ClickBatch; reply: (reply: CommitReply) => void }[] = [];
   #gatheredLength = 0;
@@ -42,7 +46,7 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
   #failures = 0;
   backlogLimit = MAX_BACKLOG;
 
-  constructor(state: DurableObjectState, env: DatabaseBindings) {
+  constructor(state: DurableObjectState, env: ClickBindings) {
     super(state, env);
     this.#store = new ClickStore(state.storage, Date.now());
     void state.blockConcurrencyWhile(async () => {
@@ -78,7 +82,7 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
     const waiting = this.#store.backlog.clicks;
     if (waiting > 0 && !this.#flushing) {
       this.#alarmAt = await this.ctx.storage.getAlarm();
-      if (this.#alarmAt === null || this.#alarmAt < now - OVERDUE) this.#arm(now + FLUSH_DELAY);
+      if (this.#alarmAt === null || this.#alarmAt < now - OVERDUE) this.#arm(now + DENSE_DELAY);
     }
     return { waiting };
   }
@@ -101,7 +105,9 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
       this.#flushing = false;
       this.#alarmAt = null;
       // Never rethrown: the platform gives an alarm up after six failures, so it is set again instead.
-      if (this.#store.backlog.clicks > 0) this.#arm(Date.now() + backoff(this.#failures));
+      if (this.#store.backlog.clicks > 0) {
+        this.#arm(Date.now() + (this.#failures > 0 ? backoff(this.#failures) : this.#untilFlush()));
+      }
     }
   }
 
@@ -109,7 +115,9 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
     try {
       const first = this.#store.isNew;
       this.#store.add(batches, Date.now());
-      if (this.#alarmAt === null && !this.#flushing) this.#arm(Date.now() + FLUSH_DELAY);
+      const due = Date.now() + this.#untilFlush();
+      const isSooner = this.#alarmAt === null || (this.#failures === 0 && this.#alarmAt > due);
+      if (!this.#flushing && isSooner) this.#arm(due);
       if (first) this.ctx.waitUntil(this.#register());
     } catch (error) {
       logLine("error", { what: "clicks not stored", reason: reasonOf(error) });
@@ -131,18 +139,27 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
     for (const waiting of group) waiting.reply(reply);
   };
 
+  #untilFlush(): number {
+    return this.#store.backlog.clicks < DENSE ? flushDelay(this.env) : DENSE_DELAY;
+  }
+
   /** Not awaited by the write: the same row and alarm that hold the clicks are atomic with each other. */
   #arm(at: number): void {
     this.#alarmAt = at;
     void this.ctx.storage.setAlarm(at);
   }
 
+  /** Everything that waits now, and what has come meanwhile where that is much; few wait for the next flush. */
   async #flush(until: number): Promise<void> {
+    let last: number | null = null;
     for (let stretch = this.#store.next(); stretch !== null; stretch = this.#store.next()) {
+      last ??= stretch.from + this.#store.backlog.clicks;
       const began = Date.now();
-      this.#store.flushed(await this.#send(stretch), Date.now());
+      const cursor = await this.#send(stretch);
       const ended = Date.now();
-      if (ended >= until || this.#store.backlog.clicks === 0) return;
+      this.#store.flushed(cursor, ended);
+      const waiting = this.#store.backlog.clicks;
+      if (ended >= until || waiting === 0 || (cursor >= last && waiting < DENSE)) return;
       await scheduler.wait(Math.min((ended - began) * REST, SECOND));
     }
   }
@@ -180,6 +197,5 @@ export class ClickCounter extends DurableObject<DatabaseBindings> {
 
 /** Ms until the next try after so many failures in a row: doubling, jittered so that objects do not come together. */
 function backoff(failures: number): number {
-  const wait = Math.min(FLUSH_DELAY * 2 ** failures, MAX_BACKOFF);
-  return failures === 0 ? wait : wait * (0.75 + Math.random() / 2);
+  return Math.min(SECOND * 2 ** failures, MAX_BACKOFF) * (0.75 + Math.random() / 2);
 }

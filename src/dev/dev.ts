@@ -29,7 +29,8 @@ await migrate(persistTo);
 
 // --test-scheduled keeps wrangler from printing how to fire crons by hand: they are fired below.
 const url = localUrl(port);
-const at = ["--port", String(port), "--var", `PUBLIC_URL:${url}`, "--persist-to", persistTo];
+const vars = ["--var", `PUBLIC_URL:${url}`, "--var", "CLICK_FLUSH_SECONDS:1"];
+const at = ["--port", String(port), ...vars, "--persist-to", persistTo];
 const args = ["dev", ...at, "--test-scheduled", ...process.argv.slice(2)];
 const child = spawn(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" });
 child.once("exit", (code) => process.exit(code ?? 0));

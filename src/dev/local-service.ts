@@ -59,7 +59,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   // Of the runtime's own lines none, also those that `logLevel` below does not reach (one per queue batch).
   process.env["WRANGLER_LOG"] = "none";
   const [{ unstable_startWorker: startWorker }] = await Promise.all([import("wrangler"), migrate(options.persistTo)]);
-  const secrets = Object.entries({ PUBLIC_URL: localUrl(options.port), ...options.secrets });
+  const secrets = Object.entries({ PUBLIC_URL: localUrl(options.port), CLICK_FLUSH_SECONDS: "1", ...options.secrets });
   const worker = await startWorker({
     config: join(ROOT, "wrangler.toml"),
     bindings: Object.fromEntries(secrets.map(([name, value]) => [name, { type: "secret_text", value }])),

@@ -188,6 +188,7 @@ export async function builtWorker(folder: string, main = "bench.js") {
       ...(options.bindings as Record<string, string>),
       ADMIN_TOKEN,
       ENVIRONMENT: "development",
+      CLICK_FLUSH_SECONDS: "1",
       ENCRYPTION_KEY: btoa("0".repeat(32)),
     },
     modulesRoot: folder,

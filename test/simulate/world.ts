@@ -135,6 +135,7 @@ export class World {
       CLICKS: this.clicks,
       DELIVERIES: queue,
       ENVIRONMENT: "development",
+      CLICK_FLUSH_SECONDS: "1",
       PUBLIC_URL: BASE,
       WORKER_NAME: "affiliate-program-service",
       DNS_RESOLVER_URL: RESOLVER_URL,

@@ -183,7 +183,13 @@ export function faultyDatabase(database: D1Database = env.DB): FaultyDatabase {
 
 /** Puts another database under an object, until it is evicted. */
 export async function connect(database: D1Database, name: string = HERE): Promise<void> {
+  await equip({ DB: database }, name);
+}
+
+/** Gives an object other bindings, beside those that it has, until it is evicted. */
+export async function equip(bindings: Partial<Bindings>, name: string = HERE): Promise<void> {
   await runInDurableObject(clickStub(name), (object) => {
-    Object.assign(object, { env: { DB: database } });
+    const before = Reflect.get(object, "env") as Partial<Bindings>;
+    Object.assign(object, { env: { ...before, ...bindings } });
   });
 }

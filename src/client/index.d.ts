@@ -869,6 +869,11 @@ type Routes = {
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
+          event_types: {
+            type: string;
+            need: "none" | "recommended" | "required";
+            last_seen_at: string | null;
+          }[];
         };
         provider_b: {
           refused: number;
@@ -879,6 +884,11 @@ type Routes = {
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
+          event_types: {
+            type: string;
+            need: "none" | "recommended" | "required";
+            last_seen_at: string | null;
+          }[];
         };
       };
       outputFormat: "json";

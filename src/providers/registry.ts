@@ -111,6 +111,7 @@ export function bySecretSet<T>(valueOf: (of: Setting) => T): Record<`${ListedSet
 }
 
 /** Gives each provider a value, by its name. */
-export function byProvider<T>(valueOf: (name: ListedProvider) => T): Record<ListedProvider, T> {
-  return Object.fromEntries(PROVIDER_NAMES.map((name) => [name, valueOf(name)])) as Record<ListedProvider, T>;
+export function byProvider<T>(valueOf: (name: ListedProvider, provider: Provider) => T): Record<ListedProvider, T> {
+  const entries = PROVIDERS.map((provider) => [provider.name, valueOf(provider.name as ListedProvider, provider)]);
+  return Object.fromEntries(entries) as Record<ListedProvider, T>;
 }

@@ -3,13 +3,14 @@ import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import type { Program } from "../../src/core/kernel/rows.ts";
 import { connectionOf } from "../../src/core/kernel/connections.ts";
+import { seenTypes } from "../../src/core/kernel/seen-types.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
+import { byProvider } from "../../src/providers/registry.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { byProvider, bySecretSet, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { eventually } from "../support/time.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
@@ -237,9 +238,17 @@ describe("provider secrets", () => {
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
+    const event_types = byProvider((_, provider) =>
+      seenTypes(provider, connectionOf({ connections: {} }, provider.name), 0),
+    );
     expect((await status()).body).toEqual({
-      ...byProvider(() => ({ configured: false, webhook_secret_set: true, last_event_at: null, ...refusals })),
-      provider_b: { configured: false, webhook_secret_set: false, last_event_at: arrived, ...refusals },
+      ...byProvider((name) => ({
+        configured: false,
+        webhook_secret_set: name !== "provider_b",
+        last_event_at: name === "provider_b" ? arrived : null,
+        event_types: event_types[name],
+        ...refusals,
+      })),
       email: { configured: false },
       reconciled_at: null,
       differences: 0,

@@ -32,6 +32,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["commit_guards", "idempotency_keys"],
     why: "a claim comes before the work that it guards; the reply is stored beside the change, by commit",
   },
+  "core/kernel/seen-types.ts": {
+    outside: ["provider_connections"],
+    why: "when a type of event last came is no change of anything; the vendor's event is written when it is closed",
+  },
   "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
   "core/clicks/clicks.ts": {
     outside: ["click_batches", "click_counts", "click_drops", "click_objects", "click_rollups", "events"],
@@ -46,7 +50,7 @@ const LISTED: Record<string, Listed> = {
     why: "clicks move from the database to the bucket; what they say stays",
   },
   "core/ledger/facts.ts": {
-    outside: ["fact_subjects", "facts", "payments", "provider_connections", "provider_events"],
+    outside: ["fact_subjects", "facts", "payments", "provider_events"],
     why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
   },
   "core/ledger/erased.ts": {

@@ -19,6 +19,7 @@ const EMPTY: Connection = {
   api_key: null,
   last_event_at: null,
   refusals: null,
+  seen_types: null,
 };
 
 export function connectionOf(program: { connections: Connections }, provider: ProviderName): Connection {

@@ -10,11 +10,11 @@ import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { newId } from "../../lib/id.ts";
-import { iso, MINUTE } from "../../lib/time.ts";
+import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import { conflictIn, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
-import { connectionOf } from "../kernel/connections.ts";
+import { noteSeen } from "../kernel/seen-types.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
@@ -91,7 +91,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    ...touchProvider(ctx, provider),
+    ...noteSeen(ctx, provider, event.event_type),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
@@ -371,16 +371,4 @@ function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly
         subscription_id = coalesce(subscription_id, excluded.subscription_id)`),
   );
   return { statements, ids: made.map(({ id }) => id) };
-}
-
-/** Notes that the provider reached us, to the minute: what the integrations status shows. */
-function touchProvider(ctx: ProgramCtx, provider: ProviderName): Statement[] {
-  const before = iso(ctx.now - MINUTE);
-  const { last_event_at } = connectionOf(ctx.program, provider);
-  if (last_event_at !== null && last_event_at >= before) return [];
-  return [
-    ctx.db.run(sql`update provider_connections set last_event_at = ${iso(ctx.now)}
-      where program_id = ${ctx.program.id} and provider = ${provider}
-        and (last_event_at is null or last_event_at < ${before})`),
-  ];
 }

@@ -195,6 +195,10 @@ const connected = {
   configured: true,
   webhook_secret_set: true,
   last_event_at: AT,
+  event_types: [
+    { type: "invoice.paid", need: "required", last_seen_at: AT },
+    { type: "charge.refunded", need: "recommended", last_seen_at: null },
+  ],
   refused: 2,
   last_refusal: { at: AT, reason: "wrong_signature" },
 };
@@ -202,6 +206,7 @@ const unconnected = {
   configured: false,
   webhook_secret_set: false,
   last_event_at: null,
+  event_types: [{ type: "transaction.completed", need: "required", last_seen_at: null }],
   refused: 0,
   last_refusal: null,
 };

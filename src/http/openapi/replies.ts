@@ -220,6 +220,15 @@ const provider = once(() =>
     configured: z.boolean().describe("A secret is set and a verified event has arrived."),
     webhook_secret_set: z.boolean(),
     last_event_at: timestamp.nullable(),
+    event_types: z
+      .array(
+        z.strictObject({
+          type: z.string(),
+          need: z.enum(["required", "recommended", "none"]),
+          last_seen_at: timestamp.nullable().describe("To the day. Null where none came within 30 days."),
+        }),
+      )
+      .describe("The types of events to select at the provider, then others that came within 30 days."),
     refused: z
       .int()
       .min(0)

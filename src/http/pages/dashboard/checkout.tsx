@@ -11,10 +11,12 @@ interface CheckoutProps {
   /** An example of a partner's. */
   slug: string;
   isFirst: boolean;
+  /** The clock, ms. */
+  now: number;
 }
 
 /** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
-export function Checkout({ program, origin, provider, slug, isFirst }: CheckoutProps) {
+export function Checkout({ program, origin, provider, slug, isFirst, now }: CheckoutProps) {
   const { checkout, name, text } = provider;
   return (
     <section class="card" id={`checkout-${name}`}>
@@ -28,7 +30,7 @@ export function Checkout({ program, origin, provider, slug, isFirst }: CheckoutP
         <CopyBlock label={label} text={code({ program_id: program.id, slug })} />
       ))}
       <LastRefusal program={program} provider={name} />
-      <ProviderWebhook program={program} origin={origin} provider={provider} />
+      <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
     </section>
   );
 }

@@ -58,7 +58,14 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
         </details>
       </section>
       {PROVIDERS.map((provider, i) => (
-        <Checkout program={program} origin={origin} provider={provider} slug={EXAMPLE_SLUG} isFirst={i === 0} />
+        <Checkout
+          program={program}
+          origin={origin}
+          provider={provider}
+          slug={EXAMPLE_SLUG}
+          isFirst={i === 0}
+          now={c.var.now}
+        />
       ))}
       <section class="card" id="api">
         <h2>3. The API, if you like</h2>

@@ -55,11 +55,13 @@ interface ProviderSecretsProps {
   program: Program;
   origin: string;
   provider: Provider;
+  /** The clock, ms. */
+  now: number;
   problems: Problems | undefined;
 }
 
 /** One provider: the state of the connection, its secrets, the address and events for its side. */
-export function ProviderSecrets({ program, origin, provider, problems }: ProviderSecretsProps) {
+export function ProviderSecrets({ program, origin, provider, now, problems }: ProviderSecretsProps) {
   const { webhook_secret, api_key, last_event_at: last } = connectionOf(program, provider.name);
   const isSet = webhook_secret !== null;
   return (
@@ -85,7 +87,7 @@ export function ProviderSecrets({ program, origin, provider, problems }: Provide
         />
         <details open={last === null ? true : undefined}>
           <summary>Webhook address and events</summary>
-          <ProviderWebhook program={program} origin={origin} provider={provider} />
+          <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
         </details>
       </div>
       {provider.secrets.api_key === undefined ? null : (

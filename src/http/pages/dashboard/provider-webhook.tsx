@@ -1,37 +1,79 @@
+import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
+import { seenTypes } from "../../../core/kernel/seen-types.ts";
 import type { Provider, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
+import { When } from "../parts/figures.tsx";
 import { webhookUrl } from "../parts/snippets.ts";
 
 interface ProviderWebhookProps {
   program: Program;
   origin: string;
   provider: Provider;
+  /** The clock, ms. */
+  now: number;
 }
 
-/** Where a provider has to send its webhooks, and which. */
-export function ProviderWebhook({ program, origin, provider }: ProviderWebhookProps) {
+/** Where a provider has to send its webhooks, which, and which of them have come. */
+export function ProviderWebhook({ program, origin, provider, now }: ProviderWebhookProps) {
+  const connection = connectionOf(program, provider.name);
+  const types = seenTypes(provider, connection, now);
   const { needed, better } = provider.wanted_events;
+  // Of a connection that never worked every type is missing: that is said above.
+  const seen = connection.last_event_at === null ? null : new Map(types.map((one) => [one.type, one.last_seen_at]));
+  const unused = types.filter(({ need }) => need === "none");
   return (
     <div class="prose spaced">
       <h3>Webhook address for {provider.text}</h3>
       <CopyLine label={`webhook address for ${provider.text}`} text={webhookUrl(origin, program, provider.name)} />
       <p>Ask it to send these events:</p>
-      <Events events={needed} />
+      <Events events={needed} seen={seen} />
       <p>And these, so that refunds and late payments are counted:</p>
-      <Events events={better} />
+      <Events events={better} seen={seen} />
+      {seen === null ? null : (
+        <p class="muted">
+          A type without a date has not come in 30 days: either nothing of the kind happened, or it is not selected at
+          the provider.
+        </p>
+      )}
+      {unused.length === 0 ? null : (
+        <p class="muted">
+          These came too and are not used, so you need not send them:{" "}
+          {unused.map(({ type }, i) => (
+            <>
+              {i === 0 ? "" : ", "}
+              <code>{type}</code>
+            </>
+          ))}
+        </p>
+      )}
     </div>
   );
 }
 
-function Events({ events }: { events: readonly WantedEvent[] }) {
+interface EventsProps {
+  events: readonly WantedEvent[];
+  /** When each type last came; null where nothing is to be said of it. */
+  seen: ReadonlyMap<string, string | null> | null;
+}
+
+function Events({ events, seen }: EventsProps) {
   return (
     <ul class="plain-list dense">
-      {events.map(({ type, purpose }) => (
-        <li>
-          <code>{type}</code> <span class="muted">{purpose}</span>
-        </li>
-      ))}
+      {events.map(({ type, purpose }) => {
+        const at = seen?.get(type) ?? null;
+        return (
+          <li>
+            <code>{type}</code> <span class="muted">{purpose}</span>
+            {at === null ? null : (
+              <>
+                {" "}
+                · last came <When at={at} only="day" />
+              </>
+            )}
+          </li>
+        );
+      })}
     </ul>
   );
 }

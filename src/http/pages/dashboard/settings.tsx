@@ -160,7 +160,13 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
       {PROVIDERS.map((provider) => (
         <section class="card" id={provider.name}>
           <h2>{providerText(provider.name)}</h2>
-          <ProviderSecrets program={program} origin={origin} provider={provider} problems={secretProblems} />
+          <ProviderSecrets
+            program={program}
+            origin={origin}
+            provider={provider}
+            now={c.var.now}
+            problems={secretProblems}
+          />
         </section>
       ))}
       <section class="card" id="api-key">

@@ -1,0 +1,62 @@
+/** Which types of events a provider sends to a program: shows the owner a type that is not selected there (PROG-10). */
+import { sql } from "drizzle-orm";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { DAY, iso, MINUTE } from "../../lib/time.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { connectionOf, type Connection } from "./connections.ts";
+import type { ProgramCtx } from "./context.ts";
+
+const SHOWN_MS = 30 * DAY;
+/** More types than a vendor has: others are not kept. */
+const MAX_TYPES = 400;
+
+export interface SeenType {
+  type: string;
+  /** Whether commissions need it, are better with it, or are made without it. */
+  need: "required" | "recommended" | "none";
+  /** Null where none came within 30 days. Exact to the day. */
+  last_seen_at: string | null;
+}
+
+/**
+ * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
+ * of the type to the day. None where both are noted already.
+ */
+export function noteSeen({ db, program, now }: ProgramCtx, provider: ProviderName, type: string) {
+  const { last_event_at, seen_types } = connectionOf(program, provider);
+  const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
+  const seen = typesOf(seen_types);
+  const isKept = type in seen || Object.keys(seen).length < MAX_TYPES;
+  const isKnown = !isKept || (seen[type] ?? "") >= day;
+  if (isKnown && last_event_at !== null && last_event_at >= minute) return [];
+  // The program may be remembered from before: how many there are is counted where they are kept.
+  const patch = sql`iif((select count(*) from json_each(seen_types) where key <> ${type}) < ${MAX_TYPES},
+    json_patch(coalesce(seen_types, '{}'), json_object(${type}, ${iso(now)})), seen_types)`;
+  return [
+    db.run(sql`update provider_connections
+      set last_event_at = max(coalesce(last_event_at, ''), ${iso(now)}), seen_types = ${patch}
+      where program_id = ${program.id} and provider = ${provider} and (last_event_at is null or last_event_at < ${minute}
+        or (${isKept ? 1 : 0} and coalesce((select value from json_each(seen_types) where key = ${type}), '') < ${day}))`),
+  ];
+}
+
+/** Those that the provider is asked to select, in their order, and then the others that came within 30 days. */
+export function seenTypes({ wanted_events }: Provider, { seen_types }: Connection, now: number): SeenType[] {
+  const from = iso(now - SHOWN_MS);
+  const seen = new Map(Object.entries(typesOf(seen_types)).filter(([, at]) => at >= from));
+  const { needed, better } = wanted_events;
+  const wanted = [
+    ...needed.map(({ type }) => ({ type, need: "required" as const })),
+    ...better.map(({ type }) => ({ type, need: "recommended" as const })),
+  ];
+  const listed = new Set(wanted.map(({ type }) => type));
+  const others = [...seen.keys()].filter((type) => !listed.has(type)).toSorted();
+  return [...wanted, ...others.map((type) => ({ type, need: "none" as const }))].map((one) => ({
+    ...one,
+    last_seen_at: seen.get(one.type) ?? null,
+  }));
+}
+
+function typesOf(text: string | null): Record<string, string> {
+  return text === null ? {} : (JSON.parse(text) as Record<string, string>);
+}

@@ -9,7 +9,7 @@ import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
-import { byProvider } from "../../src/providers/registry.ts";
+import { byProvider, bySecretSet, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { eventually } from "../support/time.ts";

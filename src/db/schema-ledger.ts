@@ -65,7 +65,7 @@ export const providerConnections = sqliteTable(
     last_event_at: text(),
     /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`). */
     refusals: text(),
-    /** When each type of its events last came, to the day: `{"invoice.paid": "2026-…"}` (`core/inbound/seen-types.ts`). */
+    /** When each type of its events last came, to the day: `{"invoice.paid": "2026-…"}` (`core/kernel/seen-types.ts`). */
     seen_types: text(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.provider] })],

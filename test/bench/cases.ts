@@ -50,8 +50,9 @@ export const CASES: BenchCase[] = [
   },
   {
     name: "API create",
-    goal: {},
+    goal: { 64: 0.035 },
     done: [201],
+    least: true,
     requests: (world) => [
       rawRequest(
         "POST",
@@ -63,8 +64,9 @@ export const CASES: BenchCase[] = [
   },
   {
     name: "inbound webhook",
-    goal: {},
+    goal: { 64: 0.02 },
     done: [200],
+    least: true,
     requests: async ({ program_id, ref }) =>
       Promise.all(
         Array.from({ length: EVENTS }, async () => {
@@ -107,9 +109,10 @@ export function clickRequest({ program_id, ref }: BenchWorld): string {
   );
 }
 
-/** Gives the least Worker the key that the requests of this world come with. */
-export async function prepareLeast(url: string, { api_key }: BenchWorld): Promise<void> {
-  const response = await fetch(`${url}/prepare`, { headers: { authorization: `Bearer ${api_key}` } });
+/** Gives the least Worker the key, the secret and the reference that the requests of this world come with. */
+export async function prepareLeast(url: string, { api_key, ref }: BenchWorld): Promise<void> {
+  const headers = { authorization: `Bearer ${api_key}`, "x-secret": SECRET, "x-ref": ref };
+  const response = await fetch(`${url}/prepare`, { headers });
   if (!response.ok) throw new Error(`The least Worker: ${response.status}`);
 }
 

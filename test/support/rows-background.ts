@@ -5,6 +5,7 @@ import { approveDueCommissions } from "../../src/core/commissions/auto-approve.t
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { findProgramDomain, flushClicks, listClickObjects, registerClickObject } from "../../src/core/clicks/clicks.ts";
 import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
+import { markApplied } from "../../src/core/ledger/apply-from.ts";
 import { disableGivenUp } from "../../src/core/webhooks/health.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
@@ -111,6 +112,21 @@ export const BACKGROUND: Record<string, Operation> = {
     expect(await serveAll(finishVendorEvents(meteredContext()))).toBe(1);
     expect(await serveAll(settleUnsettled(meteredContext()))).toBe(0);
   },
+  "cron: mark payments of applied rules": async ({ program, payment, paid_at }) => {
+    // Of the routes' own changes nothing is left but this one, which has not come to a payment yet.
+    await run("delete from rule_applications");
+    const change = { default_commission_pct: 27, apply_from: paid_at };
+    expect((await program.api("PATCH", "/api/v1/programs/me", change)).status).toBe(200);
+    await run("update rule_applications set marked_id = 'pmt_~'");
+    // One step, and what it marks is settled: where a program has grown there are more steps, of 50 payments each.
+    const work = markApplied(meteredContext());
+    const due = await work.due("");
+    expect(due).toHaveLength(1);
+    for (const one of due) expect(await work.serve(one)).toBe(true);
+    await run("delete from rule_applications");
+    expect(await isUnsettled(payment)).toBe(true);
+    expect(await serveAll(settleUnsettled(meteredContext(Date.now() + DAY)))).toBe(1);
+  },
   "cron: reconcile transfers": async ({ payouts, vendor }) => {
     await run(
       `update payouts set status = 'processing', attempt = 1, reconcile_at = ?, attempt_started_at = ?,
@@ -135,6 +151,13 @@ export const BACKGROUND: Record<string, Operation> = {
     expect(await serveAll(archiveNotedDays(meteredContext(), env.ARCHIVE))).toBe(1);
   },
 };
+
+async function isUnsettled(payment: string): Promise<boolean> {
+  const row = await env.DB.prepare("select settled_revision < facts_revision as due from payments where id = ?")
+    .bind(payment)
+    .first<{ due: number }>();
+  return row?.due === 1;
+}
 
 async function reconcileDaily(vendor: Subject["vendor"], at = now): Promise<void> {
   const tools = { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };

@@ -11,10 +11,16 @@ const partnerFile = ({ partner }: Subject) => {
   return `email,token,paypal_email\n${name}@old.example,${name},\n${partner.email},${name}-too,p@pay.example\n`;
 };
 
+/** A rule that is applied to the subject's payment alone: what is settled is as much in any program. */
+function applied(method: string, path: string, rule: (subject: Subject) => Record<string, unknown>): Operation {
+  return api(method, path, (subject) => ({ ...rule(subject), apply_from: subject.paid_at }));
+}
+
 /** By route; what is after a comma is another way to call it. */
 export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/programs/me": api("GET", "/api/v1/programs/me"),
   "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),
+  "PATCH /api/v1/programs/me, applied": applied("PATCH", "/api/v1/programs/me", () => ({ default_commission_pct: 21 })),
   "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
 
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
@@ -28,6 +34,9 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/partners/:id/entries": api("GET", "/api/v1/partners/{partner}/entries"),
   "PATCH /api/v1/partners/:id": api("PATCH", "/api/v1/partners/{partner}", () => ({ first_name: fresh() })),
   "PATCH /api/v1/partners/:id, its slug": api("PATCH", "/api/v1/partners/{partner}", () => ({ slug: fresh() })),
+  "PATCH /api/v1/partners/:id, its rate, applied": applied("PATCH", "/api/v1/partners/{partner}", () => ({
+    commission_pct: 23,
+  })),
   "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
   "PATCH /api/v1/partners/:id, active again": api("PATCH", "/api/v1/partners/{partner}", { status: "active" }),
   "POST /api/v1/partners/:id/provider-a-account": api("POST", "/api/v1/partners/{partner}/provider-a-account"),
@@ -35,9 +44,14 @@ export const ROUTES: Record<string, Operation> = {
 
   "POST /api/v1/flows": api("POST", "/api/v1/flows", { name: "Flat", action_type: "flat", action_value: 5 }),
   "POST /api/v1/flows/simulate": api("POST", "/api/v1/flows/simulate", ({ flow }) => ({ flow_id: flow, last: 10 })),
+  "POST /api/v1/flows/simulate, applied": applied("POST", "/api/v1/flows/simulate", ({ flow }) => ({
+    flow_id: flow,
+    last: 100,
+  })),
   "GET /api/v1/flows": api("GET", "/api/v1/flows"),
   "GET /api/v1/flows/:id": api("GET", "/api/v1/flows/{flow}"),
   "PATCH /api/v1/flows/:id": api("PATCH", "/api/v1/flows/{flow}", { priority: 2 }),
+  "PATCH /api/v1/flows/:id, applied": applied("PATCH", "/api/v1/flows/{flow}", () => ({ priority: 3 })),
   "DELETE /api/v1/flows/:id": api("DELETE", "/api/v1/flows/{flow}"),
 
   "GET /api/v1/payments": api("GET", "/api/v1/payments"),

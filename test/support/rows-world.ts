@@ -41,6 +41,8 @@ export interface Subject extends World {
   /** The partner's, pending at provider A, of two commissions each. */
   payouts: string[];
   payment: string;
+  /** Later than any other of the program. */
+  paid_at: string;
   payment_intent: string;
   customer_email: string;
   flow: string;
@@ -88,6 +90,9 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
     MADE,
   );
   await run("delete from flows where program_id = ?", program.id);
+  // What was applied for another subject decides nothing of this one.
+  await run("delete from past_rules where program_id = ?", program.id);
+  await run("delete from rule_applications where program_id = ?", program.id);
   const partner = await makePartner(program, { slug: name, email: `${name}@partners.example` });
   const account = `acct_${name}`;
   vendor.accounts.set(account, { state: "active", email: "", body: {} });
@@ -98,7 +103,9 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   );
   const payment_intent = uniqueId("pi_");
   const customer_email = `${name}@customers.example`;
-  await sendA(program, sessionCompleted({ ref: name, email: customer_email, payment_intent }));
+  const paid_at = await laterThanAll(program.id);
+  const paid = { ref: name, email: customer_email, payment_intent, created: paid_at / 1_000 };
+  await sendA(program, sessionCompleted(paid));
   const payouts = Array.from({ length: 3 }, () => newId("payout", now));
   for (const id of payouts) {
     await run(
@@ -130,11 +137,19 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   await followLink(portal, (await requestLink(testContext(), partner.email))!.link.token);
   return {
     ...world,
-    ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery },
+    ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery, paid_at: iso(paid_at) },
     commissions: commissions.map(({ id }) => id),
     payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
     event: await idOf("select max(id) as id from events where program_id = ?", program.id),
   };
+}
+
+/** The first whole second (ms) after every payment of the program, once it is there. */
+async function laterThanAll(program_id: string): Promise<number> {
+  const last = await idOf("select max(created_at) as id from payments where program_id = ?", program_id);
+  const second = Math.ceil((Date.parse(last) + 1) / 1_000) * 1_000;
+  while (Date.now() < second) await new Promise((resolve) => setTimeout(resolve, second - Date.now()));
+  return second;
 }
 
 async function idOf(sql: string, value: string): Promise<string> {

@@ -38,8 +38,8 @@ export interface Versions {
 
 export interface VersionBefore {
   make: () => Service;
-  /** What is played beside it: it would decide by the rules of the moment, or not by those applied from an earlier time. */
-  rules: { change: boolean; apply: boolean };
+  /** Whether it knows rules that are applied from an earlier time: else it would settle by others. */
+  appliesRules: boolean;
 }
 
 /** Bundles the service as it is in `root`. */
@@ -75,9 +75,8 @@ export async function bundleCommit(commit: string): Promise<VersionBefore> {
   try {
     execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
     await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
-    const has = (file: string) => existsSync(join(root, "src", file));
-    const rules = { change: has("domain/rules.ts"), apply: has("core/ledger/apply-from.ts") };
-    return { make: await bundleService([], root), rules };
+    const appliesRules = existsSync(join(root, "src", "core", "ledger", "apply-from.ts"));
+    return { make: await bundleService([], root), appliesRules };
   } finally {
     await rm(root, { recursive: true, force: true });
   }

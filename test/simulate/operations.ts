@@ -185,7 +185,6 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
 };
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
-  if (!world.rules.change) return null;
   const slug = chance.of(Object.keys(ids));
   if (chance.happens(0.4)) {
     const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
@@ -234,8 +233,8 @@ const changeProgram: Maker = (scene, chance) => {
       ? key
       : chance.of([
           key,
-          world.rules.change ? { default_commission_pct: chance.whole(0, 50) } : key,
-          world.rules.change ? { attribution: chance.of(["first", "last"] as const) } : key,
+          { default_commission_pct: chance.whole(0, 50) },
+          { attribution: chance.of(["first", "last"] as const) },
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);
@@ -256,7 +255,6 @@ const changeProgram: Maker = (scene, chance) => {
 };
 
 const changeFlows: Maker = ({ world, vendors, state }, chance) => {
-  if (!world.rules.change) return null;
   const old = state.flows.length > 0 && chance.happens(0.6) ? chance.of(state.flows) : null;
   if (old?.id) {
     const change = chance.of([{ active: !old.active }, { priority: chance.whole(0, 3) }]);

@@ -174,10 +174,16 @@ export const PLANTS: readonly Plant[] = [
     "among.findLast((fact) => !fact.imported) ?? among[0]",
     "among.at(-1)",
   ]),
-  plant("apply from: what comes after the first payments is left as it is", "core/ledger/apply-from.ts", [
-    "delete from rule_applications where ${own} and not exists (${nextOf(own)})",
-    "delete from rule_applications where ${own}",
-  ]),
+  // Of fewer at once, for a run has few payments.
+  plant(
+    "apply from: what comes after the first payments is left as it is",
+    "core/ledger/apply-from.ts",
+    ["const MARKED_AT_ONCE = 50;", "const MARKED_AT_ONCE = 10;"],
+    [
+      "delete from rule_applications where ${own} and not exists (${nextOf(own)})",
+      "delete from rule_applications where ${own}",
+    ],
+  ),
   plant("apply from: a payment of that very moment is left as it is", "core/ledger/apply-from.ts", [
     "p.created_at >= a.applies_from as is_since",
     "p.created_at > a.applies_from as is_since",

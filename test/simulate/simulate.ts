@@ -1,8 +1,8 @@
 /**
  * `npm run simulate`: the service's own code in this process, in played time, against a model of the specification. Options:
  * `--seed=S` (random unless given), `--steps=N` a seed, `--seeds=K` one after the other, `--for=SECONDS` in all;
- * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one: any since 4d5b119, the first
- * that opens what this one seals. Rules are changed, or applied from an earlier time, where that version knows of it.
+ * `--before=COMMIT` deploys that commit and this version in turn, on the schema of this one. A mistake of that commit that is
+ * mended since is a difference; one that does not know rules applied from an earlier time is not asked to apply them.
  * `--plants`, or `--plants=` a part of their names: shows for each planted mistake the seed that finds it, and fails
  * where none does within `--for` seconds (600) of computing each. The last line is `N passed, N failed`: seeds, or plants.
  */

@@ -248,9 +248,9 @@ export class World {
     return this.#versions.before !== null;
   }
 
-  /** Whether rules are changed, and applied from an earlier time: every version that runs must keep those of before. */
-  get rules(): { change: boolean; apply: boolean } {
-    return this.#versions.before?.rules ?? { change: true, apply: true };
+  /** Whether every version that runs knows rules that are applied from an earlier time. */
+  get appliesRules(): boolean {
+    return this.#versions.before?.appliesRules ?? true;
   }
 
   /**

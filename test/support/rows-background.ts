@@ -241,8 +241,8 @@ export const GROWING: Record<string, Growing> = {
   "GET /admin/programs": { run: admin("GET", "/admin/programs?per_page=5"), why: "programs are counted", program: 1.2 },
   "POST /admin/reconcile": {
     run: admin("POST", "/admin/reconcile", ({ program }) => ({ program_id: program.id })),
-    why: "the operator asks for all of a program, as far as one call goes",
-    story: 300,
+    why: "the operator asks for all of a program, as far as the statements of one call go",
+    story: 500,
   },
   "cron: reconcile the ledger, the first time": {
     run: async ({ vendor }) => reconcileDaily(vendor),

@@ -17,7 +17,7 @@ export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
 const MAX_GATHERED = 16_000_000;
 /** Where so many clicks wait, they are flushed after `DENSE_DELAY`, and not as late as those that are few. */
 export const DENSE = 200;
-const DENSE_DELAY = SECOND;
+export const DENSE_DELAY = SECOND;
 const MAX_BACKOFF = MINUTE;
 /** One alarm works no longer than this before it arms the next. */
 const FLUSH_BUDGET = 20 * SECOND;

@@ -41,6 +41,7 @@ const flush = (clicks: number) => ({
 
 const MEASURED: Measured = {
   flush_delay_ms: 1000,
+  dense: { clicks: 200, delay_ms: 500 },
   shards: 4,
   flushes: { 1: flush(1), 2: flush(2), 20: flush(20) },
   payment: { requests: 3, d1_rows_written: 30, queue_operations: 6 },
@@ -118,6 +119,16 @@ describe("a simulated year", () => {
     const thin = clicksOfMonth(MEASURED, MONTHLY_CLICKS / 100, 1);
     assert.ok(thin.d1_rows_written / (MONTHLY_CLICKS / 100) > usage.d1_rows_written / MONTHLY_CLICKS);
     assert.ok(clicksOfMonth(MEASURED, MONTHLY_CLICKS, 5).d1_rows_written > usage.d1_rows_written);
+  });
+
+  it("flushes soon after many clicks wait, however long few would", () => {
+    const many = 1_000 * DAYS_PER_MONTH * 86_400;
+    const usage = clicksOfMonth({ ...MEASURED, flush_delay_ms: 10_000 }, many, 1);
+    const flushes = REGIONS.reduce((sum, share) => {
+      const rate = (1_000 * share) / 4;
+      return sum + (many * share) / Math.min(1 + rate * 10, 200 + rate * 0.5);
+    }, 0);
+    near(usage.d1_rows_written, many + flushes);
   });
 
   it("says on which day one database is full", () => {

@@ -3,7 +3,7 @@
  * time. `test/bench/year/measure.ts` builds it and talks to it under /measure; everything else reaches the service.
  */
 import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
-import { ClickCounter } from "../../src/clicks/counter.ts";
+import { ClickCounter, DENSE, DENSE_DELAY } from "../../src/clicks/counter.ts";
 import { flushDelay } from "../../src/clicks/flush-time.ts";
 import { OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 import type { Bindings } from "../../src/env.ts";
@@ -79,7 +79,12 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     for (const name of Object.keys(tally) as (keyof typeof tally)[]) tally[name] = 0;
     return read;
   },
-  constants: () => ({ flush_delay_ms: flushDelay({}), shards: OBJECTS_PER_REGION, now: clock }),
+  constants: () => ({
+    flush_delay_ms: flushDelay({}),
+    dense: { clicks: DENSE, delay_ms: DENSE_DELAY },
+    shards: OBJECTS_PER_REGION,
+    now: clock,
+  }),
   advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),
   commit: async (env, { object, commits }: Commits) => {
     for (const clicks of commits) {

@@ -113,7 +113,8 @@ async function run(service: MeteredService): Promise<Measurements> {
   const deleted = await service.control<{ rows_written: number }>("sql", {
     sql: "delete from events where type = 'click'",
   });
-  const { flush_delay_ms, shards } = await service.control<{ flush_delay_ms: number; shards: number }>("constants");
+  const { flush_delay_ms, dense, shards } =
+    await service.control<Pick<Measured, "flush_delay_ms" | "dense" | "shards">>("constants");
   const { bytes, rows, ...usage } = ledger;
   return {
     commits,
@@ -121,6 +122,7 @@ async function run(service: MeteredService): Promise<Measurements> {
       ...usage,
       hour_of_clicks,
       flush_delay_ms,
+      dense,
       shards,
       flushes,
       bytes: {

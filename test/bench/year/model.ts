@@ -74,6 +74,8 @@ const KEPT_DAYS = 90;
 
 export interface Measured {
   flush_delay_ms: number;
+  /** Where so many clicks wait in an object, it flushes after so long. */
+  dense: { clicks: number; delay_ms: number };
   /** Objects of a region. */
   shards: number;
   /** Usage of one flush of so many commits of one click each, by their number; of different partners. */
@@ -129,17 +131,18 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
 }
 
 /**
- * A month of so many clicks. An object flushes a while after the first click that waits, with what came meanwhile; so
+ * A month of so many clicks. An object flushes a while after the first click that waits, or soon after many wait, with what came meanwhile; so
  * the rarer the clicks of an object, the fewer share a flush. Commits of more than one click need more traffic than
  * this, so there is one a click.
  */
 export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
-  const { shards, flush_delay_ms } = measured;
+  const { shards, flush_delay_ms, dense } = measured;
   const seconds = DAYS_PER_MONTH * SECONDS_PER_DAY;
   const parts = REGIONS.map((share) => {
     const objects = shards * databases;
     const rate = (clicks * share) / objects / seconds;
-    const perFlush = 1 + (rate * flush_delay_ms) / 1000;
+    const few = 1 + (rate * flush_delay_ms) / 1000;
+    const perFlush = Math.min(few, dense.clicks + (rate * dense.delay_ms) / 1000);
     const flushes = (clicks * share) / perFlush;
     return sumOf([interpolate(measured.flushes, perFlush), flushes]);
   });

@@ -6,7 +6,7 @@ import { Webhook } from "standardwebhooks";
 import { ALWAYS_SENT } from "../../src/domain/event.ts";
 import type { Books, Creation } from "./mixed-load.ts";
 import { earned, FAILING, SOUND, type MixedWorld } from "./mixed-world.ts";
-import { LEFT_TO_ROLL_UP } from "../simulate/visitors.ts";
+import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 import type { Call } from "./outside-world.ts";
 import type { Visitors } from "./visitors.ts";
 

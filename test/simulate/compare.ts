@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { putPayout } from "./model-payouts.ts";
 import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
-import { LEFT_TO_ROLL_UP } from "./visitors.ts";
+import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 import type { Reply, World } from "./world.ts";
 
 /** Beside a version before the roll-up of clicks, which counts what is left to that. */

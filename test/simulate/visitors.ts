@@ -3,6 +3,7 @@ import type { Chance } from "../faults/random.ts";
 import type { PlayedDatabase } from "./database.ts";
 import { time } from "./played-globals.ts";
 import type { Reply, World } from "./world.ts";
+import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 
 /** A click that comes again under its id counts once, for so long (TRACK-12). */
 const WINDOW = 1_800_000;
@@ -23,10 +24,6 @@ interface Visit {
   /** What the partner was from the first try to the last flush. */
   statuses: Set<string>;
 }
-
-/** The clicks that no count has yet. */
-export const LEFT_TO_ROLL_UP = `(select e.* from events e join click_rollups r on r.program_id = e.program_id
-  where e.uncounted = 1 and r.next_at is not null and e.id >= r.until)`;
 
 /** From `least` to `most`. */
 type Range = [least: number, most: number];

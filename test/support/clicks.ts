@@ -16,6 +16,7 @@ import { track } from "../../src/http/track.ts";
 import { DAY } from "../../src/lib/time.ts";
 import { replyTo, type Reply } from "./program.ts";
 import { eventually } from "./time.ts";
+import { LEFT_TO_ROLL_UP } from "./left-to-roll-up.ts";
 
 export const VISITOR =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
@@ -95,10 +96,6 @@ export async function clicksOf(program_id: string): Promise<ClickRow[]> {
   return results.map((row) => ({ ...row, payload: JSON.parse(row.payload) as ClickRow["payload"] }));
 }
 
-/** The clicks that no count has, as `e`. */
-export const LEFT_TO_ROLL_UP = `(select e.* from events e join click_rollups r on r.program_id = e.program_id
-  where e.uncounted = 1 and r.next_at is not null and e.id >= r.until) e`;
-
 export interface ClickCounts {
   rows: number;
   /** Sum of `event_counts` of type click, and the clicks that are left to the roll-up. */
@@ -114,10 +111,10 @@ export async function countsOf(program_id: string): Promise<ClickCounts> {
       "select '' as name, count(*) as count from events where program_id = ? and type = 'click'",
       `select '' as name, sum(count) as count from (
         select coalesce(sum(count), 0) as count from event_counts where program_id = ?1 and type = 'click'
-        union all select count(*) from ${LEFT_TO_ROLL_UP} where e.program_id = ?1)`,
+        union all select count(*) from ${LEFT_TO_ROLL_UP} e where e.program_id = ?1)`,
       `select name, sum(count) as count from (
         select partner_id as name, count from click_counts where program_id = ?1
-        union all select e.payload ->> 'partner_id', 1 from ${LEFT_TO_ROLL_UP} where e.program_id = ?1) group by 1`,
+        union all select e.payload ->> 'partner_id', 1 from ${LEFT_TO_ROLL_UP} e where e.program_id = ?1) group by 1`,
       "select reason as name, sum(count) as count from click_drops where program_id = ? group by 1",
     ].map((statement) => env.DB.prepare(statement).bind(program_id)),
   );

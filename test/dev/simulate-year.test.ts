@@ -50,6 +50,7 @@ const MEASURED: Measured = {
   forgetting: { d1_rows_written: 7 },
   read: { requests: 1, d1_rows_read: 100 },
   minute: { requests: 1, d1_rows_read: 10 },
+  day: { d1_rows_written: 2 },
   hour_of_clicks: { 1: { d1_rows_written: 3 }, 5: { d1_rows_written: 7 } },
   bytes: {
     click: 500,

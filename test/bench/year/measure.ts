@@ -26,6 +26,11 @@ const MINUTE = 60_000;
 const ROUNDS = 10;
 /** After so many runs of the cron, an hour apart, nothing is left to do for clicks. */
 const HOURS_AFTER = 3;
+/** A job that finds nothing to do writes that down once in so many minutes. */
+const IDLE_MINUTES = 10;
+const MAX_MINUTES = 500;
+/** What click objects cost is in the model. */
+const OF_OBJECTS = { do_requests: 0, do_rows_read: 0, do_rows_written: 0 };
 /** Clicks that wait in one object at once. */
 const STORED = 1_000;
 const COMMITS_PER_FLUSH = [1, 2, 3, 5, 10, 20];
@@ -203,10 +208,14 @@ async function measureLedger(service: MeteredService, programs: Program[]) {
   for (let i = 0; i < 20; i++)
     await service.call("GET", "/api/v1/commissions", bearer(programs[i % PROGRAMS]!.api_key));
   const read = each(await service.tally(), 20);
-  await service.cron("* * * * *");
+  await roundsEnd(service);
+  const minute = each(await roundsOf(service, IDLE_MINUTES), IDLE_MINUTES);
+  await service.control("advance", { ms: DAY });
   await service.tally();
-  await service.cron("* * * * *");
-  const minute = await service.tally();
+  await service.cron("17 3 * * *");
+  const began = await service.tally();
+  const { minutes, usage } = await roundsEnd(service);
+  const day = each(sumOf([began, 1], [usage, 1], [minute, -minutes]), PROGRAMS);
 
   await service.control("advance", { ms: 100 * DAY });
   await service.cron("17 3 * * *");
@@ -218,7 +227,9 @@ async function measureLedger(service: MeteredService, programs: Program[]) {
     payout,
     forgetting,
     read,
-    minute: { ...minute, do_requests: 0, do_rows_read: 0 },
+    minute: { ...minute, ...OF_OBJECTS },
+    // The runs themselves are those of the minutes.
+    day: { ...day, ...OF_OBJECTS, requests: 0 },
     bytes: {
       payment_kept: (difference(paid, before, [...LEDGER, "events"]) - body_bytes) / PAYMENTS,
       payment_forgotten: (difference(after, before, FORGOTTEN) + body_bytes) / PAYMENTS,
@@ -329,7 +340,7 @@ async function hoursOfClicks(service: MeteredService, programs: Program[]): Prom
     const noted = { d1_rows_written: waiting!.programs };
     const more = sumOf([await crons(), 1], [idle, -1], [noted, 1]);
     // Another object is asked every minute, which is in the model.
-    hours[partners] = each({ ...more, do_requests: 0, do_rows_read: 0, do_rows_written: 0 }, programs.length);
+    hours[partners] = each({ ...more, ...OF_OBJECTS }, programs.length);
   }
   return hours;
 }
@@ -362,6 +373,26 @@ async function hoursPass(service: MeteredService): Promise<void> {
     await service.control("advance", { ms: 61 * MINUTE });
     await service.cron("* * * * *");
   }
+}
+
+/** The minute's cron, minute by minute, until no job has anything left of its round: what that took. */
+async function roundsEnd(service: MeteredService): Promise<{ minutes: number; usage: Usage }> {
+  let usage = sumOf();
+  for (let minutes = 0; ; minutes++) {
+    const [open] = await service.sql<{ n: number }>("select count(*) as n from job_runs where finished_at is null");
+    if (open?.n === 0) return { minutes, usage };
+    if (minutes === MAX_MINUTES) throw new Error(`after ${minutes} minutes ${open?.n} jobs are not over`);
+    usage = sumOf([usage, 1], [await roundsOf(service, 1), 1]);
+  }
+}
+
+async function roundsOf(service: MeteredService, minutes: number): Promise<Usage> {
+  await service.tally();
+  for (let i = 0; i < minutes; i++) {
+    await service.control("advance", { ms: MINUTE });
+    await service.cron("* * * * *");
+  }
+  return service.tally();
 }
 
 function each(usage: Usage, number: number): Usage {

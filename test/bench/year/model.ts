@@ -88,6 +88,8 @@ export interface Measured {
   read: Partial<Usage>;
   /** One run of the every-minute cron with nothing to do, and what it costs for each click object. */
   minute: Partial<Usage>;
+  /** What the daily jobs do more, for each program. */
+  day: Partial<Usage>;
   /** What the crons do more, for each program, after an hour of clicks of so many partners. */
   hour_of_clicks: Record<number, Partial<Usage>>;
   bytes: {
@@ -216,6 +218,7 @@ function usageOf(measured: Measured, scenario: Scenario, month: number, database
     [withCpu(measured.payout, "other"), programs * scenario.partners_per_program],
     [withCpu(measured.read, "read"), programs * scenario.reads_per_program],
     [withCpu(measured.minute, "minute"), databases * DAYS_PER_MONTH * 24 * 60],
+    [measured.day, programs * DAYS_PER_MONTH],
     [hoursOfClicks(measured, scenario), 1],
     [{ emails: scenario.partners_per_program * scenario.emails_per_partner + scenario.emails_to_owners }, programs],
     [measured.forgetting, gone.payments],

@@ -204,7 +204,7 @@ describe("flows", () => {
       flow_id: flow.id,
       last: 10,
     });
-    expect([reply.status, reply.body]).toEqual([200, { payments: [], sums: [] }]);
+    expect([reply.status, reply.body]).toEqual([200, { payments: [], sums: [], more: false }]);
     for (const [body, path] of [
       [{ last: 1 }, "flow"],
       [{ flow_id: flow.id, last: 0 }, "last"],

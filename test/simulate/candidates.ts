@@ -1,6 +1,7 @@
 /** Where the model may be after a step: every outcome that the rules allow for what was answered. */
 import type { Beside } from "./model-payouts.ts";
-import { copyOf, keyOf, type State } from "./model.ts";
+import { keyOf } from "./model-key.ts";
+import { copyOf, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
 import { MINUTES } from "./operations.ts";
 import type { Reply } from "./world.ts";

@@ -58,5 +58,5 @@ export function seenTypes({ wanted_events }: Provider, { seen_types }: Connectio
 }
 
 function typesOf(text: string | null): Record<string, string> {
-  return text === null ? {} : (JSON.parse(text) as Record<string, string>);
+  return JSON.parse(text ?? "{}") as Record<string, string>;
 }

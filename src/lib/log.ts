@@ -19,7 +19,7 @@ export function logInFull(line: LogLine): void {
   console.info(JSON.stringify({ level: "info", ...line }));
 }
 
-/** Whatever has the form of a secret of ours or of the vendors. */
+/** Whatever has the form of a secret of ours or of the vendors: `test/unit/log.test.ts` has one of each provider. */
 const SECRETS: readonly [RegExp, string][] = [
   [/\b(Bearer|Basic) [^\s"\\]+/gi, "$1 [secret]"],
   [/\b(?:sk|rk|pk|whsec|pdl_ntfset|pdl)_[\w+/=.-]{6,}/g, "[secret]"],

@@ -37,6 +37,7 @@ export interface Reply<T> {
 
 export const SECRET_A = "whsec_test_secret_of_provider_a";
 export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
+/** Each has the form of the vendor's own, which the log leaves out. */
 export const TEST_SECRETS: Record<ListedProvider, string> = { provider_a: SECRET_A, provider_b: SECRET_B };
 
 const SECRETS = ["webhook_secret", "webhook_secret_previous", "api_key"] as const;

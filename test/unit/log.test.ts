@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { keyOn, tokenOn } from "../../src/domain/shard.ts";
 import { randomToken } from "../../src/lib/crypto.ts";
 import { logLine, reasonOf, redact } from "../../src/lib/log.ts";
+import { TEST_SECRETS } from "../support/program.ts";
 
 describe("the reason of a failure in the log", () => {
   it.each([
@@ -36,6 +37,12 @@ describe("what opens a door", () => {
     expect(redact("evt_01jd0000000000000000000000 /dashboard/settings")).toBe(
       "evt_01jd0000000000000000000000 /dashboard/settings",
     );
+  });
+
+  it.each(Object.entries(TEST_SECRETS))("is taken out where it has the form of a secret of %s", (_, secret) => {
+    for (const around of [" ", '"', "="]) {
+      expect(redact(`refused${around}${secret} today`)).toBe(`refused${around}[secret] today`);
+    }
   });
 });
 

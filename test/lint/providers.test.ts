@@ -173,10 +173,14 @@ const NAMES = new Map(
   }),
 );
 
+/** Providers after a noun that they share: "providers A and B", "a payment provider, A, B or C". */
+const LETTERS = /(?<=\bproviders?,? )[a-z](?:, [a-z])*,? (?:or|and) [a-z]\b/g;
+
 /** The providers that a text names. */
 function namedIn(text: string, providers: readonly string[]): string[] {
   const plain = (words: string) => words.toLowerCase().replaceAll(/[\s_-]+/g, " ");
-  const isNamed = (name: string) => new RegExp(`\\b${RegExp.escape(plain(name))}\\b`).test(plain(text));
+  const whole = plain(text).replaceAll(LETTERS, (letters) => letters.replaceAll(/\b[a-z]\b/g, "provider $&"));
+  const isNamed = (name: string) => new RegExp(`\\b${RegExp.escape(plain(name))}\\b`).test(whole);
   return providers.filter((provider) => (NAMES.get(provider) ?? [provider]).some(isNamed));
 }
 
@@ -198,6 +202,9 @@ describe("a text that names two providers", () => {
     const found = (text: string) => lacking(["provider-a", "provider-b", "provider-none"], [{ at: "x", text }]);
     assert.deepEqual(found("`/webhooks/provider_a` and Provider-B-Signature"), ["x lacks provider-none"]);
     assert.deepEqual(found("`invoice.paid` and `transaction.completed`"), ["x lacks provider-none"]);
+    assert.deepEqual(found("a payment provider, A or B; its company"), ["x lacks provider-none"]);
+    assert.deepEqual(found("the events of providers A and B"), ["x lacks provider-none"]);
+    assert.deepEqual(found("of a provider, a fact and a payment, or B"), []);
     assert.deepEqual(found("Stripe (provider\nA), provider B, provider none's"), []);
     assert.deepEqual(found("a transfer through provider A"), []);
     assert.deepEqual(found("`invoice.paidx` and `xtransaction.completed`"), []);

@@ -5,7 +5,7 @@ import { isReferred, readCodes, readPercentage, readStatus, splitName } from "..
 import { importFields, IMPORT_KINDS, matchColumns, type ImportKind } from "../../src/domain/import-columns.ts";
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/domain/import-product.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
-import { providerOfCustomer } from "../../src/providers/registry.ts";
+import { providerOfCustomer, type ListedProvider } from "../../src/providers/registry.ts";
 
 function matched(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
   return matchColumns(kind, importProduct(product).columns, columns);
@@ -17,7 +17,18 @@ function fieldsOf(kind: ImportKind, product: ImportProductId, ...columns: string
   return Object.fromEntries(all.filter(({ field }) => field !== null).map(({ column, field }) => [column, field]));
 }
 
+/** What other products call its customer ids: one that the list has more does not compile without its own. */
+const CUSTOMER_COLUMN: Record<ListedProvider, string> = {
+  provider_a: "Stripe Customer ID",
+  provider_b: "Paddle Customer ID",
+};
+
 describe("the columns of a file", () => {
+  it.each(Object.entries(CUSTOMER_COLUMN))("are known by the customer ids of %s", (_, column) => {
+    const { columns } = matchColumns("customers", {}, [column, "partner code"]);
+    expect(columns).toContainEqual({ column, field: "customer_id" });
+  });
+
   it.each<[ImportProductId, Record<string, string | null>]>([
     // help.rewardful.com, "How do I import data into Rewardful?"
     [

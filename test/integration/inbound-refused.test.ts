@@ -11,10 +11,11 @@ import type { RefusalReason } from "../../src/domain/refusal.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { BASE_URL, makeProgram, programContext, SECRET_A, SECRET_B, type TestProgram } from "../support/program.ts";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { BASE_URL, makeProgram, programContext, SECRET_A, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { bodyOfA, customerEvent, signA } from "../support/provider-a.ts";
-import { signB } from "../support/provider-b.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
+import { signatureHeader, signatureOf } from "../support/signed.ts";
 import { nowSeconds } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 import { callWith, SILENT_QUEUE, watchDatabase, type Faults } from "../support/watched-database.ts";
@@ -47,29 +48,30 @@ function pass(ms: number): void {
 }
 
 interface Options {
-  provider?: "a" | "b";
+  provider?: ListedProvider;
   body?: string;
   header?: string | null;
   from?: string;
   faults?: Faults;
 }
 
-const forged = (provider: "a" | "b" = "a", at = nowSeconds()) =>
-  provider === "a" ? `t=${at},v1=${"ab".repeat(32)}` : `ts=${at};h1=${"ab".repeat(32)}`;
+const forged = (provider: ListedProvider = "provider_a", at = nowSeconds()) =>
+  signatureOf(provider, "{}", "another secret", at);
 
 /** Sends a delivery; `writes` are the transactions that changed a program or its log. */
 async function send(program_id: string, options: Options = {}) {
-  const { provider = "a", body = "{}", header = forged(provider), from = `198.51.100.${Math.random()}` } = options;
+  const { provider = "provider_a", body = "{}", from = `198.51.100.${Math.random()}` } = options;
+  const header = options.header === undefined ? await forged(provider) : options.header;
   const { binding, roundTrips } = watchDatabase(env.DB, options.faults);
   const { status } = await callWith(
     { DB: binding, RATE_LIMIT_FAILED_AUTH: failures },
-    `/webhooks/provider_${provider}?program_id=${program_id}`,
+    `/webhooks/${provider}?program_id=${program_id}`,
     {
       method: "POST",
       headers: {
         "cf-connecting-ip": from,
         "content-length": String(new TextEncoder().encode(body).length),
-        ...(header === null ? {} : { [`Provider-${provider.toUpperCase()}-Signature`]: header }),
+        ...(header === null ? {} : { [signatureHeader(provider)]: header }),
       },
       body,
     },
@@ -92,44 +94,50 @@ async function reported(program: TestProgram) {
 }
 
 async function statusOf(program: TestProgram) {
-  return (await program.api<Record<"provider_a" | "provider_b", object>>("GET", "/api/v1/integrations/status")).body;
+  return (await program.api<Record<ListedProvider, object>>("GET", "/api/v1/integrations/status")).body;
 }
 
-const CASES: Record<RefusalReason, { status: number; secret?: null; sent: (provider: "a" | "b") => Promise<Options> }> =
-  {
-    no_signature: { status: 401, sent: async () => ({ header: null }) },
-    wrong_signature: { status: 401, sent: async (provider) => ({ header: forged(provider) }) },
-    time: { status: 401, sent: async (provider) => ({ header: forged(provider, nowSeconds() - 301) }) },
-    not_configured: { status: 409, secret: null, sent: async (provider) => ({ header: forged(provider) }) },
-    unparsable: {
-      status: 400,
-      sent: async (provider) => {
-        const header = await (provider === "a" ? signA("hello", SECRET_A) : signB("hello", SECRET_B));
-        return { header, body: "hello" };
-      },
-    },
-  };
+interface Case {
+  status: number;
+  secret?: null;
+  sent: (provider: ListedProvider) => Promise<Options>;
+}
+
+const CASES: Record<RefusalReason, Case> = {
+  no_signature: { status: 401, sent: async () => ({ header: null }) },
+  wrong_signature: { status: 401, sent: async (provider) => ({ header: await forged(provider) }) },
+  time: { status: 401, sent: async (provider) => ({ header: await forged(provider, nowSeconds() - 301) }) },
+  not_configured: { status: 409, secret: null, sent: async (provider) => ({ header: await forged(provider) }) },
+  unparsable: {
+    status: 400,
+    sent: async (provider) => ({
+      header: await signatureOf(provider, "hello", TEST_SECRETS[provider]),
+      body: "hello",
+    }),
+  },
+};
 
 describe("a refused delivery of a program", () => {
   it.each(Object.keys(CASES) as RefusalReason[])("is reported with its reason: %s", async (reason) => {
     const { status, secret, sent } = CASES[reason];
-    const secrets = secret === null ? { provider_a_webhook_secret: null, provider_b_webhook_secret: null } : {};
+    const none = () => Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, null]));
+    const secrets = secret === null ? none() : {};
     const program = await makeProgram(secrets);
-    for (const provider of ["a", "b"] as const) {
+    for (const provider of PROVIDER_NAMES) {
       const before = await statusOf(program);
-      expect(before[`provider_${provider}`]).toMatchObject({ refused: 0, last_refusal: null });
+      expect(before[provider]).toMatchObject({ refused: 0, last_refusal: null });
       expect((await send(program.id, { provider, ...(await sent(provider)) })).status).toBe(status);
-      expect((await statusOf(program))[`provider_${provider}`]).toMatchObject({
+      expect((await statusOf(program))[provider]).toMatchObject({
         ...{ refused: 1, last_refusal: { at: iso(now), reason } },
       });
       const events = await reported(program);
-      expect(events.find(({ payload }) => payload.provider === `provider_${provider}`)).toMatchObject({
+      expect(events.find(({ payload }) => payload.provider === provider)).toMatchObject({
         type: "webhook.refused",
-        payload: { provider: `provider_${provider}`, reason, count: 1 },
-        actor: { type: "provider", id: null, name: `provider_${provider}` },
+        payload: { provider, reason, count: 1 },
+        actor: { type: "provider", id: null, name: provider },
       });
     }
-    expect(await reported(program)).toHaveLength(2);
+    expect(await reported(program)).toHaveLength(PROVIDER_NAMES.length);
   });
 
   it("that is signed and not of the documented shape is reported as well (PROG-10)", async () => {
@@ -144,14 +152,14 @@ describe("a refused delivery of a program", () => {
     const owner = await signInOwner(program);
     const page = async (path: string) => textOf((await owner.get(path)).body);
     expect(await page("/dashboard/integration")).not.toContain("refused");
-    await send(program.id, { provider: "b" });
+    await send(program.id, { provider: "provider_b" });
     for (const path of ["/dashboard/integration", "/dashboard/settings"]) {
       const text = await page(path);
       expect(text).toContain("its signature does not match the signing secret that is set here");
       expect(text).toContain("test mode has another one than live mode");
       expect(text).toContain("1 delivery refused so far");
     }
-    await send(program.id, { header: forged("a", nowSeconds() - 3_600) });
+    await send(program.id, { header: await forged("provider_a", nowSeconds() - 3_600) });
     expect(await page("/dashboard/integration")).toContain("or a clock is wrong");
     pass(2 * MINUTE);
     const body = bodyOfA(customerEvent({}));
@@ -169,7 +177,7 @@ describe("a refused delivery of a program", () => {
     expect((await send(program.id)).writes).toBe(1);
     expect(await statusOf(program)).toMatchObject({ provider_a: { refused: 61, last_refusal: { at: iso(now) } } });
     expect((await reported(program)).map(({ payload }) => payload.count)).toEqual([1]);
-    await send(program.id, { provider: "b" });
+    await send(program.id, { provider: "provider_b" });
     await send(program.id, { header: null });
     expect(await reported(program)).toHaveLength(3);
     pass(HOUR);
@@ -198,7 +206,7 @@ describe("a refused delivery of a program", () => {
     const context = createExecutionContext();
     const bindings = { ...(env as unknown as Bindings), DELIVERIES: SILENT_QUEUE, DB: binding };
     const request = new Request(`${BASE_URL}/webhooks/provider_a?program_id=${program.id}`, {
-      ...{ method: "POST", headers: { "Provider-A-Signature": forged() }, body: "{}" },
+      ...{ method: "POST", headers: { "Provider-A-Signature": await forged() }, body: "{}" },
     });
     const { status } = await app.fetch(request, bindings, context);
     expect([status, (await reported(program)).length]).toEqual([401, 0]);

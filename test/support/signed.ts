@@ -2,15 +2,31 @@
 import type { ListedProvider } from "../../src/providers/registry.ts";
 import { signA } from "./provider-a-event.ts";
 import { signB } from "./provider-b.ts";
+import { nowSeconds } from "./vendor.ts";
 
-type Sign = (body: string | Uint8Array, secret: string) => Promise<string>;
+type Sign = (body: string | Uint8Array, secret: string, at: number) => Promise<string>;
 const SIGN: Record<ListedProvider, Sign> = { provider_a: signA, provider_b: signB };
 
-/** The neutral header (IN-6) with the signature of these bytes under this secret, as of now. */
+/** The neutral header of a provider's signature (IN-6). */
+export function signatureHeader(provider: ListedProvider): string {
+  return `${provider.replace("_", "-")}-signature`;
+}
+
+/** The signature of these bytes under this secret, at a time in seconds: now by default. */
+export function signatureOf(
+  provider: ListedProvider,
+  body: string | Uint8Array,
+  secret: string,
+  at = nowSeconds(),
+): Promise<string> {
+  return SIGN[provider](body, secret, at);
+}
+
+/** The neutral header with the signature of these bytes under this secret, as of now. */
 export async function signed(
   provider: ListedProvider,
   body: string | Uint8Array,
   secret: string,
 ): Promise<Record<string, string>> {
-  return { [`${provider.replace("_", "-")}-signature`]: await SIGN[provider](body, secret) };
+  return { [signatureHeader(provider)]: await signatureOf(provider, body, secret) };
 }

@@ -1,6 +1,6 @@
 /** What the API shows of each thing, held to the fields that the specification lists. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { OUTBOUND_EVENT_TYPES, SUBSCRIPTIONS } from "../../src/domain/event.ts";
+import { OUTBOUND_EVENT_TYPES, sentEvent, SUBSCRIPTIONS } from "../../src/domain/event.ts";
 import specification from "../../src/docs/specification.md?raw";
 import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
@@ -147,6 +147,17 @@ describe("closed lists", () => {
 
   it("of webhooks are those that a rule says the occasion of (HOOK-15)", () => {
     expect(codeOf("HOOK-15", /^[a-z_]+\.[a-z_]+$/).toSorted()).toEqual(OUTBOUND_EVENT_TYPES.toSorted());
+  });
+
+  it("of the data of webhooks are a commission's, or of an object that the API returns (HOOK-2)", () => {
+    const { schemas } = document.components;
+    const sent = new Set(OUTBOUND_EVENT_TYPES.map((type) => sentEvent(type).data));
+    expect(sent).toContain("CommissionData");
+    const own = codeOf("HOOK-2", /^[a-z_]+$/);
+    expect(Object.keys(schemas["CommissionData"]?.properties ?? {}).toSorted()).toEqual(own.toSorted());
+    const returned = JSON.stringify(document.paths);
+    const others = [...sent].filter((name) => name !== "CommissionData");
+    expect(others.filter((name) => !returned.includes(`"#/components/schemas/${name}"`))).toEqual([]);
   });
 
   it.each([

@@ -6,7 +6,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { finishOpenEvents } from "../../src/core/inbound/receive.ts";
 import { readOverview } from "../../src/core/overview/overview.ts";
-import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import {
   chargeRefunded,
@@ -28,6 +29,8 @@ import {
   transactionCompleted,
   type EventB,
 } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
+import { IN_TEST_MODE } from "../support/vendor-events.ts";
 import { callWith } from "../support/watched-database.ts";
 
 async function programOfJane(fields: Parameters<typeof makeProgram>[0] = {}): Promise<TestProgram> {
@@ -41,6 +44,12 @@ const TEST_MODE = { status: 200, body: { received: true, outcome: "test_mode" } 
 /** As the vendor's simulator sends it. */
 function simulated(event: EventB): EventB {
   return { ...event, event_id: event.event_id.replace("evt_", "ntfsimevt_"), notification_id: "ntfsimntf_1" };
+}
+
+/** Sends a payment of Jane's in the provider's test mode. */
+function sendTest(program: TestProgram, provider: ListedProvider) {
+  const sale = JSON.parse(saleAt(provider, { ref: "jane", program: program.id })) as object;
+  return sendBody(program, provider, JSON.stringify(IN_TEST_MODE[provider](sale)));
 }
 
 async function storedEvents(program: TestProgram) {
@@ -76,7 +85,10 @@ describe("live_only", () => {
 
 describe("a test payment (PAY-13)", () => {
   it.each<[string, (program: TestProgram) => ReturnType<typeof sendA>]>([
-    ["provider A", (program) => sendA(program, sessionCompleted({ ref: "jane", livemode: false }))],
+    ...PROVIDER_NAMES.map((name): [string, (program: TestProgram) => ReturnType<typeof sendA>] => [
+      name,
+      (program) => sendTest(program, name),
+    ]),
     ["provider A, an invoice", (program) => sendA(program, invoicePaid({ ref: "jane", livemode: false }))],
     ["provider B's simulator", (program) => sendB(program, simulated(transactionCompleted({ ref: "jane" })))],
     [
@@ -96,7 +108,7 @@ describe("a test payment (PAY-13)", () => {
     expect(payments[0]?.decision?.candidates).toMatchObject([
       { ref: "jane", partner_id: expect.stringMatching(/^par_/) },
     ]);
-    expect(eventCounts["webhook.provider_a"] ?? eventCounts["webhook.provider_b"]).toBe(1);
+    expect(PROVIDER_NAMES.map((name) => eventCounts[`webhook.${name}`] ?? 0).reduce((sum, n) => sum + n)).toBe(1);
     expect(eventCounts["commission.created"]).toBeUndefined();
     expect(await storedEvents(program)).toMatchObject([{ outcome: "test_mode" }]);
     const listed = await program.api<{ total: number }>("GET", "/api/v1/payments?outcome=test_mode");
@@ -117,12 +129,10 @@ describe("a test payment (PAY-13)", () => {
   it("earns where live_only is false", async () => {
     const program = await programOfJane();
     expect((await program.api("PATCH", "/api/v1/programs/me", { live_only: false })).status).toBe(200);
-    const [reply, other] = [
-      await sendA(program, sessionCompleted({ ref: "jane", livemode: false })),
-      await sendB(program, simulated(transactionCompleted({ ref: "jane" }))),
-    ];
-    expect([reply.body.outcome, other.body.outcome]).toEqual(["commission", "commission"]);
-    expect((await ledgerOf(program)).commissions).toHaveLength(2);
+    for (const name of PROVIDER_NAMES) {
+      expect([name, (await sendTest(program, name)).body.outcome]).toEqual([name, "commission"]);
+    }
+    expect((await ledgerOf(program)).commissions).toHaveLength(PROVIDER_NAMES.length);
   });
 
   it("that was left out earns when the owner allows it and asks, and keeps what it earned", async () => {

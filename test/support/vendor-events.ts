@@ -96,7 +96,7 @@ const adjustments = ACTIONS.flatMap((action, a) =>
 );
 
 /** As the vendor's simulator sends it. */
-function simulated(event: EventB): EventB {
+export function simulated(event: EventB): EventB {
   return { ...event, notification_id: "ntfsimntf_1" };
 }
 
@@ -123,3 +123,9 @@ const EVENTS_B: EventB[] = [
 
 /** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */
 export const EVENTS: Record<ListedProvider, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
+
+/** An event of each as its test mode, sandbox or simulator sends it (PAY-13, PAY-19). */
+export const IN_TEST_MODE: Record<ListedProvider, (event: object) => object> = {
+  provider_a: (event) => ({ ...event, livemode: false }),
+  provider_b: (event) => simulated(event as EventB),
+};

@@ -4,7 +4,7 @@ import type { Fact, Provider, ProviderCustomers, ProviderEvent } from "../../src
 import { PROVIDERS, registered, type ListedProvider } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 import { orderPaid, orderRefunded, providerExample } from "../support/example-provider.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { EVENTS, IN_TEST_MODE } from "../support/vendor-events.ts";
 
 /** The example with other customers, or another name. */
 function example(customers: Partial<ProviderCustomers>, name: Provider["name"] = "provider_example"): Provider {
@@ -138,6 +138,21 @@ describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(
         const claim = provider.claimedOwner(body);
         expect(claim).toEqual({ program_id: null, transaction_id: null, subscription_id: null });
       }
+    });
+  },
+);
+
+describe.each(PROVIDERS.map((provider) => [provider.name as ListedProvider, provider] as const))(
+  "what the test mode of %s sends (PAY-19)",
+  (name, provider) => {
+    it("is seen to be a test, in each type of event, and says what a live one says", () => {
+      for (const sample of EVENTS[name]) {
+        const live = provider.parse(JSON.parse(JSON.stringify(sample)));
+        const test = provider.parse(JSON.parse(JSON.stringify(IN_TEST_MODE[name](sample))));
+        expect(test).toEqual(live.ok ? { ok: true, event: { ...live.event, test: true } } : live);
+      }
+      const modes = EVENTS[name].map((sample) => provider.parse(JSON.parse(JSON.stringify(sample))));
+      expect(modes.some((result) => result.ok && !result.event.test)).toBe(true);
     });
   },
 );

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inOrder, matchFlow, type Condition, type Flow, type FlowSubject } from "../../src/domain/flow.ts";
 import { cents } from "../../src/domain/money.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
 const texts = fc.constantFrom("ann", "ANN", "bob", "a", "", "Buyer@Example.com", "example");
 const condition: fc.Arbitrary<Condition> = fc.oneof(
@@ -34,7 +35,7 @@ const subject: fc.Arbitrary<FlowSubject> = fc.record({
   txn_amount_cents: fc.integer({ min: 0, max: 5 }).map(cents),
   customer_email: fc.option(texts),
   partner_slug: fc.constantFrom("ann", "BOB"),
-  provider: fc.constantFrom("provider_a", "provider_b"),
+  provider: fc.constantFrom(...PROVIDER_NAMES),
 });
 
 /** The rules, written down again and without care for speed. */

@@ -1,9 +1,10 @@
 /** Authentication. The signatures of deliveries are in test/unit/send.test.ts. */
 import { describe, expect, it } from "vitest";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import { create, ENDPOINT, type Failure } from "../support/conformance.ts";
-import { call, callApi, makeProgram, SECRET_A, SECRET_B, type Reply, type TestProgram } from "../support/program.ts";
-import { bodyOfA, sessionCompleted, signA } from "../support/provider-a.ts";
-import { bodyOfB, signB, transactionCompleted } from "../support/provider-b.ts";
+import { call, callApi, makeProgram, TEST_SECRETS, type Reply, type TestProgram } from "../support/program.ts";
+import { saleAt } from "../support/sale.ts";
+import { signatureHeader, signatureOf } from "../support/signed.ts";
 
 const ME = "/api/v1/programs/me";
 
@@ -12,15 +13,20 @@ function codeOf({ status, body }: Reply<Failure>): [number, string] {
 }
 
 /** Posts a provider's event as it sends it, with this signature or none. */
-async function post(program: TestProgram, provider: "a" | "b", signature: string | null, body: string) {
-  return call<Failure>(`/webhooks/provider_${provider}?program_id=${program.id}`, {
+async function post(program: TestProgram, provider: ListedProvider, signature: string | null, body: string) {
+  return call<Failure>(`/webhooks/${provider}?program_id=${program.id}`, {
     method: "POST",
     body,
     headers: {
       "content-type": "application/json",
-      ...(signature === null ? {} : { [`Provider-${provider.toUpperCase()}-Signature`]: signature }),
+      ...(signature === null ? {} : { [signatureHeader(provider)]: signature }),
     },
   });
+}
+
+/** For a program without a signing secret. */
+function withoutSecrets() {
+  return Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, null]));
 }
 
 /** How many events are about something processed: a refusal is an event of its own (IN-11). */
@@ -54,54 +60,59 @@ describe("authentication", () => {
 
   it("4. inbound webhooks are verified by their signature headers; unverified requests are rejected (IN-3, IN-8)", async () => {
     const program = await makeProgram();
-    const a = bodyOfA(sessionCompleted({ ref: "jane" }));
-    const b = bodyOfB(transactionCompleted({ ref: "jane", program: program.id }));
-    for (const [provider, body, wrong] of [
-      ["a", a, await signA(a, "whsec_other")],
-      ["a", `${a} `, await signA(a, SECRET_A)],
-      ["a", a, "t=1,v1=00"],
-      ["b", b, await signB(b, "pdl_other")],
-      ["b", `${b} `, await signB(b, SECRET_B)],
-      ["b", b, "ts=1;h1=00"],
-    ] as const) {
-      expect(codeOf(await post(program, provider, wrong, body))).toEqual([401, "invalid_signature"]);
-      expect(codeOf(await post(program, provider, null, body))).toEqual([401, "invalid_signature"]);
+    const sales = PROVIDER_NAMES.map((name) => [name, saleAt(name, { ref: "jane", program: program.id })] as const);
+    for (const [provider, body] of sales) {
+      const secret = TEST_SECRETS[provider];
+      for (const wrong of [
+        await signatureOf(provider, body, "another secret"),
+        await signatureOf(provider, `${body} `, secret),
+        (await signatureOf(provider, body, secret)).replace(/[0-9a-f]{64}/, "00"),
+        null,
+      ]) {
+        expect(codeOf(await post(program, provider, wrong, body))).toEqual([401, "invalid_signature"]);
+      }
     }
     expect(await eventCount(program)).toBe(0);
-    expect((await post(program, "a", await signA(a, SECRET_A), a)).status).toBe(200);
-    expect((await post(program, "b", await signB(b, SECRET_B), b)).status).toBe(200);
-    expect(await eventCount(program)).toBe(2);
-    const keyed = await call(`/webhooks/provider_a?program_id=${program.id}`, {
-      method: "POST",
-      body: a,
-      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
-    });
-    expect(keyed.status).toBe(401);
+    for (const [provider, body] of sales) {
+      const right = await signatureOf(provider, body, TEST_SECRETS[provider]);
+      expect([provider, (await post(program, provider, right, body)).status]).toEqual([provider, 200]);
+    }
+    expect(await eventCount(program)).toBe(sales.length);
+    for (const [provider, body] of sales) {
+      const keyed = await call(`/webhooks/${provider}?program_id=${program.id}`, {
+        method: "POST",
+        body,
+        headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      });
+      expect(keyed.status).toBe(401);
+    }
   });
 
   it("4. without a stored secret nothing is processed (IN-4)", async () => {
-    const program = await makeProgram({ provider_a_webhook_secret: null });
-    const body = bodyOfA(sessionCompleted({ ref: "jane" }));
-    for (const secret of [SECRET_A, ""]) {
-      const reply = await post(program, "a", await signA(body, secret || "x"), body);
-      expect(codeOf(reply)).toEqual([409, "provider_not_configured"]);
+    const program = await makeProgram(withoutSecrets());
+    for (const provider of PROVIDER_NAMES) {
+      const body = saleAt(provider, { ref: "jane", program: program.id });
+      for (const secret of [TEST_SECRETS[provider], "x"]) {
+        const reply = await post(program, provider, await signatureOf(provider, body, secret), body);
+        expect(codeOf(reply)).toEqual([409, "provider_not_configured"]);
+      }
     }
     expect(await eventCount(program)).toBe(0);
   });
 
   it("5. the owner pastes each provider's signing secret into the program settings (PROG-9)", async () => {
-    const program = await makeProgram({ provider_a_webhook_secret: null, provider_b_webhook_secret: null });
-    const secrets = { provider_a_webhook_secret: "whsec_pasted", provider_b_webhook_secret: "pdl_pasted" };
-    const patched = await program.api("PATCH", ME, secrets);
-    expect([patched.status, patched.body]).toMatchObject([
-      200,
-      { provider_a_webhook_secret_set: true, provider_b_webhook_secret_set: true },
-    ]);
+    const program = await makeProgram(withoutSecrets());
+    const secretOf = (provider: ListedProvider) => `${TEST_SECRETS[provider]}_pasted`;
+    const settings = PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, secretOf(name)] as const);
+    const patched = await program.api("PATCH", ME, Object.fromEntries(settings));
+    const set = Object.fromEntries(settings.map(([name]) => [`${name}_set`, true]));
+    expect([patched.status, patched.body]).toMatchObject([200, set]);
     expect(JSON.stringify((await program.api("GET", ME)).body)).not.toContain("pasted");
-    const a = bodyOfA(sessionCompleted({ ref: "jane" }));
-    const b = bodyOfB(transactionCompleted({ ref: "jane", program: program.id }));
-    expect((await post(program, "a", await signA(a, "whsec_pasted"), a)).status).toBe(200);
-    expect((await post(program, "b", await signB(b, "pdl_pasted"), b)).status).toBe(200);
+    for (const provider of PROVIDER_NAMES) {
+      const body = saleAt(provider, { ref: "jane", program: program.id });
+      const signature = await signatureOf(provider, body, secretOf(provider));
+      expect([provider, (await post(program, provider, signature, body)).status]).toEqual([provider, 200]);
+    }
   });
 
   it("6. the endpoint's secret is returned once, in the create response (HOOK-8)", async () => {

@@ -10,10 +10,13 @@ import {
   type Failure,
   type Row,
 } from "../support/conformance.ts";
-import { sendA, sendB } from "../support/ledger.ts";
-import { call, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { PROVIDER_NAMES, PROVIDERS, type ListedProvider } from "../../src/providers/registry.ts";
+import { sendA, sendB, sendBody } from "../support/ledger.ts";
+import { call, makePartner, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
+import { signed } from "../support/signed.ts";
 
 interface Page {
   data: Row[];
@@ -258,36 +261,39 @@ describe("Program settings and integrations", () => {
   });
 
   it("GET /api/v1/integrations/status has a key for each provider and for the delivery vendor (PROG-6)", async () => {
-    const program = await makeProgram({ provider_b_webhook_secret: null });
-    const status = async () => (await program.api("GET", "/api/v1/integrations/status")).body;
-    expect(await status()).toMatchObject({
-      provider_a: { configured: false, webhook_secret_set: true },
-      provider_b: { configured: false, webhook_secret_set: false },
-      email: { configured: false },
-    });
-    await sendA(program, sessionCompleted({ ref: "nobody" }));
-    expect(await status()).toMatchObject({ provider_a: { configured: true, webhook_secret_set: true } });
+    const status = async (program: TestProgram) => (await program.api("GET", "/api/v1/integrations/status")).body;
+    for (const provider of PROVIDER_NAMES) {
+      const program = await makeProgram({ [`${provider}_webhook_secret`]: null });
+      const before = PROVIDER_NAMES.map((name) => [name, { configured: false, webhook_secret_set: name !== provider }]);
+      expect(await status(program)).toMatchObject({ ...Object.fromEntries(before), email: { configured: false } });
+    }
+    const program = await makeProgram();
+    for (const provider of PROVIDER_NAMES) {
+      await sendBody(program, provider, saleAt(provider, { ref: "nobody", program: program.id }));
+      expect(await status(program)).toMatchObject({ [provider]: { configured: true, webhook_secret_set: true } });
+    }
   });
 });
 
 describe("Inbound webhooks (called by payment providers, no API key)", () => {
-  it("provider A: the program is identified by the program_id query parameter (IN-1, IN-8)", async () => {
-    const [program, other] = [await makeProgram(), await makeProgram()];
-    await makePartner(program, { slug: "jane" });
-    await makePartner(other, { slug: "jane" });
-    expect((await sendA(program, sessionCompleted({ ref: "jane", ...PAID }))).status).toBe(200);
-    expect([await amountsOf(program), await amountsOf(other)]).toEqual([[2_000], []]);
-    const unknown = await call<Failure>("/webhooks/provider_a?program_id=prog_x", { method: "POST", body: "{}" });
-    expect(unknown.status).toBe(404);
-  });
-
-  it("provider B: the program is identified by custom_data.service_program in each transaction (IN-1, IN-8)", async () => {
-    const [program, other] = [await makeProgram(), await makeProgram()];
-    await makePartner(program, { slug: "jane" });
-    await makePartner(other, { slug: "jane" });
-    await sendB(other, transactionCompleted({ ref: "jane", program: other.id, ...PAID }));
-    expect([await amountsOf(program), await amountsOf(other)]).toEqual([[], [2_000]]);
-  });
+  it.each(PROVIDERS.map(({ name, claims_programs }) => [name as ListedProvider, claims_programs] as const))(
+    "%s: the program is identified by the event where its events claim one (%s), else by the query (IN-1, IN-8)",
+    async (provider, claims_programs) => {
+      const [program, other] = [await makeProgram(), await makeProgram()];
+      await makePartner(program, { slug: "jane" });
+      await makePartner(other, { slug: "jane" });
+      const body = saleAt(provider, { ref: "jane", program: program.id, ...PAID });
+      const post = async (query: string) =>
+        call<Failure>(`/webhooks/${provider}${query}`, {
+          method: "POST",
+          body,
+          headers: await signed(provider, body, TEST_SECRETS[provider]),
+        });
+      expect((await post(claims_programs ? "" : "?program_id=prog_x")).status).toBe(claims_programs ? 200 : 404);
+      expect((await post(`?program_id=${program.id}`)).status).toBe(200);
+      expect([await amountsOf(program), await amountsOf(other)]).toEqual([[2_000], []]);
+    },
+  );
 
   it("provider A: a session names the partner in client_reference_id or metadata.service_ref (PAY-17, REF-1)", async () => {
     const program = await makeProgram();

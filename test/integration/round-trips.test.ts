@@ -3,10 +3,12 @@ import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Bindings } from "../../src/env.ts";
-import { sendA, sendB } from "../support/ledger.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { customerEvent, sessionCompleted, type EventA } from "../support/provider-a.ts";
 import { adjustmentUpdated, eventB, transactionCompleted, type EventB } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const FLOW = { name: "Flat", action_type: "flat", action_value: 500 };
@@ -96,6 +98,10 @@ describe("D1 round trips", () => {
     };
     const ofA = (event: EventA) => trips((bindings) => sendA(program, event, bindings));
     const ofB = (event: EventB) => trips((bindings) => sendB(program, event, bindings));
+    for (const name of PROVIDER_NAMES) {
+      const sale = saleAt(name, { ref: "jane", program: program.id });
+      expect([name, await trips((bindings) => sendBody(program, name, sale, bindings))]).toEqual([name, 3]);
+    }
     const [customer, subscription] = ["ctm_trips", "sub_trips"];
     const claimed = transactionCompleted({ ref: "jane", program: program.id, customer, subscription });
     expect({

@@ -1,9 +1,11 @@
 /** Texts and times of a vendor's event that cannot be stored as they are: refused with their path, or left out. */
 import { describe, expect, it } from "vitest";
-import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
+import { saleAt } from "../support/sale.ts";
 
 const BROKEN = ["kate\0", "kate\ud800"];
 
@@ -28,7 +30,10 @@ describe("a vendor's event (IN-4)", () => {
     const program = await programOfKate();
     const named = sessionCompleted({ ref: text, metadata: { service_ref: "kate" }, customer: "cus_1" });
     expect((await sendA(program, named)).body.outcome).toBe("commission");
-    expect((await sendA(program, sessionCompleted({ ref: text }))).body.outcome).toBe("no_ref");
+    for (const provider of PROVIDER_NAMES) {
+      const sale = saleAt(provider, { ref: text, program: program.id });
+      expect([provider, (await sendBody(program, provider, sale)).body.outcome]).toEqual([provider, "no_ref"]);
+    }
     const bag = sessionCompleted({ ref: null, metadata: { service_ref: text } });
     expect((await sendA(program, bag)).body.outcome).toBe("no_ref");
   });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { clicksOf } from "../support/clicks.ts";
 import { makePartner } from "../support/program.ts";
@@ -206,6 +207,8 @@ describe("script and markup in every text field (PAGE-10)", () => {
   it("are shown as text on every page", async () => {
     const hostile = await makeStocked({ name: HOSTILE, note: HOSTILE });
     expect(freeTexts(partnerCreate, { name: HOSTILE, note: HOSTILE })).toMatchObject({ last_name: HOSTILE });
+    const short = z.strictObject({ short: z.string().max(40) });
+    expect(freeTexts(short, { name: HOSTILE, note: HOSTILE })).toEqual({ short: HOSTILE.slice(0, 40) });
     expect(await clicksOf(hostile.program.id)).toMatchObject([{ payload: { referrer: `https://${HOSTILE}` } }]);
     const rejected = hostile.ids["commissions"] ?? "";
     await hostile.program.api("PATCH", `/api/v1/commissions/${rejected}`, { status: "rejected", reason: HOSTILE });

@@ -24,13 +24,19 @@ interface WithId {
   id: string;
 }
 
-/** Of a schema the fields that take any text, with `name` or `note` in them: a new one is among them without a word here. */
+/** Of a schema the fields that take any text, with as much of `name` or `note` as each takes: a new one is among them too. */
 export function freeTexts(
   { shape }: z.ZodObject,
   { name, note }: Record<"name" | "note", string>,
 ): Record<string, string> {
   const free = Object.keys(shape).filter((field) => z.safeParse(shape[field], `<b>"'>`).success);
-  return Object.fromEntries(free.map((field) => [field, field.endsWith("name") ? name : note]));
+  return Object.fromEntries(
+    free.map((field) => {
+      const text = field.endsWith("name") ? name : note;
+      const prefixes = Array.from(text, (_, i) => text.slice(0, text.length - i));
+      return [field, prefixes.find((prefix) => z.safeParse(shape[field], prefix).success) ?? ""];
+    }),
+  );
 }
 
 /** Texts go wherever a person or a customer can put one. */
@@ -69,7 +75,9 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
   await sendA(program, sessionCompleted({ ref: note, amount: 5_000 }));
   await made("/commissions", { ...free(commissionCreate), partner_id: partner.id, amount_cents: 700 });
-  const { data: commissions } = (await program.api<{ data: WithId[] }>("GET", "/api/v1/commissions")).body;
+  const list = async <Row>(path: string) =>
+    (await program.api<{ data: (Row & WithId)[] }>("GET", `/api/v1${path}`)).body.data;
+  const commissions = await list<{ kind: string }>("/commissions");
   const approved = await made("/commissions", {
     ...free(commissionCreate),
     partner_id: partner.id,
@@ -77,12 +85,13 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   });
   await program.api("PATCH", `/api/v1/commissions/${approved}`, { status: "approved" });
   await program.api("POST", "/api/v1/payouts/generate", {});
-  const list = async (path: string) => (await program.api<{ data: WithId[] }>("GET", `/api/v1${path}`)).body.data;
   const [payout] = await list("/payouts");
   const [event] = await list("/events");
-  const payments = await list("/payments");
+  const payments = await list<{ partner_id: string | null }>("/payments");
   const [delivery] = await list(`/webhooks/${endpoint}/deliveries`);
-  const sale = commissions.at(-1);
+  // Not by their place: two of one millisecond are listed in any order.
+  const sale = commissions.find(({ kind }) => kind === "sale");
+  const payment = payments.find(({ partner_id }) => partner_id === partner.id);
   return {
     program,
     partner,
@@ -92,7 +101,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
       webhooks: endpoint,
       deliveries: delivery?.id ?? "",
       commissions: sale?.id ?? "",
-      payments: payments.at(-1)?.id ?? "",
+      payments: payment?.id ?? "",
       payouts: payout?.id ?? "",
       events: event?.id ?? "",
       secrets: "provider_a_webhook_secret",

@@ -31,17 +31,23 @@ function withoutMarks(text: string): string {
   return text.replaceAll(/\p{M}/gu, "");
 }
 
-/** The columns that `search` looks in. */
-export interface Searched {
-  email: string;
-  slug: string;
-  first_name: string | null;
-  last_name: string | null;
-}
+/** What `search` looks in (PART-5): what it is called on pages, and its columns, which are found as one text too. */
+const SEARCHED = { "e-mail": ["email"], slug: ["slug"], name: ["first_name", "last_name"] } as const;
+type SearchedColumn = (typeof SEARCHED)[keyof typeof SEARCHED][number];
 
-/** What `search` looks in: e-mail, slug and "first last", folded, each after a line feed, which an unfolded text lacks (PART-5). */
-export function searchText({ email, slug, first_name, last_name, ...rest }: Searched): string {
-  rest satisfies Record<string, never>;
-  const name = [first_name, last_name].filter((part) => part !== null).join(" ");
-  return foldSearch(["", email, slug, name].join("\n"));
+/** The columns that `search` looks in. */
+export type Searched = Record<SearchedColumn, string | null>;
+export const SEARCHED_COLUMNS: readonly SearchedColumn[] = Object.values(SEARCHED).flat();
+
+/** What `search` looks in, as pages and the reference say it: "a, b or c". */
+export const SEARCHED_WORDS = Object.keys(SEARCHED)
+  .join(", ")
+  .replace(/, ([^,]+)$/, " or $1");
+
+/** The texts that `search` looks in, folded, each after a line feed, which an unfolded text lacks (PART-5). */
+export function searchText(partner: Searched): string {
+  const texts = Object.values<readonly SearchedColumn[]>(SEARCHED).map((columns) =>
+    columns.flatMap((column) => partner[column] ?? []).join(" "),
+  );
+  return foldSearch(["", ...texts].join("\n"));
 }

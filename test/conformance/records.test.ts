@@ -1,7 +1,12 @@
 /** What the API shows of each thing, held to the fields that the specification lists. */
 import { beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { OUTBOUND_EVENT_TYPES, sentEvent, SUBSCRIPTIONS } from "../../src/domain/event.ts";
 import specification from "../../src/docs/specification.md?raw";
+import migration from "../../src/docs/migrate.md?raw";
+import { FILLED_TEXTS } from "../../src/core/imports/partner-lines.ts";
+import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
+import { partnerCreate } from "../../src/http/api/partners.ts";
 import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
 import { call, makePartner } from "../support/program.ts";
@@ -109,6 +114,30 @@ describe("records", () => {
     const endpoint = await create(program, "/api/v1/webhooks", { url: "https://r.example.com/", events: ["*"] });
     expect(endpoint).toMatchObject({ description: null, active: true, disabled_at: null });
     expect(await makePartner(program, {}, "invited")).toMatchObject({ status: "invited", commission_pct: null });
+  });
+});
+
+describe("what is said of a partner's fields", () => {
+  it("names what search looks in (PART-5)", () => {
+    expect(fieldsOf("PART-5").filter((field) => field !== "search")).toEqual(SEARCHED_COLUMNS.toSorted());
+  });
+
+  it("gives the longest text that each takes (PART-9)", () => {
+    const limits = Object.entries(partnerCreate.shape).flatMap(([field, schema]) => {
+      const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
+      const most = [json, ...(json.anyOf ?? [])].find(({ maxLength }) => maxLength !== undefined)?.maxLength;
+      return most === undefined ? [] : [[field, String(most)]];
+    });
+    const stated = textOf("PART-9").matchAll(/((?:`\w+`(?: and )?)+) \(up to (\d+)/g);
+    const each = [...stated].flatMap(([, fields = "", most]) =>
+      [...fields.matchAll(/\w+(?=`)/g)].map(([field]) => [field, most]),
+    );
+    expect(each.toSorted()).toEqual(limits.toSorted());
+  });
+
+  it("names in the guide what an import fills in", () => {
+    const [, filled = ""] = /only an empty\s([^,]*),[^.]*are filled in/.exec(migration) ?? [];
+    expect([...filled.matchAll(/`(\w+)`/g)].map(([, field]) => field)).toEqual(FILLED_TEXTS);
   });
 });
 

@@ -37,8 +37,8 @@ export const MAX_IMPORT_RACES = 100;
 
 /**
  * What an import of these lines would do (`decidePartnerLines`). Partners are identified by their e-mail address. Who is there
- * already keeps everything, status and rate too: only an empty name, empty payout details and further codes are filled
- * in. Without a state of its own a new partner is `status`. Writes nothing.
+ * already keeps everything, status and rate too: only empty `FILLED_TEXTS`, empty payout details and further codes are
+ * filled in. Without a state of its own a new partner is `status`. Writes nothing.
  */
 export async function previewPartners(
   caller: Caller,

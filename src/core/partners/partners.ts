@@ -94,7 +94,7 @@ export function searchTextOf(partner: Decided<Partner, keyof Searched, Unsearche
 
 export interface PartnerFilter extends PageRequest {
   status?: PartnerStatus | undefined;
-  /** Matches e-mail, slug, first name, last name and "first last", anywhere, ignoring case and accents. */
+  /** A part of one of `SEARCHED_COLUMNS`, or of the whole name, ignoring case and accents. */
   search?: string | undefined;
 }
 

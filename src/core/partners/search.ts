@@ -1,8 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, type Database } from "../../db/client.ts";
-import { orNull, shaped, text, type Columns } from "../../db/rows.ts";
+import { shaped, text, type Columns } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
-import { foldSearch, searchText, SEARCH_GRAM, type Searched } from "../../domain/partner.ts";
+import { foldSearch, SEARCH_GRAM, SEARCHED_COLUMNS, searchText, type Searched } from "../../domain/partner.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
@@ -14,7 +14,7 @@ const COMPARED = 10;
 const COUNTED = 10;
 
 /**
- * The partners of a program in whose e-mail, slug or names a text is (PART-5). They are found by the rarest of its parts of
+ * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
  * three characters, or by what begins with it where it is shorter: as many rows are read as have that. Texts of an earlier
  * version are looked through until the job below has folded them.
  */
@@ -58,9 +58,7 @@ interface Row extends Searched {
 }
 
 const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
-const ROW: Columns<Row> = {
-  ...{ id: text, email: text, slug: text, first_name: orNull(text), last_name: orNull(text), search_text: text },
-};
+const ROW: readonly (keyof Row)[] = ["id", ...SEARCHED_COLUMNS, "search_text"];
 
 /**
  * Folds the texts that an earlier version wrote: a trigger brings them to the grams by which partners are found. One that
@@ -71,7 +69,7 @@ export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
     cost: 1,
     async due(after) {
       const [program_id = "", id = ""] = after.split(" ");
-      const columns = Object.keys(ROW).map((name) => sql.raw(`'${name}', ${name}`));
+      const columns = ROW.map((name) => sql.raw(`'${name}', ${name}`));
       return shaped(
         db,
         UNFOLDED_COLUMNS,

@@ -1,3 +1,4 @@
+import { SEARCHED_WORDS } from "../../domain/partner.ts";
 import { summaryQuery } from "../api/clicks.ts";
 import { importQuery } from "../api/imports.ts";
 import { deliveryQuery, eventQuery, partnerQuery } from "../queries.ts";
@@ -46,7 +47,7 @@ export const PROGRAM_ROUTES: Route[] = [
     path: "/api/v1/partners",
     tag: "Partners",
     summary: "List partners",
-    description: "Newest first. `search` matches e-mail, slug and name, anywhere, ignoring case.",
+    description: `Newest first. \`search\` matches ${SEARCHED_WORDS}, anywhere, ignoring case and accents.`,
     query: partnerQuery,
     replies: ok("PartnerList", "A page of partners."),
   },

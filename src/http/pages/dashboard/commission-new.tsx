@@ -5,6 +5,7 @@ import { createManualCommission } from "../../../core/commissions/commissions.ts
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
 import { listPartners } from "../../../core/partners/partners.ts";
+import { SEARCHED_WORDS } from "../../../domain/partner.ts";
 import { commissionCreate } from "../../api/commissions.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
@@ -30,7 +31,7 @@ interface NewValues {
   note: string;
 }
 
-/** `/dashboard/commissions/new`: one made by hand, for a partner who is looked for by name, e-mail address or slug. */
+/** `/dashboard/commissions/new`: one made by hand, for a partner who is searched for. */
 export const commissionNew = new Hono<PageEnv>()
   .get("/", async (c) => {
     const partner_id = c.req.query("partner_id") ?? "";
@@ -126,7 +127,7 @@ async function choosePartner(c: Context<PageEnv>) {
   return (
     <>
       <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
-        <Field name="search" label="Partner: name, e-mail or slug" type="search" value={search} class="grow" />
+        <Field name="search" label={`Partner: ${SEARCHED_WORDS}`} type="search" value={search} class="grow" />
         <button type="submit">Search</button>
       </form>
       <section class="card flush">

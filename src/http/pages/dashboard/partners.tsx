@@ -11,7 +11,7 @@ import {
 } from "../../../core/partners/partners.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
-import { PARTNER_STATUSES } from "../../../domain/partner.ts";
+import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { partnerCreate, partnerPatch } from "../../api/partners.ts";
@@ -77,7 +77,7 @@ export const partners = new Hono<PageEnv>()
         <form method="get" action={AT} class="filter" role="search" aria-label="Partners">
           <Field
             name="search"
-            label="Name, e-mail or slug"
+            label={`Partner: ${SEARCHED_WORDS}`}
             type="search"
             value={filter.value.search}
             maxlength={200}
@@ -96,7 +96,7 @@ export const partners = new Hono<PageEnv>()
           {page.total === 0 ? (
             isFiltered ? (
               <Empty title="No partner matches">
-                Try a part of the name, the e-mail address or the slug. <a href={AT}>Show all partners</a>
+                Try a part of the {SEARCHED_WORDS}. <a href={AT}>Show all partners</a>
               </Empty>
             ) : (
               <NoPartners />

@@ -12,6 +12,7 @@ import { randomSecrets } from "../../src/dev/dev-vars.ts";
 import { call, expectStatus } from "../../src/dev/demo/client.ts";
 import { freePort, migrate, startLocalService, WRANGLER } from "../../src/dev/local-service.ts";
 import { ROOT } from "../../src/dev/root.ts";
+import { PLACES } from "../support/looked-at.ts";
 
 const PARTNERS = 10_000;
 const EVENTS = 1_000_000;
@@ -21,11 +22,11 @@ const OWNER = "owner@bench.example";
 const MINTED = "prog_01bench0000000000000000000";
 
 const PAGES = [
-  ...["/dashboard", "/dashboard?days=90", "/dashboard/partners", "/dashboard/partners?page=400"],
-  ...["/dashboard/partners?search=partner+9999", "/dashboard/commissions", "/dashboard/commissions?status=pending"],
-  ...["/dashboard/commissions?flagged=true", "/dashboard/commissions?page=4000", "/dashboard/payments"],
-  ...["/dashboard/payments?outcome=no_ref", "/dashboard/payouts", "/dashboard/payouts/new", "/dashboard/events"],
-  ...["/dashboard/events?page=40000", "/dashboard/events?type=partner.created", "/dashboard/settings"],
+  ...PLACES,
+  ...["/dashboard?days=90", "/dashboard/partners?page=400", "/dashboard/partners?search=partner+9999"],
+  ...["/dashboard/commissions?status=pending", "/dashboard/commissions?flagged=true"],
+  ...["/dashboard/commissions?page=4000", "/dashboard/payments?outcome=no_ref", "/dashboard/payouts/new"],
+  ...["/dashboard/events?page=40000", "/dashboard/events?type=partner.created"],
 ];
 
 async function signIn(url: string): Promise<string> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { withoutPage } from "../support/looked-at.ts";
+import { PLACES, withoutPage } from "../support/looked-at.ts";
 import { seedProgram, type SeededProgram } from "./pages-seed.ts";
 import { signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
 
@@ -110,11 +110,7 @@ for (const width of [1280, 360]) {
       it("finds nothing serious on the pages of a program that has nothing yet", async () => {
         const page = await world.visitor({ dark, width });
         await signInOwner(world, page, FRESH);
-        const places = ["partners", "commissions", "payouts", "payments", "flows", "events", "webhooks", "settings"];
-        await visit(
-          page,
-          Object.fromEntries(["", ...places].map((place) => [place, `/dashboard/${place}`.replace(/\/$/, "")])),
-        );
+        await visit(page, Object.fromEntries(PLACES.map((place) => [place, place])));
         await page.context().close();
       });
 

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { REQUESTS } from "../../src/http/openapi/requests.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
 const STRINGS = [
@@ -37,12 +39,8 @@ const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1e308, -1e308, 2 ** 53, -(2 ** 53), 
 
 /** Every field of every body, and some of none. */
 const FIELDS = [
-  ..."email slug first_name last_name commission_pct payout_method payout_email metadata status".split(" "),
-  ..."name event action_type action_value conditions priority active".split(" "),
-  ..."url events description".split(" "),
-  ..."domain currency default_commission_pct payout_term min_payout_cents cookie_days attribution".split(" "),
-  ...["auto_approve_days", ...SECRET_SETTINGS.map(({ setting }) => setting)],
-  ..."owner_email flow flow_id last ids reason id program_id secret".split(" "),
+  ...new Set(Object.values(REQUESTS).flatMap((body) => (body instanceof z.ZodObject ? Object.keys(body.shape) : []))),
+  ..."flow_id id program_id secret".split(" "),
   ..."__proto__ constructor prototype toString hasOwnProperty then \0 \ud800".split(" "),
 ];
 

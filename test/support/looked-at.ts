@@ -42,6 +42,9 @@ export const LOOKED_AT: string[] = [
   "/portal/payouts",
 ];
 
+/** Where the owner's navigation leads. */
+export const PLACES: string[] = LOOKED_AT.filter((route) => /^\/dashboard(?:\/[^/]+)?$/.test(route));
+
 export const NOT_LOOKED_AT: Record<string, string> = { "/dashboard/payouts/export.csv": "a file" };
 
 /** The routes of which no page has the address: for a route without parameters the very address. */

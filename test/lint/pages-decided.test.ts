@@ -1,0 +1,52 @@
+/** A page that shows rows says of each column whether it shows it (`Decided`), and a test looks whether it does. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PAGES = "src/http/pages/";
+
+/** Files with a table of something else than rows whose columns are decided, each with its reason. */
+const NO_ROWS: Record<string, string> = {
+  "dashboard/commission-new.tsx": "partners by name, to choose one",
+  "dashboard/events.tsx": "events, whose payloads are shown whole",
+  "dashboard/import-parts.tsx": "lines of a file",
+  "dashboard/overview.tsx": "sums",
+  "dashboard/payout-chosen.tsx": "chosen payouts by partner and amount",
+  "dashboard/payout-new.tsx": "payouts that are no rows yet",
+  "dashboard/simulation.tsx": "sums, and what would change",
+};
+
+/** Decided types that `pages-shown.test.ts` looks for in no page, each with its reason. */
+const NOT_LOOKED_FOR: Record<string, string> = {
+  "portal/self.ts OwnProgram": "of the program, which has texts for the partner and decides on others",
+};
+
+describe("pages that show rows", () => {
+  const files = globSync(`${PAGES}{dashboard,portal}/*.{ts,tsx}`, { cwd: ROOT }).map((file) => {
+    const name = file.replaceAll("\\", "/").slice(PAGES.length);
+    return { name, text: readFileSync(`${ROOT}${file}`, "utf8") };
+  });
+
+  it("decide on each column, or are listed with the reason why not", () => {
+    const undecided = files.filter(({ text }) => /<Table\b/.test(text) && !/\bDecided</.test(text));
+    assert.deepEqual(undecided.map(({ name }) => name).toSorted(), Object.keys(NO_ROWS).toSorted());
+  });
+
+  it("are looked at for each column that they show", () => {
+    const shown = readFileSync(`${ROOT}test/integration/pages-shown.test.ts`, "utf8");
+    const types = files.flatMap(({ name, text }) =>
+      [...text.matchAll(/\btype (\w+) = Decided</g)].map(([, type = ""]) => ({ name, type })),
+    );
+    assert.ok(types.length > 10);
+    const missing = types.filter(({ name, type }) => {
+      const imported = new RegExp(`import type \\{ ${type}\\b[^}]*\\} from "\\.\\./\\.\\./${PAGES}${name}";`);
+      return !imported.test(shown);
+    });
+    assert.deepEqual(
+      missing.map(({ name, type }) => `${name} ${type}`).toSorted(),
+      Object.keys(NOT_LOOKED_FOR).toSorted(),
+    );
+  });
+});

@@ -6,6 +6,7 @@ import { create } from "../support/conformance.ts";
 import { makeProgram, type TestProgram } from "../support/program.ts";
 import { ENDPOINT, FLOW, PARTNER } from "../support/samples.ts";
 import { everythingOf } from "../support/stocked.ts";
+import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, signInPartner, type Fields, type Visitor } from "../support/visitor.ts";
 
 let program: TestProgram;
@@ -13,14 +14,16 @@ let visitors: Record<"dashboard" | "portal", Visitor>;
 let ids: Record<"partner" | "flow" | "endpoint", string>;
 
 beforeAll(async () => {
+  // Of no other file's partner: who is one in two programs is asked which.
+  const email = `${uniqueId("forms-")}@partners.example`;
   program = await makeProgram({ auto_approve_days: 14, live_only: false });
   const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
   ids = {
-    partner: await made("/partners", PARTNER),
+    partner: await made("/partners", { ...PARTNER, email }),
     flow: await made("/flows", FLOW),
     endpoint: await made("/webhooks", ENDPOINT),
   };
-  visitors = { dashboard: await signInOwner(program), portal: await signInPartner(PARTNER.email) };
+  visitors = { dashboard: await signInOwner(program), portal: await signInPartner(email) };
 });
 
 /** The rows that the forms change, but when they changed. */

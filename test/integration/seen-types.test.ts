@@ -93,6 +93,20 @@ describe("the types of events that came", () => {
     expect((await statusOf(program)).provider_a.last_event_at).not.toBeNull();
   });
 
+  it("are noted also where their name is one that every object has", async () => {
+    // The connection itself is noted already.
+    const program = await makeProgram({ provider_a_last_event_at: iso(Date.now()) });
+    for (const type of ["constructor", "__proto__"]) {
+      expect((await sendA(program, eventA(type, { id: "x" }))).status).toBe(200);
+      expect(new Map(Object.entries(await keptOf(program))).get(type)).toEqual(expect.any(String));
+    }
+    const { event_types } = (await statusOf(program)).provider_a;
+    expect(event_types.filter(({ need }) => need === "none").map(({ type }) => type)).toEqual([
+      "__proto__",
+      "constructor",
+    ]);
+  });
+
   it("are shown on the pages with their day, and those that are not used as well", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);

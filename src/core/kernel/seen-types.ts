@@ -26,8 +26,8 @@ export function noteSeen({ db, program, now }: ProgramCtx, provider: ProviderNam
   const { last_event_at, seen_types } = connectionOf(program, provider);
   const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
   const seen = typesOf(seen_types);
-  const isKept = type in seen || Object.keys(seen).length < MAX_TYPES;
-  const isKnown = !isKept || (seen[type] ?? "") >= day;
+  const isKept = seen.has(type) || seen.size < MAX_TYPES;
+  const isKnown = !isKept || (seen.get(type) ?? "") >= day;
   if (isKnown && last_event_at !== null && last_event_at >= minute) return [];
   // The program may be remembered from before: how many there are is counted where they are kept.
   const patch = sql`iif((select count(*) from json_each(seen_types) where key <> ${type}) < ${MAX_TYPES},
@@ -43,7 +43,7 @@ export function noteSeen({ db, program, now }: ProgramCtx, provider: ProviderNam
 /** Those that the provider is asked to select, in their order, and then the others that came within 30 days. */
 export function seenTypes({ wanted_events }: Provider, { seen_types }: Connection, now: number): SeenType[] {
   const from = iso(now - SHOWN_MS);
-  const seen = new Map(Object.entries(typesOf(seen_types)).filter(([, at]) => at >= from));
+  const seen = new Map([...typesOf(seen_types)].filter(([, at]) => at >= from));
   const { needed, better } = wanted_events;
   const wanted = [
     ...needed.map(({ type }) => ({ type, need: "required" as const })),
@@ -57,6 +57,6 @@ export function seenTypes({ wanted_events }: Provider, { seen_types }: Connectio
   }));
 }
 
-function typesOf(text: string | null): Record<string, string> {
-  return JSON.parse(text ?? "{}") as Record<string, string>;
+function typesOf(text: string | null): Map<string, string> {
+  return new Map(Object.entries(JSON.parse(text ?? "{}") as Record<string, string>));
 }

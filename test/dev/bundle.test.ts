@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { runScript } from "./process.ts";
 
-/** Raised with rules applied from an earlier time, the roll-up of clicks and what is kept by day: a first request parses all of it. */
+/** Raised with rules applied from an earlier time and the roll-up of clicks: a first request parses all of it. */
 const BUDGET_GZIP = 300 * 1024;
 
 describe("the bundle", () => {

@@ -126,9 +126,9 @@ const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
   approved_at: at,
   paid_at: at,
 };
-const PAYOUT_LISTED: Marks<PayoutListed> = {
+/** What every list of payouts shows. */
+const PAYOUT = {
   id: "as it is",
-  partner_id: "as it is",
   amount_cents: amount,
   currency: { to: "SEK" },
   status: { to: "canceled" },
@@ -137,6 +137,10 @@ const PAYOUT_LISTED: Marks<PayoutListed> = {
   commission_count: { to: 4_321, reads: "4,321 commissions" },
   due_at: at,
   created_at: at,
+} as const;
+const PAYOUT_LISTED: Marks<PayoutListed> = {
+  ...PAYOUT,
+  partner_id: "as it is",
 };
 const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
   id: "as it is",
@@ -163,15 +167,7 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
   created_at: at,
 };
 const OWN_PAYOUT: Marks<OwnPayout> = {
-  id: "as it is",
-  amount_cents: amount,
-  currency: { to: "SEK" },
-  status: { to: "canceled" },
-  method: { to: "crypto", reads: "Crypto" },
-  recipient: { to: "m****@marked.example" },
-  commission_count: { to: 4_321, reads: "4,321 commissions" },
-  due_at: at,
-  created_at: at,
+  ...PAYOUT,
   paid_at: at,
 };
 

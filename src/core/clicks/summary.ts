@@ -23,9 +23,9 @@ export interface ClickSummary {
 }
 
 /**
- * Clicks by UTC day, recorded and dropped by reason, from the kept counts and the clicks that are not rolled up yet: as
- * many rows are read as there are of these, of days and of reasons, whatever the number of clicks. A dropped click belongs to no partner, so for one partner only the recorded
- * ones are reported.
+ * Clicks by UTC day, recorded and dropped by reason, from the kept counts and the clicks that are not rolled up yet:
+ * as many rows are read as there are of these, of days and of reasons, whatever the number of clicks. A dropped click
+ * belongs to no partner, so for one partner only the recorded ones are reported.
  */
 export async function summarizeClicks(
   ctx: Reader,

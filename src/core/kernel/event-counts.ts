@@ -32,9 +32,9 @@ export function addToCounts(rows: SQL): SQL {
 /**
  * How many events lie in a range, exactly and without counting them all (HTTP-8: `total` is exact at any size and
  * cheap): whole days, the hours and then the minutes beside them from the kept counts. Only of a minute that the
- * range cuts, one at each end, the shorter part is counted by its rows, and so are the clicks that are not rolled up yet. So whatever the number of events it reads, of
- * each type, one row for every day, at most 23 for the hours and two for the minutes of each end, and the events of
- * half a minute at each end.
+ * range cuts, one at each end, the shorter part is counted by its rows, and so are the clicks that are not rolled up
+ * yet. So whatever the number of events it reads, of each type, one row for every day, at most 23 for the hours and
+ * two for the minutes of each end, and the events of half a minute at each end.
  */
 export function totalOf(ctx: Reader, range: EventRange): SQL {
   const { from = 0, to = Number.POSITIVE_INFINITY } = range;

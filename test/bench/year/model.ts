@@ -133,9 +133,9 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
 }
 
 /**
- * A month of so many clicks. An object flushes a while after the first click that waits, or soon after many wait, with what came meanwhile; so
- * the rarer the clicks of an object, the fewer share a flush. Commits of more than one click need more traffic than
- * this, so there is one a click.
+ * A month of so many clicks. An object flushes a while after the first click that waits, or soon after many wait,
+ * with what came meanwhile; so the rarer the clicks of an object, the fewer share a flush. Commits of more than one
+ * click need more traffic than this, so there is one a click.
  */
 export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
   const { shards, flush_delay_ms, dense } = measured;

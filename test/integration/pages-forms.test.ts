@@ -16,7 +16,18 @@ let ids: Record<"partner" | "flow" | "endpoint", string>;
 beforeAll(async () => {
   // Of no other file's partner: who is one in two programs is asked which.
   const email = `${uniqueId("forms-")}@partners.example`;
-  program = await makeProgram({ auto_approve_days: 14, live_only: false });
+  // No setting is as it is where nothing is said of it.
+  program = await makeProgram({
+    name: "Forms of before",
+    currency: "EUR",
+    default_commission_pct: 12.5,
+    payout_term: "NET-30",
+    min_payout_cents: 2_500,
+    cookie_days: 31,
+    attribution: "first",
+    auto_approve_days: 14,
+    live_only: false,
+  });
   const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
   ids = {
     partner: await made("/partners", { ...PARTNER, email }),

@@ -45,7 +45,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     currency: chosen,
     default_commission_pct: fields.number("default_commission_pct"),
     payout_term: fields.given("payout_term")?.toUpperCase(),
-    min_payout_cents: fields.text("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
+    min_payout_cents: fields.given("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
     cookie_days: fields.number("cookie_days"),
     attribution: fields.given("attribution"),
     auto_approve_days: fields.numberOrNull("auto_approve_days"),

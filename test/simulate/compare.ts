@@ -1,6 +1,7 @@
 /** Whether the service shows what the model says, and whether the laws of the books hold. */
 import { ALWAYS_SENT } from "../../src/domain/event.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { forgetKey } from "./model-key.ts";
 import { putPayout } from "./model-payouts.ts";
 import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
@@ -77,7 +78,9 @@ export function follow(state: State, { payouts }: Shown, now: number): void {
   for (const [index, payout] of state.payouts.entries()) {
     if (payout.status !== "processing") continue;
     const shown = payouts.find(({ id }) => id === payout.id);
-    if (shown?.status === "paid" || shown?.status === "failed") putPayout(state, index, shown.status, now);
+    if (shown?.status !== "paid" && shown?.status !== "failed") continue;
+    putPayout(state, index, shown.status, now);
+    forgetKey(state);
   }
 }
 

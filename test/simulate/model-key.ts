@@ -1,13 +1,27 @@
 /** Short texts by which states of the model are distinguished. */
-import type { Change, Flow, Judgement, Sale, State } from "./model.ts";
+import type { Change, Flow, Judgement, Row, Sale, State } from "./model.ts";
 
-/** The same for states that differ in nothing but moments within one step, and the order of what is distinguished. */
+const keys = new WeakMap<State, string>();
+
+/**
+ * The same for states that differ in nothing but moments within one step, and the order of what is distinguished. A state
+ * keeps its key: what changes one afterwards calls `forgetKey`.
+ */
 export function keyOf(state: State): string {
+  let key = keys.get(state);
+  if (key === undefined) keys.set(state, (key = composed(state)));
+  return key;
+}
+
+export function forgetKey(state: State): void {
+  keys.delete(state);
+}
+
+function composed(state: State): string {
   const { pct, attribution, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
-  const all = [
-    numberOf(
-      JSON.stringify([pct, attribution, partners, auto_approve_days, min_payout_cents, months, erased.customers]),
-    ),
+  const all: unknown[] = [
+    ...[pct, attribution, auto_approve_days, min_payout_cents],
+    ...[partners, months, erased.customers].map((one) => once(one, JSON.stringify)),
     ...flows.map(numberOfObject),
     numberOfList(ended, numberOf),
     numberOfList(state.learned, numberOf),
@@ -18,23 +32,39 @@ export function keyOf(state: State): string {
   ];
   for (const [key, sale] of Object.entries(state.sales)) all.push(numberOf(key), numberOfObject(sale));
   for (const { slug, currency, amount, status } of state.payouts) {
-    all.push(numberOf(`${slug} ${currency} ${amount} ${status}`));
+    all.push(numberOf(slug), numberOf(currency), amount, numberOf(status));
   }
   for (const [key, judgement] of Object.entries(state.judgements)) all.push(numberOf(key), numberOfObject(judgement));
   // Rows are one set, in whatever order they were made.
-  const rows = state.rows.map(({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }) =>
-    numberOf(`${kind} ${slug} ${sale} ${currency} ${status} ${amount} ${payout} ${reasons.join()} ${dismissed.join()}`),
-  );
-  return `${all.join()}|${rows.toSorted((one, other) => one - other).join()}`;
+  return `${all.join()}|${state.rows
+    .map(numberOfRow)
+    .toSorted((one, other) => one - other)
+    .join()}`;
 }
 
-/** Equal texts have one number, so that keys are short. */
-const numbers = new Map<string, number>();
+function numberOfRow({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }: Row): number {
+  let number = numberOf(kind);
+  for (const part of [slug, sale, currency, status, amount, payout]) number = numberOfPair(number, numberOf(part));
+  for (const texts of [reasons, dismissed]) number = numberOfPair(number, once(texts, String));
+  return number;
+}
+
+/** Equal values have one number, so that keys are short. */
+const numbers = new Map<string | number | null, number>();
+const pairs = new Map<number, number>();
 const numbered = new WeakMap<object, number>();
 
-function numberOf(text: string): number {
-  let number = numbers.get(text);
-  if (number === undefined) numbers.set(text, (number = numbers.size));
+function numberOf(value: string | number | null): number {
+  let number = numbers.get(value);
+  if (number === undefined) numbers.set(value, (number = numbers.size));
+  return number;
+}
+
+/** There are fewer than 2^26 numbers of either kind. */
+function numberOfPair(one: number, other: number): number {
+  const pair = one * 2 ** 26 + other;
+  let number = pairs.get(pair);
+  if (number === undefined) pairs.set(pair, (number = pairs.size));
   return number;
 }
 

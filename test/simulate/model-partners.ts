@@ -1,5 +1,5 @@
 /** Partners who are deactivated and turn active. */
-import { settle, type State } from "./model.ts";
+import { putPartner, settle, type State } from "./model.ts";
 
 type PartnerStatus = State["partners"][string]["status"];
 
@@ -8,7 +8,7 @@ export function setPartnerStatus(state: State, slug: string, status: PartnerStat
   const partner = state.partners[slug]!;
   if (partner.status === status) return;
   state.changes = [...state.changes, { at: now, undo: { partner: [slug, partner.status, partner.pct] } }];
-  partner.status = status;
+  putPartner(state, slug, { status });
   if (status !== "active") return;
   for (const key of waitingFor(state, slug)) settle(state, key, now);
 }

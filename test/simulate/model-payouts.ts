@@ -80,7 +80,7 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   // A run that has begun is done, also where what it was to pay is canceled beside it.
   const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => payable(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;
-  state.months.push(period_end);
+  state.months = [...state.months, period_end];
   generate(state, input);
 }
 

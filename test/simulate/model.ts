@@ -111,7 +111,7 @@ interface Erased {
 export interface State extends Rules {
   auto_approve_days: number | null;
   min_payout_cents: number;
-  partners: Record<string, { status: PartnerStatus; pct: number | null; email: string }>;
+  partners: Readonly<Record<string, Readonly<{ status: PartnerStatus; pct: number | null; email: string }>>>;
   /** In the order in which they were made. */
   changes: readonly Change[];
   purchases: Record<string, Purchase>;
@@ -126,20 +126,18 @@ export interface State extends Rules {
   rows: Row[];
   payouts: Payout[];
   /** Ends of months for which the cron has generated. */
-  months: number[];
+  months: readonly number[];
 }
 
 /** What is changed in place, copied; what is only replaced is shared. */
 export function copyOf(state: State): State {
   return {
     ...state,
-    partners: Object.fromEntries(Object.entries(state.partners).map(([slug, partner]) => [slug, { ...partner }])),
     purchases: { ...state.purchases },
     sales: { ...state.sales },
     judgements: { ...state.judgements },
     rows: state.rows.map((row) => ({ ...row })),
     payouts: state.payouts.map((payout) => ({ ...payout })),
-    months: [...state.months],
   };
 }
 
@@ -252,6 +250,11 @@ export interface RuleChange {
   flow?: Flow;
 }
 
+/** What a partner is from now on. */
+export function putPartner(state: State, slug: string, change: Partial<State["partners"][string]>): void {
+  state.partners = { ...state.partners, [slug]: { ...state.partners[slug]!, ...change } };
+}
+
 /** A change of the program's rate or attribution, a partner's rate or a flow, from now on. */
 export function changeRules(state: State, now: number, { pct, attribution, partner, flow }: RuleChange): void {
   if (attribution && attribution !== state.attribution) {
@@ -267,7 +270,7 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
     const { status, pct: before } = state.partners[slug]!;
     if (before !== partner[1])
       state.changes = [...state.changes, { at: now, undo: { partner: [slug, status, before] } }];
-    state.partners[slug]!.pct = partner[1];
+    putPartner(state, slug, { pct: partner[1] });
   }
   if (flow) {
     const before = state.flows.find(({ name }) => name === flow.name) ?? null;

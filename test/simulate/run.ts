@@ -97,7 +97,7 @@ class Run {
     await world.open();
     this.#vendors = new Vendors(world.program.id);
     this.#endpoint = new Endpoint(world);
-    const partners: State["partners"] = {};
+    const partners: Record<string, State["partners"][string]> = {};
     for (const { slug, pct, method, status } of PARTNERS) {
       const email = `${slug}@partners.example`;
       const input = { slug, email, commission_pct: pct, payout_method: method, payout_email: email };

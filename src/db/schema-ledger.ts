@@ -88,7 +88,7 @@ export const partners = sqliteTable(
     payout_email: text(),
     provider_a_account_id: text(),
     metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
-    /** What `search` looks in (`searchText` in `domain/partner.ts`). */
+    /** What `search` looks in (`searchText` and `unindexed` in `domain/partner.ts`). */
     search_text: text().notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
@@ -98,7 +98,7 @@ export const partners = sqliteTable(
     index("partners_status").on(t.program_id, t.status, t.id),
     uniqueIndex("partners_email").on(t.program_id, sql`lower(${t.email})`),
     index("partners_address").on(sql`lower(${t.email})`),
-    // Texts of an earlier version.
+    // Texts without their parts in `partner_grams` yet.
     index("partners_unfolded")
       .on(t.program_id, t.id)
       .where(sql`substr(search_text, 1, 1) <> char(10)`),

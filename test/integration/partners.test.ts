@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import { serveAll } from "../support/jobs.ts";
-import { meterRowsRead } from "../support/metered-database.ts";
+import { meterDatabase, meterRowsRead } from "../support/metered-database.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { PARTNER } from "../support/samples.ts";
 import { callWith } from "../support/watched-database.ts";
@@ -98,6 +98,72 @@ describe("partners", () => {
       expect(await found()).toEqual([id]);
     },
   );
+
+  it("writes few rows for a new partner, who is found at once, and still is once the job has been there (PART-5)", async () => {
+    const program = await makeProgram();
+    let written = 0;
+    const DB = meterDatabase(env.DB, ({ rows_written }) => (written += rows_written));
+    const input = { email: "renee.quilt@partners.example", slug: "renee-q", first_name: "Renée", last_name: "Quilt" };
+    const made = await callWith<PartnerBody>({ DB }, "/api/v1/partners", {
+      method: "POST",
+      headers: { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify(input),
+    });
+    expect(made.status).toBe(201);
+    expect(written).toBeLessThan(16);
+    const { id } = made.body;
+    const found = async (...searches: string[]) =>
+      Promise.all(
+        searches.map(async (search) => {
+          const path = `/api/v1/partners?search=${encodeURIComponent(search)}`;
+          const { body } = await program.api<{ data: PartnerBody[] }>("GET", path);
+          return body.data.map((partner) => partner.id);
+        }),
+      );
+    const grams = async () =>
+      env.DB.prepare("select count(*) as n from partner_grams where partner_id = ?").bind(id).first<number>("n");
+    const [mine, other] = [
+      ["RENÉE", "renee q", "e", "quilt@p"],
+      ["new", "NEW", "reneeq"],
+    ];
+    expect([await grams(), await found(...mine), await found(...other)]).toEqual([
+      0,
+      mine.map(() => [id]),
+      [[], [], []],
+    ]);
+    // What changes nothing that is searched leaves it to the job as well.
+    await program.api("PATCH", `/api/v1/partners/${id}`, { status: "active" });
+    expect([await grams(), await found(...mine)]).toEqual([0, mine.map(() => [id])]);
+    await serveAll(foldSearchTexts(testContext()));
+    expect(await grams()).toBeGreaterThan(20);
+    expect([await found(...mine), await found(...other)]).toEqual([mine.map(() => [id]), [[], [], []]]);
+    expect(await serveAll(foldSearchTexts(testContext()))).toBe(0);
+
+    const renamed = await makePartner(program, { last_name: "Before" });
+    await program.api("PATCH", `/api/v1/partners/${renamed.id}`, { last_name: "Äfter" });
+    expect(await found("before", "after")).toEqual([[], [renamed.id]]);
+  });
+
+  it("indexes what the version before writes beside this one, as that version relies on (DEP-4)", async () => {
+    const program = await makeProgram();
+    await env.DB.prepare(
+      `insert into partners (id, program_id, email, slug, search_text, created_at, updated_at)
+      values ('par_of_before' || ?1, ?1, 'b@p.example', 'b', char(10) || 'b@p.example' || char(10) || 'b', '', '')`,
+    )
+      .bind(program.id)
+      .run();
+    const grams = `select count(*) as n from partner_grams where program_id = ?`;
+    expect(await env.DB.prepare(grams).bind(program.id).first<number>("n")).toBeGreaterThan(10);
+    // That version looks through all that does not begin with a line feed: so it finds partners of this one.
+    const { id } = await makePartner(program, { first_name: "Zoë" }, "invited");
+    const seen = await env.DB.prepare(
+      `select id from partners indexed by partners_unfolded where program_id = ? and substr(search_text, 1, 1) <> char(10)
+        and instr(search_text, 'zoe') > 0`,
+    )
+      .bind(program.id)
+      .all();
+    expect(seen.results).toEqual([{ id }]);
+  });
 
   it("finds one among many by the rarest part of what is asked for, in few rows", async () => {
     const program = await makeProgram();

@@ -6,11 +6,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
+import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { newId } from "../../src/lib/id.ts";
 import { repeatStory, run } from "../support/grown-program.ts";
+import { serveAll } from "../support/jobs.ts";
 import { playOutside } from "../support/payouts.ts";
 import { plannedByValue } from "../support/planned-by-value.ts";
-import { makeProgram } from "../support/program.ts";
+import { makeProgram, testContext } from "../support/program.ts";
 import { BACKGROUND, GROWING } from "../support/rows-background.ts";
 import { ROUTES } from "../support/rows-routes.ts";
 import { meter, newSubject, openWorld, type Operation, type Subject, type World } from "../support/rows-world.ts";
@@ -59,6 +61,8 @@ type Measured = Map<string, ReturnType<typeof meter.taken>>;
 async function measure(world: World, history: number): Promise<Measured> {
   const measured: Measured = new Map();
   playOutside(world.vendor);
+  // The story's partners are copied as they were made, a moment ago: a minute later the job has been there.
+  await serveAll(foldSearchTexts(testContext()));
   for (const group of GROUPS) {
     const subject = await newSubject(world, history);
     for (const [name, operation] of Object.entries(group)) {

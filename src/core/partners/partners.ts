@@ -2,7 +2,7 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped, whole } from "../../db/rows.ts";
 import { partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
-import { searchText, slugKey, type PartnerStatus, type Searched } from "../../domain/partner.ts";
+import { searchText, slugKey, unindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -50,8 +50,9 @@ export interface PartnerWithStats {
 export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
   const [ctx] = await prove(caller);
   const partner = newPartner(ctx, input);
+  const row = { ...partner, search_text: unindexed(partner.search_text) };
   await commitPartner(ctx, {
-    writes: [{ statement: ctx.db.insert(partners).values(partner) }, { statement: claimSlug(ctx, partner) }],
+    writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
     occurrences: [partnerCreated(partner)],
     result: partner,
   });
@@ -168,11 +169,17 @@ async function changePartner(
     if (Object.keys(given).length === 0) return { ctx, partner: before, activated: false };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
     after.search_text = searchTextOf(after);
+    // The text of one who is not found by its parts yet stays as it is: bringing it there is left to the job.
+    const isFoundElsewhere = searchTextOf(before) !== after.search_text;
     const writes: Write[] = [
       {
         statement: ctx.db
           .update(partners)
-          .set({ ...given, search_text: after.search_text, updated_at: after.updated_at })
+          .set({
+            ...given,
+            ...(isFoundElsewhere && { search_text: after.search_text }),
+            updated_at: after.updated_at,
+          })
           .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
         expect: 1,
       },

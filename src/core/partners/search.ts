@@ -6,7 +6,7 @@ import { foldSearch, SEARCH_GRAM, SEARCHED_COLUMNS, searchText, type Searched } 
 import type { Reader } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 
-/** The condition of the partial index of texts that an earlier version wrote. */
+/** The condition of the partial index of texts that are `unindexed`, or that an earlier version wrote. */
 const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
 
 /** So many of a text's grams are compared for which is the rarest, as far as so many rows of each. */
@@ -15,8 +15,8 @@ const COUNTED = 10;
 
 /**
  * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
- * three characters, or by what begins with it where it is shorter: as many rows are read as have that. Texts of an earlier
- * version are looked through until the job below has folded them.
+ * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The texts of partners
+ * who were made within the minute, and those of an earlier version, are looked through until the job below has served them.
  */
 export function searched(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);
@@ -61,8 +61,9 @@ const UNFOLDED_COLUMNS: Columns<Unfolded> = { key: text, partners: text };
 const ROW: readonly (keyof Row)[] = ["id", ...SEARCHED_COLUMNS, "search_text"];
 
 /**
- * Folds the texts that an earlier version wrote: a trigger brings them to the grams by which partners are found. One that
- * is written meanwhile is left as it is.
+ * Folds the texts of partners who were made of late, or that an earlier version wrote: a trigger brings them to the grams by
+ * which partners are found. It would cost a new partner's request three times the rows that it writes itself. One that is
+ * written meanwhile is left as it is.
  */
 export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
   return {

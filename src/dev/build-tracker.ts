@@ -14,7 +14,7 @@ const FOLDER = new URL("../tracker/", import.meta.url);
 const MAX_COMPRESSED = 1_024;
 
 /** What the source says once, of any provider that hosts payment pages. */
-const PAYMENT_LINKS = /^ *if \(getRef\(\) && HOSTS[^}]*\}\n/m;
+const PAYMENT_LINKS = /^ *if \(getRef\(\) && \(HOSTS[^}]*\}\n/m;
 
 /** One provider more that hosts payment pages has room too: about as many bytes as those of today. */
 const ONE_MORE: PaymentLinks = { hosts: /^(pay|shop)\.provider\.example$/, parameter: "passthrough_ref" };

@@ -6,14 +6,16 @@
  * A plain script for every browser that has `fetch`. It never breaks the page: whatever fails, fails silently.
  *
  * Attributes: data-program, data-cookie-days (60), data-attribution ("last", "first"), data-consent ("required"),
- * data-param (instead of ref and via; several are joined by |). What is to be called once it is loaded can be queued
- * before that:
+ * data-param (instead of ref and via; several are joined by |), data-checkout (the owner's own hosts of a provider's
+ * payment pages, joined likewise). What is to be called once it is loaded can be queued before that:
  * `(window.Service = window.Service || []).push(function (service) { … })`.
  *
  * "An unknown reference never displaces a known one": the reference that is kept gives way only to one of which the
  * click's answer says `known: true`; with first-click attribution it says so only where the kept one leads to nobody.
  * Until then the new one is a candidate, and its click is sent again on the page and on later ones, under the same id,
  * for half an hour. Where no reference is kept, a new one is kept at once, whatever its answer.
+ *
+ * `Service.revoke()` forgets all that is kept, and keeps and sends nothing until `Service.consent()`.
  *
  * Cookies: `service_ref` is the reference that is kept. `service_hit` is that of the last click, for half an hour; while
  * that click has no answer, `&service_click=<id>` follows it, which reads like a query.
@@ -33,8 +35,10 @@
   /** The reference that came with this page, for where cookies are refused. */
   let kept = null;
   let options;
-  /** Keeps and reports the latest arrival. */
+  let arrive;
+  /** Keeps and reports the latest arrival, once. */
   let keep;
+  let domain;
 
   /** All cookies, after setting one; none where they are refused. A page without https refuses the secure one. */
   let cookies = quiet((cookie) => {
@@ -50,11 +54,33 @@
 
   let cookie = (name) => find(cookies(), "service_" + name);
 
+  let put = (text, age = 1800) => cookies("service_" + text + ";max-age=" + age + ";domain=" + domain);
+
+  /** Every suffix of the host in turn, the shortest first, as `domain`, until the task says that it is the one. */
+  let someDomain = (task) => {
+    let labels = location.hostname.split(".");
+    domain = "";
+    do domain = "." + labels.pop() + domain;
+    while (!task() && labels[0]);
+  };
+
   let getRef = () => cookie("ref") || kept;
+
+  let isHeld = () => options.consent == "required";
 
   let service = (window.Service = {
     getRef,
-    consent: quiet(() => keep((options.consent = 1))),
+    consent: quiet(() => {
+      options.consent = 1;
+      if (keep) keep();
+      // Nothing was kept on the pages before, but the tab knows their addresses.
+      else if (!getRef()) navigation.entries().map(({ url }) => arrive(new URL(url)));
+    }),
+    revoke: quiet(() => {
+      options.consent = "required";
+      keep = kept = null;
+      someDomain(() => put("hit=", 0) && put("ref=", 0) && 0);
+    }),
     push: (task) => quiet(task)(service),
   });
 
@@ -62,14 +88,11 @@
     let script = document.querySelector("[data-program^=prog_]");
     options = script.dataset;
 
-    let report = (ref, id) => {
-      let landing = location.pathname.slice(0, 1024);
-      let labels = location.hostname.split(".");
-      let domain = "";
+    let report = (ref, id, { pathname } = location) => {
       let tries = 3;
-      let put = (text, age = 1800) => cookies("service_" + text + ";max-age=" + age + ";domain=" + domain);
       let set = () => put("ref=" + (kept = ref), (options.cookieDays || 60) * 86400);
       let send = async (known) => {
+        if (isHeld()) return;
         try {
           known = (
             await (
@@ -78,7 +101,7 @@
                 body: JSON.stringify({
                   program_id: options.program,
                   ref,
-                  landing,
+                  landing: pathname.slice(0, 1024),
                   referrer: document.referrer.slice(0, 1024),
                   // The same on every try, so that a click whose answer was lost is not counted twice.
                   id,
@@ -88,6 +111,7 @@
             ).json()
           ).known;
         } catch {}
+        if (isHeld()) return;
         if (known == null) {
           if (--tries) setTimeout(send, 4e3);
         } else {
@@ -98,24 +122,25 @@
         }
       };
       keep = () => {
-        keep = cookies();
+        let before = cookies();
+        keep = 0;
         // The registrable domain is the shortest suffix of the host for which the browser takes a cookie: of a new text.
-        do {
-          domain = "." + labels.pop() + domain;
+        someDomain(() => {
           put("hit=" + ref + "&" + Math.random() + "&service_click=" + id);
-        } while (keep == cookies() && labels[0]);
+          return before != cookies();
+        });
         if (!getRef()) set();
         void send();
       };
-      if (options.consent != "required") keep();
+      if (!isHeld()) keep();
     };
 
-    let arrive = quiet(() => {
-      let query = location.search;
+    arrive = quiet((url = location) => {
+      let query = url.search;
       let ref = find(query, options.param || "ref") || find(query, options.param || "via");
       // A reload is no click.
       if (ref && ref != kept && ref != cookie("hit"))
-        report(ref, find(query, "service_click") || 1e20 * Math.random() + "");
+        report(ref, find(query, "service_click") || 1e20 * Math.random() + "", url);
     });
 
     // A candidate without an answer.
@@ -129,8 +154,9 @@
 
     let decorate = quiet((link) => {
       link = link.composedPath().find((node) => node.href);
+      let hosts = (options.checkout || "-").split("|");
       // Once for each provider that hosts payment pages (`payment_links`).
-      if (getRef() && HOSTS.test(link.host) && !/PARAMETER=/.test(link.search)) {
+      if (getRef() && (HOSTS.test(link.host) || hosts.includes(link.host)) && !/PARAMETER=/.test(link.search)) {
         link.search += (link.search && "&") + "PARAMETER=" + getRef();
       }
     });

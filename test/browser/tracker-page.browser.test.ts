@@ -247,6 +247,18 @@ describe("links to provider A's payment pages get client_reference_id when click
     assert.equal(await followed(own), own);
   });
 
+  it("is added on the owner's own hosts of payment pages, as data-checkout names them", async () => {
+    await newVisit("/?ref=jane", scriptTag('data-checkout="pay.shop.example|pay.shop.example.org"'));
+    for (const host of ["pay.shop.example", "pay.shop.example.org"]) {
+      assert.equal(await followed(`https://${host}/b/x`), `https://${host}/b/x?client_reference_id=jane`);
+    }
+    for (const href of ["https://shop.example/b/x", "https://pay.shop.example.net/", "mailto:a@b.example"]) {
+      assert.equal(await followed(href), href);
+    }
+    await newVisit("/?ref=jane", scriptTag('data-checkout=""'));
+    assert.equal(await followed("mailto:a@b.example"), "mailto:a@b.example");
+  });
+
   it("leaves every other link alone, and all of them without a reference", async () => {
     await newVisit("/?ref=jane");
     for (const href of [

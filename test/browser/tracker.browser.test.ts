@@ -268,9 +268,13 @@ describe("attribution: the last click wins, unless data-attribution says first (
   });
 });
 
-describe('data-consent="required" keeps nothing until Service.consent() is called (TRACK-5)', () => {
-  const consent = () =>
-    visitor.page.evaluate(() => (globalThis as unknown as { Service: { consent(): void } }).Service.consent());
+describe('data-consent="required" keeps nothing until Service.consent() is called, nor after Service.revoke() (TRACK-5)', () => {
+  const say = (what: "consent" | "revoke") =>
+    visitor.page.evaluate(
+      (name) => (globalThis as unknown as { Service: Record<typeof name, () => void> }).Service[name](),
+      what,
+    );
+  const consent = () => say("consent");
 
   it("keeps and sends nothing before, the arrival as it was after, and once", async () => {
     await newVisit("/landing?ref=jane", scriptTag('data-consent="required"'));
@@ -292,5 +296,56 @@ describe('data-consent="required" keeps nothing until Service.consent() is calle
     await expectClicks(0);
     await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=jane"));
     await expectClicks(1);
+  });
+
+  it("given on a later page finds what came with an earlier one, once", async () => {
+    await newVisit("/landing?ref=jane", scriptTag('data-consent="required"'));
+    await visit("/prices");
+    await visit("/about");
+    await expectClicks(0);
+    assert.deepEqual(await visitor.cookies(), {});
+    await consent();
+    await expectClicks(1);
+    assert.equal(world.clicks[0]?.landing, "/landing");
+    assert.equal(await visitor.getRef(), "jane");
+    await visit("/prices");
+    await consent();
+    await expectClicks(1);
+  });
+
+  it("given late takes no reference from another site's address", async () => {
+    await newVisit("/", scriptTag('data-consent="required"'));
+    await visit("/?ref=jane", "http://other.test");
+    await visit("/prices");
+    await consent();
+    await expectClicks(0);
+    assert.equal(await visitor.getRef(), null);
+  });
+
+  it("is taken back by Service.revoke(): nothing is left, and nothing is kept or sent until consent", async () => {
+    await newVisit("/?ref=jane");
+    await expectClicks(1);
+    await say("revoke");
+    assert.deepEqual(await visitor.cookies(), {});
+    assert.equal(await visitor.getRef(), null);
+    await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=joe"));
+    await expectClicks(1);
+    assert.deepEqual(await visitor.cookies(), {});
+    await consent();
+    await expectClicks(2);
+    assert.equal(await visitor.getRef(), "joe");
+  });
+
+  it("taken back while a click waits for its answer keeps nothing of it, and does not send it again", async () => {
+    let answer = () => {};
+    world.delay = () => new Promise<void>((resolve) => (answer = resolve));
+    world.answers = [503];
+    await newVisit("/?ref=jane");
+    await until(() => world.clicks.length === 1);
+    await say("revoke");
+    answer();
+    await sleep(5_000);
+    assert.equal(world.clicks.length, 1);
+    assert.deepEqual(await visitor.cookies(), {});
   });
 });

@@ -57,12 +57,8 @@
   let put = (text, age = 1800) => cookies("service_" + text + ";max-age=" + age + ";domain=" + domain);
 
   /** Every suffix of the host in turn, the shortest first, as `domain`, until the task says that it is the one. */
-  let someDomain = (task) => {
-    let labels = location.hostname.split(".");
-    domain = "";
-    do domain = "." + labels.pop() + domain;
-    while (!task() && labels[0]);
-  };
+  let someDomain = (task) =>
+    location.hostname.split(".").reduceRight((is, label) => is || task((domain = "." + label + domain)), (domain = ""));
 
   let getRef = () => cookie("ref") || kept;
 

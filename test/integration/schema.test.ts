@@ -2,6 +2,7 @@ import { is, SQL, Table } from "drizzle-orm";
 import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { RULE_COLUMNS } from "../../src/domain/rules.ts";
 import * as schema from "../../src/db/schema.ts";
 import journalSource from "../../src/db/schema-journal.ts?raw";
 import ledgerSource from "../../src/db/schema-ledger.ts?raw";
@@ -190,4 +191,22 @@ describe("the migrated database", () => {
       expect([...kept, ...names.split(/\s+/)].toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
     },
   );
+
+  it("keeps of each rule the columns that decide a payment, whatever is done to it (PAY-16)", async () => {
+    const triggers = await rows<{ name: string; sql: string }>(
+      "select name, sql from sqlite_master where type = 'trigger' and sql like '%into past_rules%' order by name",
+    );
+    const kept = triggers.map(({ name, sql }) => {
+      const [, fields = ""] = /json_object\((.*)\)\); END$/.exec(sql) ?? [];
+      return [name, [...fields.matchAll(/'(\w+)', (?:json\(|OLD\.|NEW\.)/g)].map(([, column]) => column)];
+    });
+    const { program, partner, flow } = RULE_COLUMNS;
+    expect(kept).toEqual([
+      ["flows_rules_changed", flow],
+      ["flows_rules_deleted", flow],
+      ["flows_rules_made", flow],
+      ["partners_rules_changed", partner],
+      ["programs_rules_changed", program],
+    ]);
+  });
 });

@@ -1,5 +1,6 @@
 /** What people, vendors and crons do: each a call of the service, and what it means to the model. */
 import { claimsPrograms } from "../../src/providers/registry.ts";
+import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
 import type { Chance } from "../faults/random.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { failPayout, generate, generateMonth, movePayout } from "./model-payouts.ts";
@@ -186,22 +187,29 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
   const slug = chance.of(Object.keys(ids));
-  if (chance.happens(0.4)) {
-    const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
-    return {
-      text: `${slug} gets ${pct ?? "the program's"} %`,
-      ...patch(world, `/partners/${ids[slug]}`, { commission_pct: pct }),
-      effects: [(state, now) => changeRules(state, now, { partner: [slug, pct] })],
-      sales: [],
-    };
-  }
-  const status = state.partners[slug]!.status === "active" ? "deactivated" : "active";
-  return {
-    text: `${slug} turns ${status}`,
-    ...patch(world, `/partners/${ids[slug]}`, { status }),
-    effects: [(state, now) => setPartnerStatus(state, slug, status, now)],
-    sales: status === "active" ? waitingFor(state, slug) : [],
+  const change = (of: { [K in keyof PartnerRules]?: unknown }) => patch(world, `/partners/${ids[slug]}`, of);
+  // What of a partner decides payments is played, each: one more does not compile without.
+  const rules: Record<keyof PartnerRules, () => Operation> = {
+    commission_pct: () => {
+      const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
+      return {
+        text: `${slug} gets ${pct ?? "the program's"} %`,
+        ...change({ commission_pct: pct }),
+        effects: [(state, now) => changeRules(state, now, { partner: [slug, pct] })],
+        sales: [],
+      };
+    },
+    status: () => {
+      const status = state.partners[slug]!.status === "active" ? "deactivated" : "active";
+      return {
+        text: `${slug} turns ${status}`,
+        ...change({ status }),
+        effects: [(state, now) => setPartnerStatus(state, slug, status, now)],
+        sales: status === "active" ? waitingFor(state, slug) : [],
+      };
+    },
   };
+  return rules[chance.happens(0.4) ? "commission_pct" : "status"]();
 };
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
@@ -221,6 +229,11 @@ function leastOf({ state }: Scene, chance: Chance): number {
   return amounts.length > 0 && chance.happens(0.7) ? chance.of(amounts) : chance.whole(0, 4_000);
 }
 
+/** One change for each of its fields. */
+function eachOf<T extends object>(fields: T): Partial<T>[] {
+  return Object.entries(fields).map(([name, value]) => ({ [name]: value }) as Partial<T>);
+}
+
 const changeProgram: Maker = (scene, chance) => {
   const { world } = scene;
   const key = { provider_a_api_key: chance.of(VENDOR_KEYS) };
@@ -233,8 +246,11 @@ const changeProgram: Maker = (scene, chance) => {
       ? key
       : chance.of([
           key,
-          { default_commission_pct: chance.whole(0, 50) },
-          { attribution: chance.of(["first", "last"] as const) },
+          // What of a program decides payments: one more does not compile until it is played.
+          ...eachOf({
+            default_commission_pct: chance.whole(0, 50),
+            attribution: chance.of(["first", "last"] as const),
+          } satisfies Record<keyof ProgramRules, unknown>),
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);

@@ -5,7 +5,7 @@ import { shaped, textOf, whole } from "../../db/rows.ts";
 import { payments, programs } from "../../db/schema.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { Decision } from "../../domain/payment.ts";
-import type { PartnerRules, ProgramRules, RuleSource } from "../../domain/rules.ts";
+import { RULE_COLUMNS, type PartnerRules, type ProgramRules, type RuleSource } from "../../domain/rules.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
@@ -157,17 +157,10 @@ function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): Le
 }
 
 /** As the triggers of `past_rules` keep it. */
-function keptOf(rule: ChangedRule) {
-  if (rule.source === "partner") {
-    const { status, commission_pct } = rule.rules;
-    return { status, commission_pct };
-  }
-  if (rule.source === "program") {
-    const { default_commission_pct, attribution } = rule.rules;
-    return { default_commission_pct, attribution };
-  }
-  const { id, name, action_type, action_value, conditions, priority, active, created_at } = rule.flow;
-  return { id, name, action_type, action_value, conditions, priority, active, created_at };
+function keptOf(rule: ChangedRule): Record<string, unknown> {
+  const columns: readonly string[] = RULE_COLUMNS[rule.source];
+  const row = Object.entries(rule.source === "flow" ? rule.flow : rule.rules);
+  return Object.fromEntries(row.filter(([name]) => columns.includes(name)));
 }
 
 /** Settles what `applyFrom` has marked in the change's own transaction; to be called once that is committed. */

@@ -4,11 +4,19 @@ import { shaped } from "../../db/rows.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
-import { asMade, flowsAt, newestApplied, rulesAt, type PartnerRules, type ProgramRules } from "../../domain/rules.ts";
+import {
+  asMade,
+  flowsAt,
+  keptRules,
+  newestApplied,
+  rulesAt,
+  type PartnerRules,
+  type ProgramRules,
+} from "../../domain/rules.ts";
 import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
-import type { Commission, Flow, Payment, Program } from "../kernel/rows.ts";
+import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
@@ -201,14 +209,14 @@ function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo
   const time = { occurred_at, seen: Math.min(...state.payments.map(({ rules_seen }) => rules_seen ?? 0)) };
   const past = state.past
     .filter(({ seq, applies_from }) => applies_from === null || seq <= upTo)
-    .map((row) => ({ ...row, rules: JSON.parse(row.rules) as PartnerRules & ProgramRules & Flow }));
+    .map((row) => ({ ...row, rules: keptRules(row) }));
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
   const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
   const ofSettings = ofProgram.filter((row) => !ofFlow(row));
   return {
     // What applies from an earlier time is a rate or a flow, and no other setting or state.
     program: {
-      ...rulesAt(time, ofSettings, state.settings),
+      default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
       attribution: rulesAt(time, asMade(ofSettings), state.settings).attribution,
     },
     flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),

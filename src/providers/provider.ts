@@ -85,10 +85,21 @@ export interface WantedEvent {
   purpose: string;
 }
 
-/** Code for the owner's site or server, filled with the program's values. */
+/** What snippets are filled with: of the program, and a partner's slug as an example. */
+export interface SnippetValues {
+  program_id: string;
+  slug: string;
+  /** The owner's site, without a scheme. */
+  domain: string;
+}
+
+/** Code for one kind of checkout; `test/browser/checkout.browser.test.ts` runs each. */
 export interface Snippet {
   label: string;
-  code: (values: { program_id: string; slug: string }) => string;
+  /** HTML for the owner's page. */
+  page: ((values: SnippetValues) => string) | null;
+  /** JavaScript with the vendor's library for the owner's server: the body of a function, with `ref` from the page. */
+  server: ((values: SnippetValues) => string) | null;
 }
 
 /** Pages that the provider hosts: the tracking script gives links to them the reference (TRACK-13). */

@@ -88,7 +88,7 @@ export const providerExample = {
   },
   checkout: {
     intro: "Pass the reference to the example as `partner`:",
-    snippets: [{ label: "Order of provider Example", code: ({ slug }) => `orders.create({ partner: "${slug}" })` }],
+    snippets: [{ label: "Order", page: null, server: ({ slug }) => `return orders.create({ partner: "${slug}" });` }],
     payment_links: null,
   },
   customers: { id_pattern: /^example_[a-z0-9]{1,100}$/, id_prefix: "example_", has_email: false },

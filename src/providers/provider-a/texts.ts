@@ -1,5 +1,6 @@
 /** What pages say of provider A. */
 import type { Provider } from "../provider.ts";
+import { checkout } from "./checkout.ts";
 
 export const texts = {
   secrets: {
@@ -33,45 +34,5 @@ export const texts = {
       { type: "invoice_payment.paid", purpose: "the same, for invoices" },
     ],
   },
-  checkout: {
-    intro: "`Service.getRef()` gives the reference, or null. Pass it as `client_reference_id`:",
-    snippets: [
-      { label: "One-time payment with provider A", code: checkoutSnippet },
-      { label: "Subscription with provider A", code: subscriptionSnippet },
-      { label: "Payment links of provider A", code: paymentLinkSnippet },
-    ],
-    payment_links: { hosts: /^(buy|checkout)\.stripe\.com$/, parameter: "client_reference_id" },
-  },
+  checkout,
 } satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
-
-/** The hosted checkout, made on the owner's server; the page sends the reference along. */
-function checkoutSnippet(): string {
-  return `// In the page: send the reference with the order.
-const ref = window.Service?.getRef() ?? null;
-
-// On your server: pass it on to the checkout.
-const session = await provider.checkout.sessions.create({
-  mode: "payment",
-  line_items: [{ price: "price_…", quantity: 1 }],
-  client_reference_id: ref ?? undefined,
-  success_url: "…",
-});`;
-}
-
-function subscriptionSnippet(): string {
-  return `const session = await provider.checkout.sessions.create({
-  mode: "subscription",
-  line_items: [{ price: "price_…", quantity: 1 }],
-  client_reference_id: ref ?? undefined,
-  // Renewals carry the reference automatically this way.
-  subscription_data: { metadata: ref ? { service_ref: ref } : {} },
-  success_url: "…",
-});`;
-}
-
-/** Payment links need nothing; this is what the script makes of one. */
-function paymentLinkSnippet({ slug }: { slug: string }): string {
-  return `<!-- The script adds the reference when the link is clicked: -->
-<a href="https://buy.stripe.com/…">Buy</a>
-<!-- becomes https://buy.stripe.com/…?client_reference_id=${slug} -->`;
-}

@@ -1,5 +1,6 @@
 /** What pages say of provider B. */
 import type { Provider } from "../provider.ts";
+import { checkout } from "./checkout.ts";
 
 export const texts = {
   secrets: {
@@ -23,32 +24,5 @@ export const texts = {
       { type: "customer.updated", purpose: "the same, when it changes" },
     ],
   },
-  checkout: {
-    intro: "Pass the reference and your program's id as `custom_data`:",
-    snippets: [
-      { label: "Checkout of provider B in the page", code: customDataSnippet },
-      { label: "Transaction of provider B on your server", code: customDataServerSnippet },
-    ],
-    payment_links: null,
-  },
+  checkout,
 } satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
-
-function customDataSnippet({ program_id }: { program_id: string }): string {
-  return `Checkout.open({
-  items: [{ priceId: "pri_…", quantity: 1 }],
-  customData: {
-    service_program: "${program_id}",
-    service_ref: window.Service?.getRef(),
-  },
-});`;
-}
-
-function customDataServerSnippet({ program_id }: { program_id: string }): string {
-  return `const transaction = await provider.transactions.create({
-  items: [{ priceId: "pri_…", quantity: 1 }],
-  customData: {
-    service_program: "${program_id}",
-    service_ref: ref,
-  },
-});`;
-}

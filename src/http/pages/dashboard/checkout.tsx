@@ -1,6 +1,7 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Provider } from "../../../providers/provider.ts";
 import { CopyBlock } from "../parts/copy.tsx";
+import { siteOf } from "../parts/snippets.ts";
 import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
@@ -18,6 +19,7 @@ interface CheckoutProps {
 /** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
 export function Checkout({ program, origin, provider, slug, isFirst, now }: CheckoutProps) {
   const { checkout, name, text } = provider;
+  const values = { program_id: program.id, slug, domain: siteOf(program) };
   return (
     <section class="card" id={`checkout-${name}`}>
       <h2>
@@ -26,8 +28,12 @@ export function Checkout({ program, origin, provider, slug, isFirst, now }: Chec
       <p>
         <WithCode text={checkout.intro} />
       </p>
-      {checkout.snippets.map(({ label, code }) => (
-        <CopyBlock label={label} text={code({ program_id: program.id, slug })} />
+      {checkout.snippets.map(({ label, page, server }) => (
+        <details>
+          <summary>{label}</summary>
+          {page && <CopyBlock label={`${label}: in the page`} text={page(values)} />}
+          {server && <CopyBlock label={`${label}: on your server`} text={server(values)} />}
+        </details>
       ))}
       <LastRefusal program={program} provider={name} />
       <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />

@@ -3,9 +3,14 @@ import type { ProviderName } from "../../../domain/provider-name.ts";
 
 /** What an owner or partner copies, filled with the program's own values. */
 
+/** The program's domain, or an example of one. */
+export function siteOf({ domain }: Pick<Program, "domain">): string {
+  return domain ?? "your-domain.example";
+}
+
 /** The partner's link to the program's site; the script there keeps the reference. */
 export function referralLink(program: Pick<Program, "domain">, slug: string): string {
-  return `https://${program.domain ?? "your-domain.example"}/?ref=${slug}`;
+  return `https://${siteOf(program)}/?ref=${slug}`;
 }
 
 /** The link through this service, which counts the click itself and leads to the program's domain. */

@@ -1,0 +1,159 @@
+/** How the reference is passed to provider A's checkouts (TRACK-13). */
+import type { Provider, SnippetValues } from "../provider.ts";
+
+export const checkout: Provider["checkout"] = {
+  intro:
+    "`Service.getRef()` gives the reference, or null. Pass it as `client_reference_id`, or where there is no checkout session as `service_ref` in the metadata:",
+  snippets: [
+    { label: "Hosted checkout", page: hostedPage, server: hostedSession },
+    { label: "Hosted checkout of a subscription", page: hostedPage, server: subscriptionSession },
+    { label: "Embedded checkout", page: embeddedPage, server: embeddedSession },
+    { label: "Payment link", page: paymentLink, server: null },
+    { label: "Pricing table or buy button", page: pricingTable, server: null },
+    { label: "Elements", page: elementsPage, server: elementsSession },
+    { label: "Subscription made through the API", page: subscriptionPage, server: subscription },
+  ],
+  payment_links: { hosts: /^(buy|checkout)\.stripe\.com$/, parameter: "client_reference_id" },
+};
+
+function hostedPage(): string {
+  return `<button id="buy">Buy</button>
+<script>
+  document.querySelector("#buy").onclick = async () => {
+    const body = JSON.stringify({ ref: window.Service?.getRef() });
+    location.href = await (await fetch("/checkout", { method: "POST", body })).text();
+  };
+</script>`;
+}
+
+function hostedSession({ domain }: SnippetValues): string {
+  return `// POST /checkout: the page has sent { ref }.
+const session = await stripe.checkout.sessions.create({
+  mode: "payment",
+  line_items: [{ price: "price_…", quantity: 1 }],
+  client_reference_id: ref || undefined,
+  success_url: "https://${domain}/thanks",
+});
+return session.url;`;
+}
+
+function subscriptionSession({ domain }: SnippetValues): string {
+  return `// POST /checkout: the page has sent { ref }.
+const session = await stripe.checkout.sessions.create({
+  mode: "subscription",
+  line_items: [{ price: "price_…", quantity: 1 }],
+  client_reference_id: ref || undefined,
+  // Each renewal then carries the reference too.
+  subscription_data: { metadata: ref ? { service_ref: ref } : {} },
+  success_url: "https://${domain}/thanks",
+});
+return session.url;`;
+}
+
+/** What loads with the page waits for the tracking script, and goes on where a browser blocks it. */
+function embeddedPage(): string {
+  return `<div id="checkout"></div>
+<script src="https://js.stripe.com/dahlia/stripe.js"></script>
+<script>
+  addEventListener("DOMContentLoaded", async () => {
+    const body = JSON.stringify({ ref: window.Service?.getRef?.() });
+    const fetchClientSecret = async () => (await fetch("/checkout", { method: "POST", body })).text();
+    const checkout = await Stripe("pk_…").createEmbeddedCheckoutPage({ fetchClientSecret });
+    checkout.mount("#checkout");
+  });
+</script>`;
+}
+
+function embeddedSession({ domain }: SnippetValues): string {
+  return `// POST /checkout: the page has sent { ref }.
+const session = await stripe.checkout.sessions.create({
+  ui_mode: "embedded_page",
+  mode: "payment",
+  line_items: [{ price: "price_…", quantity: 1 }],
+  client_reference_id: ref || undefined,
+  return_url: "https://${domain}/thanks",
+});
+return session.client_secret;`;
+}
+
+function paymentLink({ slug }: SnippetValues): string {
+  return `<!-- The tracking script adds the reference when the link is followed: -->
+<a href="https://buy.stripe.com/…">Buy</a>
+<!-- becomes https://buy.stripe.com/…?client_reference_id=${slug}. Links on a domain
+     of your own: name it in the script's tag, data-checkout="pay.your-domain.example". -->`;
+}
+
+function pricingTable(): string {
+  return `<script async src="https://js.stripe.com/v3/pricing-table.js"></script>
+<stripe-pricing-table pricing-table-id="prctbl_…" publishable-key="pk_…"></stripe-pricing-table>
+<!-- or https://js.stripe.com/v3/buy-button.js with <stripe-buy-button …> -->
+<script>
+  (window.Service = window.Service || []).push((service) => {
+    const ref = service.getRef();
+    for (const element of document.querySelectorAll("stripe-pricing-table, stripe-buy-button")) {
+      if (ref) element.setAttribute("client-reference-id", ref);
+    }
+  });
+</script>`;
+}
+
+function elementsPage(): string {
+  return `<form id="payment"><div id="element"></div><button>Pay</button></form>
+<script src="https://js.stripe.com/dahlia/stripe.js"></script>
+<script>
+  addEventListener("DOMContentLoaded", async () => {
+    const body = JSON.stringify({ ref: window.Service?.getRef?.() });
+    const clientSecret = await (await fetch("/checkout", { method: "POST", body })).text();
+    const checkout = Stripe("pk_…").initCheckoutElementsSdk({ clientSecret });
+    checkout.createPaymentElement().mount("#element");
+    const { actions } = await checkout.loadActions();
+    document.querySelector("#payment").onsubmit = (event) => {
+      event.preventDefault();
+      actions.confirm();
+    };
+  });
+</script>`;
+}
+
+function elementsSession({ domain }: SnippetValues): string {
+  return `// POST /checkout: the page has sent { ref }.
+const session = await stripe.checkout.sessions.create({
+  ui_mode: "elements",
+  mode: "payment",
+  line_items: [{ price: "price_…", quantity: 1 }],
+  client_reference_id: ref || undefined,
+  return_url: "https://${domain}/thanks",
+});
+return session.client_secret;`;
+}
+
+function subscriptionPage({ domain }: SnippetValues): string {
+  return `<form id="payment"><div id="element"></div><button>Pay</button></form>
+<script src="https://js.stripe.com/dahlia/stripe.js"></script>
+<script>
+  addEventListener("DOMContentLoaded", async () => {
+    const body = JSON.stringify({ ref: window.Service?.getRef?.() });
+    const clientSecret = await (await fetch("/checkout", { method: "POST", body })).text();
+    const stripe = Stripe("pk_…");
+    const elements = stripe.elements({ clientSecret });
+    elements.create("payment").mount("#element");
+    document.querySelector("#payment").onsubmit = (event) => {
+      event.preventDefault();
+      stripe.confirmPayment({ elements, confirmParams: { return_url: "https://${domain}/thanks" } });
+    };
+  });
+</script>`;
+}
+
+function subscription(): string {
+  return `// POST /checkout: the page has sent { ref }.
+const subscription = await stripe.subscriptions.create({
+  customer: "cus_…",
+  items: [{ price: "price_…" }],
+  payment_behavior: "default_incomplete",
+  // Its invoices carry the reference, the renewals' too.
+  metadata: ref ? { service_ref: ref } : {},
+  expand: ["latest_invoice.confirmation_secret"],
+});
+return subscription.latest_invoice.confirmation_secret.client_secret;`;
+}

@@ -1,0 +1,223 @@
+/** Each snippet of the Integration page, run against pages and an API that behave like the vendor's. */
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, afterEach, before, describe, it } from "node:test";
+import Stripe from "stripe";
+import { Paddle, type Environment } from "@paddle/paddle-node-sdk";
+import type { Route } from "playwright-core";
+import type { Provider, Snippet } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+import {
+  PROGRAM,
+  scriptTag,
+  SHOP,
+  startTrackerWorld,
+  until,
+  type TrackerWorld,
+  type Visitor,
+} from "./tracker-world.ts";
+
+const VALUES = { program_id: PROGRAM, slug: "ada", domain: new URL(SHOP).host };
+
+/** What a checkout gave to the vendor: the query of an address, or the body of a request. */
+type Asked = URLSearchParams | Record<string, unknown>;
+
+let world: TrackerWorld;
+let visitor: Visitor;
+let vendor: Server;
+let asked: Asked[];
+
+before(async () => {
+  world = await startTrackerWorld();
+  vendor = createServer((request, response) => {
+    reply(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve));
+});
+after(async () => {
+  await world.close();
+  vendor.closeAllConnections();
+  await new Promise((resolve) => vendor.close(resolve));
+});
+afterEach(async () => {
+  await visitor.context.close();
+  assert.deepEqual(visitor.thrown, []);
+  world.reset();
+});
+
+/** The vendor's API: what it is asked, and an object as it would make one. */
+async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = Buffer.concat(await Array.fromAsync(request)).toString();
+  const { pathname } = new URL(request.url!, "http://vendor.test");
+  const isForm = request.headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
+  asked.push(isForm ? new URLSearchParams(text) : (JSON.parse(text) as Asked));
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(REPLIES[pathname]));
+}
+
+const SECRET = "secret_of_the_vendor";
+const REPLIES: Record<string, unknown> = {
+  "/v1/checkout/sessions": { id: "cs_1", object: "checkout.session", url: `${SHOP}/hosted`, client_secret: SECRET },
+  "/v1/payment_intents": { id: "pi_1", object: "payment_intent", client_secret: SECRET },
+  "/v1/subscriptions": {
+    id: "sub_1",
+    object: "subscription",
+    latest_invoice: { id: "in_1", object: "invoice", confirmation_secret: { client_secret: SECRET } },
+  },
+  "/transactions": { data: transactionCompleted({ id: "txn_1" }).data, meta: { request_id: "req_1" } },
+};
+
+/** The vendors' scripts for the page, as far as the snippets call them. */
+const SCRIPTS: Record<string, string> = {
+  "https://js.stripe.com/dahlia/stripe.js": `window.Stripe = () => ({
+    createEmbeddedCheckoutPage: async ({ fetchClientSecret }) => {
+      const secret = await fetchClientSecret();
+      return { mount: (place) => document.querySelector(place).append(secret) };
+    },
+    elements: ({ clientSecret }) => ({
+      create: () => ({ mount: (place) => document.querySelector(place).append(clientSecret) }),
+    }),
+    confirmPayment: async () => { document.title = "confirmed"; },
+    initCheckoutElementsSdk: ({ clientSecret }) => ({
+      createPaymentElement: () => ({ mount: (place) => document.querySelector(place).append(clientSecret) }),
+      loadActions: async () => ({ type: "success", actions: { confirm: async () => { document.title = "confirmed"; } } }),
+    }),
+  })`,
+  "https://js.stripe.com/v3/pricing-table.js": `customElements.define("stripe-pricing-table", class extends HTMLElement {
+    connectedCallback() {
+      this.attachShadow({ mode: "closed" });
+      this.addEventListener("subscribe", () => {
+        location.href = "https://buy.stripe.com/table?client_reference_id=" + this.getAttribute("client-reference-id");
+      });
+    }
+  })`,
+  "https://cdn.paddle.com/paddle/v2/paddle.js": `window.opened = []; window.Paddle = {
+    Initialize({ token }) { if (!token) throw new Error("no token"); },
+    Checkout: { open(what) { window.opened.push(JSON.parse(JSON.stringify(what))); } },
+  }`,
+};
+
+/** The snippet's server code with the vendor's own library. */
+async function serve(snippet: Snippet, ref: unknown): Promise<string> {
+  const { port } = vendor.address() as AddressInfo;
+  const stripe = new Stripe("sk_test_x", { host: "127.0.0.1", port, protocol: "http", maxNetworkRetries: 0 });
+  const paddle = new Paddle("pdl_x", { environment: `http://127.0.0.1:${port}` as Environment });
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...texts: string[]
+  ) => (...values: unknown[]) => Promise<string>;
+  return new AsyncFunction("stripe", "paddle", "ref", snippet.server!(VALUES))(stripe, paddle, ref);
+}
+
+/** A visitor lands on the page that has the snippet. */
+async function land(path: string, snippet: Snippet): Promise<void> {
+  asked = [];
+  visitor = await world.visitor();
+  world.html = () => scriptTag("defer") + snippet.page!(VALUES);
+  await visitor.page.route(/^https:/, (route: Route) => {
+    const url = route.request().url();
+    const body = SCRIPTS[url];
+    if (body !== undefined) return route.fulfill({ contentType: "text/javascript", body });
+    asked.push(new URL(url).searchParams);
+    return route.fulfill({ contentType: "text/html", body: "<title>pay</title>" });
+  });
+  await visitor.page.route(`${SHOP}/checkout`, async (route: Route) => {
+    const { ref } = route.request().postDataJSON() as { ref?: unknown };
+    return route.fulfill({ contentType: "text/plain", body: await serve(snippet, ref) });
+  });
+  await visitor.page.goto(SHOP + path);
+}
+
+const opened = () =>
+  visitor.page.evaluate(() => (globalThis as unknown as { opened: Record<string, unknown>[] }).opened);
+const click = (selector: string) => visitor.page.locator(selector).click();
+const pay = async () => {
+  await click("#payment button");
+  await until(async () => (await visitor.page.title()) === "confirmed");
+};
+const mounted = (selector: string) => visitor.page.locator(selector, { hasText: SECRET }).waitFor();
+const field = (name: string) => (asked[0] as URLSearchParams).get(name);
+
+/** What a visitor does on the page of a snippet; and the event that the vendor sends of what it was given. */
+const DRIVEN: Record<string, { visit: () => Promise<unknown>; event: () => object | Promise<object> }> = {
+  "Hosted checkout": {
+    visit: async () => [await click("#buy"), await visitor.page.waitForURL(`${SHOP}/hosted`)],
+    event: () => sessionCompleted({ ref: field("client_reference_id") }),
+  },
+  "Hosted checkout of a subscription": {
+    visit: async () => [await click("#buy"), await visitor.page.waitForURL(`${SHOP}/hosted`)],
+    event: () => renewal(field("subscription_data[metadata][service_ref]")),
+  },
+  "Embedded checkout": {
+    visit: () => mounted("#checkout"),
+    event: () => sessionCompleted({ ref: field("client_reference_id") }),
+  },
+  "Payment link": {
+    visit: () => click("a"),
+    event: () => sessionCompleted({ ref: field("client_reference_id") }),
+  },
+  "Pricing table or buy button": {
+    visit: async () => {
+      await until(() => visitor.page.evaluate(() => customElements.get("stripe-pricing-table") !== undefined));
+      await visitor.page.evaluate(() =>
+        document.querySelector("stripe-pricing-table")!.dispatchEvent(new Event("subscribe")),
+      );
+      await until(() => asked.length > 0);
+    },
+    event: () =>
+      sessionCompleted({ ref: field("client_reference_id") === "null" ? null : field("client_reference_id") }),
+  },
+  Elements: {
+    visit: async () => [await mounted("#element"), await pay()],
+    event: () => sessionCompleted({ ref: field("client_reference_id") }),
+  },
+  "Subscription made through the API": {
+    visit: async () => [await mounted("#element"), await pay()],
+    event: () => renewal(field("metadata[service_ref]")),
+  },
+  "Overlay checkout": {
+    visit: () => click("#buy"),
+    event: async () => transactionCompleted({ custom_data: (await opened())[0]!["customData"] }),
+  },
+  "Inline checkout": {
+    visit: () => until(async () => (await opened()).length === 1),
+    event: async () => transactionCompleted({ custom_data: (await opened())[0]!["customData"] }),
+  },
+  "Transaction made on your server": {
+    visit: async () => {
+      await click("#buy");
+      await until(async () => (await opened())[0]?.["transactionId"] === "txn_1");
+    },
+    event: () => transactionCompleted({ custom_data: (asked[0] as Record<string, unknown>)["custom_data"] }),
+  },
+};
+
+/** The metadata of a subscription comes with each of its invoices. */
+function renewal(ref: string | null): object {
+  return invoicePaid({ ref });
+}
+
+/** All that is read of the event the vendor then sends. */
+function heardOf(provider: Provider, event: object): string {
+  const result = provider.parse(JSON.parse(JSON.stringify(event)));
+  assert.ok(result.ok, JSON.stringify(result));
+  return JSON.stringify(result.event.facts);
+}
+
+for (const provider of PROVIDERS) {
+  describe(`the checkouts of ${provider.name} (TRACK-13)`, () => {
+    for (const snippet of provider.checkout.snippets) {
+      it(`${snippet.label}: the payment names the partner whose link was followed, or nobody`, async () => {
+        const { visit, event } = DRIVEN[snippet.label]!;
+        await land("/?ref=jane", snippet);
+        await visit();
+        assert.match(heardOf(provider, await event()), /"jane"/);
+        await visitor.context.close();
+        await land("/", snippet);
+        await visit();
+        assert.doesNotMatch(heardOf(provider, await event()), /"jane"|"ada"|undefined/);
+      });
+    }
+  });
+}

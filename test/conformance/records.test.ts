@@ -7,7 +7,8 @@ import migration from "../../src/docs/migrate.md?raw";
 import { FILLED_TEXTS } from "../../src/core/imports/partner-lines.ts";
 import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
-import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
+import { programPatch } from "../../src/http/api/programs.ts";
+import { AUDIT_EVENT_TYPES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
 import { call, makePartner } from "../support/program.ts";
 import { makeStocked, pageRoutes, type Stocked } from "../support/stocked.ts";
@@ -136,8 +137,16 @@ describe("what is said of a partner's fields", () => {
   });
 
   it("names in the guide what an import fills in", () => {
-    const [, filled = ""] = /only an empty\s([^,]*),[^.]*are filled in/.exec(migration) ?? [];
+    const [, filled = ""] = /only an empty\s([^.]*), empty payout details[^.]*are filled in/.exec(migration) ?? [];
     expect([...filled.matchAll(/`(\w+)`/g)].map(([, field]) => field)).toEqual(FILLED_TEXTS);
+  });
+});
+
+describe("what is said of a program's settings", () => {
+  it("names each that can be changed (PROG-1, PROG-9)", () => {
+    const isSecret = (name: string) => SECRET_SETTINGS.some(({ setting }) => setting === name);
+    const settings = Object.keys(programPatch.shape).filter((name) => name !== "apply_from" && !isSecret(name));
+    expect(fieldsOf("PROG-1")).toEqual(settings.toSorted());
   });
 });
 

@@ -4,35 +4,25 @@ import type * as z from "zod";
 import { partnerPatch } from "../../src/http/api/partners.ts";
 import { create } from "../support/conformance.ts";
 import { makeProgram, type TestProgram } from "../support/program.ts";
-import { ENDPOINT, FLOW, PARTNER } from "../support/samples.ts";
-import { everythingOf } from "../support/stocked.ts";
+import { CHANGING } from "../support/page-forms.ts";
+import { ENDPOINT, FLOW, PARTNER, PROGRAM } from "../support/samples.ts";
+import { everythingOf, pageAddress } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, signInPartner, type Fields, type Visitor } from "../support/visitor.ts";
 
 let program: TestProgram;
 let visitors: Record<"dashboard" | "portal", Visitor>;
-let ids: Record<"partner" | "flow" | "endpoint", string>;
+let ids: Record<string, string>;
 
 beforeAll(async () => {
   // Of no other file's partner: who is one in two programs is asked which.
   const email = `${uniqueId("forms-")}@partners.example`;
-  // No setting is as it is where nothing is said of it.
-  program = await makeProgram({
-    name: "Forms of before",
-    currency: "EUR",
-    default_commission_pct: 12.5,
-    payout_term: "NET-30",
-    min_payout_cents: 2_500,
-    cookie_days: 31,
-    attribution: "first",
-    auto_approve_days: 14,
-    live_only: false,
-  });
+  program = await makeProgram(PROGRAM);
   const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
   ids = {
-    partner: await made("/partners", { ...PARTNER, email }),
-    flow: await made("/flows", FLOW),
-    endpoint: await made("/webhooks", ENDPOINT),
+    partners: await made("/partners", { ...PARTNER, email }),
+    flows: await made("/flows", FLOW),
+    webhooks: await made("/webhooks", ENDPOINT),
   };
   visitors = { dashboard: await signInOwner(program), portal: await signInPartner(email) };
 });
@@ -63,17 +53,9 @@ function sentOf(html: string): Map<string, string[]> {
   return sent;
 }
 
-const FORMS = [
-  "/dashboard/partners/:partner/edit",
-  "/dashboard/flows/:flow",
-  "/dashboard/webhooks/:endpoint/edit",
-  "/dashboard/settings",
-  "/portal/details",
-];
-
 describe("a form that lacks a field, because it was opened before there was one (PAGE-7, PAGE-8)", () => {
-  it.each(FORMS)("leaves the field as it is: %s", async (path) => {
-    const address = path.replaceAll(/:(partner|flow|endpoint)/g, (_, kind: keyof typeof ids) => ids[kind]);
+  it.each(CHANGING)("leaves the field as it is: %s", async (path) => {
+    const address = pageAddress(path, ids);
     const visitor = visitors[path.startsWith("/portal") ? "portal" : "dashboard"];
     const sent = sentOf((await visitor.get(address)).body);
     const before = await saved();
@@ -96,14 +78,14 @@ describe("a form that lacks a field, because it was opened before there was one 
   });
 
   it("empties what was emptied", async () => {
-    const address = `/dashboard/partners/${ids.partner}/edit`;
+    const address = `/dashboard/partners/${ids["partners"]}/edit`;
     const sent = sentOf((await visitors.dashboard.get(address)).body);
     const isNullable = ([name, field]: [string, z.ZodType]) => sent.has(name) && field.safeParse(null).success;
     const emptied = Object.entries(partnerPatch.shape).flatMap((entry) => (isNullable(entry) ? [entry[0]] : []));
     expect(emptied).toContain("payout_email");
     for (const name of emptied) sent.set(name, [""]);
     expect((await visitors.dashboard.post(address, Object.fromEntries(sent))).status).toBe(303);
-    const { body } = await program.api("GET", `/api/v1/partners/${ids.partner}`);
+    const { body } = await program.api("GET", `/api/v1/partners/${ids["partners"]}`);
     expect(body).toMatchObject(Object.fromEntries(emptied.map((name) => [name, null])));
   });
 });

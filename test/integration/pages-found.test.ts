@@ -1,6 +1,7 @@
 /** Every page is found: a link or a form of another page leads to it, and the browser's suite looks at it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { LOOKED_AT, NOT_LOOKED_AT } from "../support/looked-at.ts";
+import { CHANGING, MAKING, OTHERS } from "../support/page-forms.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 
@@ -48,5 +49,10 @@ describe("every page", () => {
 
   it("is looked at in a browser, or listed with the reason why not", () => {
     expect([...LOOKED_AT, ...Object.keys(NOT_LOOKED_AT)].toSorted()).toEqual(GETS.toSorted());
+  });
+
+  it("that makes or changes a thing is among the forms that are tried", () => {
+    const posts = pageRoutes("dashboard", "portal").flatMap(({ method, path }) => (method === "POST" ? [path] : []));
+    expect([...MAKING, ...CHANGING, ...Object.values(OTHERS).flat()].toSorted()).toEqual(posts.toSorted());
   });
 });

@@ -1,8 +1,27 @@
 /** What verbs take, with a value for each field: a new field does not compile until it has one here. */
 import type { PartnerInput } from "../../src/core/partners/partners.ts";
+import type { SecretPatch } from "../../src/core/kernel/provider-secrets.ts";
+import type { ApplyFrom } from "../../src/core/ledger/apply-from.ts";
+import type { ProgramPatch } from "../../src/core/programs/programs.ts";
 import type { FlowInput } from "../../src/core/programs/flows.ts";
 import type { EndpointInput } from "../../src/core/webhooks/endpoints.ts";
-import { percent } from "../../src/domain/money.ts";
+import { cents, percent } from "../../src/domain/money.ts";
+
+type Given<T> = { [K in keyof T]-?: Exclude<T[K], undefined> };
+
+/** No setting is as it is where nothing is said of it. */
+export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFrom>> = {
+  name: "Forms of before",
+  domain: "forms.example",
+  currency: "EUR",
+  default_commission_pct: percent(12.5),
+  payout_term: "NET-30",
+  min_payout_cents: cents(2_500),
+  cookie_days: 31,
+  attribution: "first",
+  auto_approve_days: 14,
+  live_only: false,
+};
 
 export const PARTNER: Required<PartnerInput> = {
   email: "ottilie@partners.example",

@@ -1,0 +1,52 @@
+/** What the pages post, by route: `pages-found.test.ts` fails for one that is not here. */
+
+/** Forms that make a thing, and forms that change one: the tests of forms try each of them. */
+export const MAKING = [
+  "/dashboard/partners/new",
+  "/dashboard/flows/new",
+  "/dashboard/webhooks/new",
+  "/dashboard/commissions/new",
+] as const;
+export const CHANGING = [
+  "/dashboard/partners/:id/edit",
+  "/dashboard/flows/:id",
+  "/dashboard/webhooks/:id/edit",
+  "/dashboard/settings",
+  "/portal/details",
+] as const;
+
+/** What else is posted, by what it is. */
+export const OTHERS: Record<string, string[]> = {
+  "a button, or the page that asks before it acts": [
+    "/dashboard/flows/:id/delete",
+    "/dashboard/flows/:id/switch",
+    "/dashboard/partners/:id/activate",
+    "/dashboard/partners/:id/deactivate",
+    "/dashboard/payments/:id/reprocess",
+    "/dashboard/payouts/:id/cancel",
+    "/dashboard/payouts/:id/pay",
+    "/dashboard/settings/api-key",
+    "/dashboard/settings/secrets/:name/remove",
+    "/dashboard/settings/sessions/end",
+    "/dashboard/settings/sessions/end-all",
+    "/dashboard/webhooks/:id/delete",
+    "/dashboard/webhooks/:id/deliveries/:delivery_id/redeliver",
+    "/dashboard/webhooks/:id/rotate-secret",
+    "/dashboard/webhooks/:id/switch",
+    "/dashboard/webhooks/:id/test",
+    "/portal/details/provider-a-account",
+    "/portal/details/sessions/end",
+    "/portal/details/sessions/end-all",
+  ],
+  "a decision, of one or of many at once, with a text about it": [
+    "/dashboard/commissions/:id",
+    "/dashboard/commissions/bulk",
+    "/dashboard/commissions/matching",
+    "/dashboard/payouts/:id/mark-paid",
+    "/dashboard/payouts/chosen",
+    "/dashboard/payouts/chosen/confirmed",
+    "/dashboard/payouts/new",
+  ],
+  "a file": ["/dashboard/partners/import"],
+  "a secret, which no form shows": ["/dashboard/settings/secrets"],
+};

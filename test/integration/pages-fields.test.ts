@@ -9,7 +9,7 @@ import { programPatch } from "../../src/http/api/programs.ts";
 import { endpointPatch } from "../../src/http/api/webhooks.ts";
 import { create } from "../support/conformance.ts";
 import { makeProgram, type TestProgram } from "../support/program.ts";
-import { CHANGING, MAKING } from "../support/page-forms.ts";
+import type { CHANGING, MAKING } from "../support/page-forms.ts";
 import { ENDPOINT, FLOW, PARTNER } from "../support/samples.ts";
 import { pageAddress } from "../support/stocked.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
@@ -65,7 +65,7 @@ describe("a form of the dashboard (PAGE-7)", () => {
     // What can be typed is as long as what is taken, no longer and no shorter.
     const typed = (field: string) => new RegExp(`<(?:input|textarea)[^>]* name="${field}"[^>]*>`).exec(body)?.[0] ?? "";
     const limits = fields.flatMap((field): [string, number][] => {
-      const json = z.toJSONSchema(shape[field as keyof typeof shape], { unrepresentable: "any", io: "input" });
+      const json = z.toJSONSchema(shape[field], { unrepresentable: "any", io: "input" });
       const most = [json, ...(json.anyOf ?? [])].find(({ maxLength }) => maxLength !== undefined)?.maxLength;
       return most === undefined || typed(field).includes('type="hidden"') ? [] : [[field, most]];
     });

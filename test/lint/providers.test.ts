@@ -186,7 +186,9 @@ function namedIn(text: string, providers: readonly string[]): string[] {
 
 /** Texts that name two of the providers and not all, each with those that it lacks. */
 function lacking(providers: readonly string[], texts = TEXTS): string[] {
+  const ofSomeAlone = OF_SOME.flatMap(({ texts: some }) => some);
   return texts.flatMap(({ at, text }) => {
+    if (ofSomeAlone.some(isAt(at))) return [];
     const named = namedIn(text, providers);
     const missing = providers.filter((name) => !named.includes(name));
     return missing.length > 0 && named.length >= 2 ? [`${at} lacks ${missing.join(", ")}`] : [];
@@ -219,31 +221,103 @@ describe("a text that names two providers", () => {
   });
 });
 
-/**
- * The providers of which it was asked whether what a text says of one alone is true of them as well. A folder is added here
- * once each of the texts that the test names was read, and names the provider where it is.
- */
-const ASKED = ["provider-a", "provider-b"];
+/** The folders one of whose files has this text. */
+const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** Texts that name one provider and no other. */
-function ofOneAlone(texts = TEXTS): string[] {
-  return texts.filter(({ text }) => namedIn(text, folders).length === 1).map(({ at }) => at);
+/** For each folder: true, or why what the texts say is not true of it. */
+type Answers = Readonly<Record<string, string | true>>;
+
+/**
+ * Texts, by their beginnings, that are true of some providers and not of all: of those whose folder has what makes them true,
+ * or of those for which it is answered. An example is of any. A new folder has no answers: each is given with its reason.
+ */
+const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: string[] }[] = [
+  {
+    why: "payouts are transfers through it",
+    of: having("api_key: {"),
+    texts: [
+      "architecture.md: | transfer, attempt",
+      "comparison.md: What the others have",
+      ...["| `PROVIDER_A_API_URL`", "| `transfer`"].map((text) => `deploy.md: ${text}`),
+      ...["| `/api/v1/partners/:id/provider-a-accou", "| `/api/v1/payouts/:id/pay`"].map(
+        (text) => `integrate.md: ${text}`,
+      ),
+      "operate.md: | payouts",
+      ...["| `provider_a_api_key`", "| `provider_a` ", "A connected account", "| through provider A"].map(
+        (text) => `payouts.md: ${text}`,
+      ),
+      "security.md: | money",
+      ...["PART-9", "OUT-6", "OUT-15", "DEP-1"].map((rule) => `specification.md: - ${rule} `),
+    ],
+  },
+  {
+    why: "its payments have the customer's address",
+    of: having("has_email: true"),
+    texts: ["migrate.md: - A customer is known"],
+  },
+  { why: "its events may name the program", of: CLAIMING, texts: ["deploy.md: A program's id names"] },
+  {
+    why: "its customers' addresses come in events of their own",
+    of: { "provider-a": "they come with the payment", "provider-b": true },
+    texts: ["security.md: - A partner who buys", "specification.md: - PAY-20 "],
+  },
+  {
+    why: "an adjustment has stages, of which one counts",
+    of: { "provider-a": "a refund is reported once it is made", "provider-b": true },
+    texts: ["specification.md: - PAY-8 "],
+  },
+  {
+    why: "what is given back names the payment by other ids than the payment does",
+    of: { "provider-a": true, "provider-b": "an adjustment names the transaction" },
+    texts: ["specification.md: - PAY-18 "],
+  },
+  {
+    why: "an example",
+    of: "any",
+    texts: ["start.md: The visitor buys.", "start.md: ```sh\napi PATCH /programs/me -d '{\"provi"],
+  },
+];
+
+/** Texts that name some providers and not all. */
+function ofSome(texts = TEXTS): { at: string; named: string[] }[] {
+  return texts
+    .map(({ at, text }) => ({ at, named: namedIn(text, folders) }))
+    .filter(({ named }) => named.length > 0 && named.length < folders.length);
 }
 
-describe("a text that names one provider alone", () => {
-  it("was read for each of the others", () => {
-    const unasked = folders.filter((name) => !ASKED.includes(name));
-    assert.deepEqual(unasked, [], `is it true of ${unasked.join(", ")}?\n${ofOneAlone().join("\n")}`);
-    assert.deepEqual(ASKED.toSorted(), folders.toSorted());
+const isAt = (at: string) => (text: string) => at.startsWith(`src/docs/${text}`);
+
+describe("a text that names some of the providers", () => {
+  it("is true of these, and it was said for each other why it is not", () => {
+    const groups = OF_SOME.map(({ why, of, texts }) => {
+      const answers = Array.isArray(of) || of === "any" ? {} : (of as Answers);
+      const isAnswered = Array.isArray(of) || of === "any" || folders.every((name) => name in answers);
+      assert.ok(isAnswered, `for each of ${folders.join(", ")}: ${why}? ${texts.join(", ")}`);
+      return { why, of: Array.isArray(of) ? of : Object.keys(answers).filter((name) => answers[name] === true), texts };
+    });
+    const used = new Set<string>();
+    const wrong = ofSome().flatMap(({ at, named }) => {
+      const group = groups.find(({ texts }) => texts.some(isAt(at)));
+      if (!group) return named.length > 1 ? [] : [`${at}: is it true of these alone? Say why in OF_SOME`];
+      for (const text of group.texts.filter(isAt(at))) used.add(text);
+      const isTrue = group.why === "an example" || named.join() === group.of.toSorted().join();
+      return isTrue ? [] : [`${at}: ${group.why}: ${group.of.join(", ")}`];
+    });
+    assert.deepEqual(wrong, []);
+    const unused = groups.flatMap(({ texts }) => texts.filter((text) => !used.has(text)));
+    assert.deepEqual(unused, [], "texts that are not there, or name all providers");
   });
 
   it("is found by its name or its events", () => {
-    const found = ofOneAlone().join("\n");
+    const found = ofSome()
+      .map(({ at }) => at)
+      .join("\n");
     for (const rule of "PAY-8 PAY-18 PAY-20 OUT-6 OUT-15".split(" ")) {
       assert.ok(found.includes(`specification.md: - ${rule} `), rule);
     }
     for (const file of ["deploy", "security", "comparison"]) assert.ok(found.includes(`src/docs/${file}.md`), file);
-    assert.deepEqual(ofOneAlone([{ at: "x", text: "`subscription.canceled` flags" }]), ["x"]);
+    const [text] = ofSome([{ at: "x", text: "`subscription.canceled` flags" }]);
+    assert.deepEqual(text, { at: "x", named: ["provider-b"] });
   });
 });
 

@@ -97,10 +97,10 @@ export function movePayout(state: State, index: number, to: "canceled" | "paid" 
   return true;
 }
 
-/** The same with what the vendor makes of it at once: beside others, the next may meet it failed. */
-export function failPayout(state: State, index: number, now: number): boolean {
+/** The same with what the vendor makes of it at once: beside others, the next may meet it failed, or paid. */
+export function payPayout(state: State, index: number, result: "failed" | "paid", now: number): boolean {
   const isBegun = movePayout(state, index, "processing", now);
-  if (isBegun) putPayout(state, index, "failed", now);
+  if (isBegun) putPayout(state, index, result, now);
   return isBegun;
 }
 

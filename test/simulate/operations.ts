@@ -3,7 +3,7 @@ import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
 import type { Chance } from "../faults/random.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
-import { failPayout, generate, generateMonth, movePayout } from "./model-payouts.ts";
+import { generate, generateMonth, movePayout, payPayout } from "./model-payouts.ts";
 import { approveDue, changeRules, flag, judge, settle, sum, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
@@ -172,7 +172,11 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   const isOfVendor = slug === "ann" || slug === "bob";
   const place = (of: State) => of.payouts.findIndex((one) => one.id === id);
   const moves: Operation["effects"] = [(state, now) => movePayout(state, place(state), to, now)];
-  if (verb === "pay") moves.push((state, now) => failPayout(state, place(state), now));
+  if (verb === "pay") {
+    for (const result of ["failed", "paid"] as const) {
+      moves.push((state, now) => payPayout(state, place(state), result, now));
+    }
+  }
   return {
     text: `${verb} ${id} of ${slug} (${amount})`,
     payout: id,

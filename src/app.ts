@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { admin } from "./http/admin.ts";
 import { clicks } from "./http/api/clicks.ts";
+import { codes, partnerCodes } from "./http/api/codes.ts";
 import { commissions } from "./http/api/commissions.ts";
 import { customers } from "./http/api/customers.ts";
 import { events } from "./http/api/events.ts";
@@ -71,6 +72,8 @@ const api = app
   .route("/api/v1/programs", programs)
   .route("/api/v1/partners", partners)
   .route("/api/v1/partners", onboarding)
+  .route("/api/v1/partners", partnerCodes)
+  .route("/api/v1/codes", codes)
   .route("/api/v1/flows", flows)
   .route("/api/v1/payments", payments)
   .route("/api/v1/commissions", commissions)

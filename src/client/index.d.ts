@@ -82,6 +82,39 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/codes/:id": {
+    $delete: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        id: string;
+        deleted: true;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        code: string;
+        created_at: string;
+        id: string;
+        partner_id: string;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_code_id: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/commissions": {
     $get: {
       input: {
@@ -369,6 +402,9 @@ type Routes = {
           type?:
             | "api_key.regenerated"
             | "click"
+            | "code.created"
+            | "code.deleted"
+            | "code.moved"
             | "commission.created"
             | "commission.updated"
             | "customers.imported"
@@ -422,6 +458,9 @@ type Routes = {
           type:
             | "api_key.regenerated"
             | "click"
+            | "code.created"
+            | "code.deleted"
+            | "code.moved"
             | "commission.created"
             | "commission.updated"
             | "customers.imported"
@@ -480,6 +519,9 @@ type Routes = {
         type:
           | "api_key.regenerated"
           | "click"
+          | "code.created"
+          | "code.deleted"
+          | "code.moved"
           | "commission.created"
           | "commission.updated"
           | "customers.imported"
@@ -699,6 +741,7 @@ type Routes = {
             | "partner_deactivated"
             | "partner_not_active"
             | "test_mode"
+            | "unknown_code"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -1227,6 +1270,52 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/partners/:id/codes": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        data: {
+          code: string;
+          created_at: string;
+          id: string;
+          partner_id: string;
+          program_id: string;
+          provider: "provider_a" | "provider_b";
+          provider_code_id: string | null;
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json: {
+          code: string;
+          provider: "provider_a" | "provider_b";
+          provider_code_id?: string | null | undefined;
+          move?: boolean | undefined;
+        };
+      };
+      output: {
+        code: string;
+        created_at: string;
+        id: string;
+        partner_id: string;
+        program_id: string;
+        provider: "provider_a" | "provider_b";
+        provider_code_id: string | null;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
   "/api/v1/partners/:id/entries": {
     $get: {
       input: {
@@ -1299,6 +1388,7 @@ type Routes = {
             | "partner_deactivated"
             | "partner_not_active"
             | "test_mode"
+            | "unknown_code"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -1322,6 +1412,7 @@ type Routes = {
             | "partner_deactivated"
             | "partner_not_active"
             | "test_mode"
+            | "unknown_code"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
@@ -1360,21 +1451,24 @@ type Routes = {
             | "partner_deactivated"
             | "partner_not_active"
             | "test_mode"
+            | "unknown_code"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
             | null;
           ref: string | null;
-          ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
           candidates: {
             ref: string;
             source:
               | "client_reference_id"
+              | "code_given_later"
               | "customer_metadata"
               | "invoice_metadata"
               | "line_metadata"
               | "metadata"
               | "payment"
+              | "promotion_code"
               | "remembered_customer"
               | "remembered_email"
               | "remembered_subscription"
@@ -1464,6 +1558,7 @@ type Routes = {
           | "partner_deactivated"
           | "partner_not_active"
           | "test_mode"
+          | "unknown_code"
           | "unknown_ref"
           | "unpaid"
           | "zero_amount"
@@ -1500,21 +1595,24 @@ type Routes = {
             | "partner_deactivated"
             | "partner_not_active"
             | "test_mode"
+            | "unknown_code"
             | "unknown_ref"
             | "unpaid"
             | "zero_amount"
             | null;
           ref: string | null;
-          ref_source: "customer" | "email" | "payment" | "subscription" | null;
+          ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
           candidates: {
             ref: string;
             source:
               | "client_reference_id"
+              | "code_given_later"
               | "customer_metadata"
               | "invoice_metadata"
               | "line_metadata"
               | "metadata"
               | "payment"
+              | "promotion_code"
               | "remembered_customer"
               | "remembered_email"
               | "remembered_subscription"
@@ -1604,6 +1702,7 @@ type Routes = {
           | "partner_deactivated"
           | "partner_not_active"
           | "test_mode"
+          | "unknown_code"
           | "unknown_ref"
           | "unpaid"
           | "zero_amount"
@@ -1961,6 +2060,7 @@ type Routes = {
         api_key_last_used_at: string | null;
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        code_precedence: "code" | "link";
         cookie_days: number;
         created_at: string;
         currency: string;
@@ -1990,6 +2090,7 @@ type Routes = {
           min_payout_cents?: number | undefined;
           cookie_days?: number | undefined;
           attribution?: "first" | "last" | undefined;
+          code_precedence?: "code" | "link" | undefined;
           auto_approve_days?: number | null | undefined;
           live_only?: boolean | undefined;
           apply_from?: string | undefined;
@@ -2004,6 +2105,7 @@ type Routes = {
         api_key_last_used_at: string | null;
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        code_precedence: "code" | "link";
         cookie_days: number;
         created_at: string;
         currency: string;

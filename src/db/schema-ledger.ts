@@ -7,6 +7,7 @@ import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
+import type { CodePrecedence } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Sealed } from "../lib/seal.ts";
 
@@ -46,6 +47,8 @@ export const programs = sqliteTable(
     live_only: integer({ mode: "boolean" }),
     provider_a_refusals: text(),
     provider_b_refusals: text(),
+    /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
+    code_precedence: text().$type<CodePrecedence>().notNull().default("link"),
   },
   // By which people sign in, whatever the number of programs.
   (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
@@ -118,6 +121,46 @@ export const partnerSlugs = sqliteTable(
   (t) => [primaryKey({ columns: [t.program_id, t.slug_key] })],
 );
 
+/**
+ * Promotion codes of partners, each while it was one partner's: a row is never changed but to end it, for a payment is
+ * decided by the codes of its own time.
+ */
+export const partnerCodes = sqliteTable(
+  "partner_codes",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+    provider: text().$type<ProviderName>().notNull(),
+    code: text().notNull(),
+    /** `codeKey` of the code. */
+    code_key: text().notNull(),
+    provider_code_id: text(),
+    created_at: text().notNull(),
+    /** When it was taken away or given to another; null while it holds. */
+    ended_at: text(),
+  },
+  (t) => [
+    index("partner_codes_partner")
+      .on(t.partner_id, t.id)
+      .where(sql`ended_at is null`),
+    index("partner_codes_key").on(t.program_id, t.provider, t.code_key),
+    index("partner_codes_vendor")
+      .on(t.program_id, t.provider, t.provider_code_id)
+      .where(sql`provider_code_id is not null`),
+    uniqueIndex("partner_codes_held_key")
+      .on(t.program_id, t.provider, t.code_key)
+      .where(sql`ended_at is null`),
+    uniqueIndex("partner_codes_held_vendor")
+      .on(t.program_id, t.provider, t.provider_code_id)
+      .where(sql`ended_at is null and provider_code_id is not null`),
+  ],
+);
+
 export const flows = sqliteTable(
   "flows",
   {
@@ -179,19 +222,26 @@ export const facts = sqliteTable(
     fact_id: text().notNull(),
     kind: text().notNull(),
     occurred_at: text().notNull(),
-    /** The reference in lower case, for the look-up of its partner. */
+    /** The reference in lower case, for the look-up of its partner; of what is said of a code, its id. */
     ref_key: text(),
     data: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.program_id, t.provider, t.fact_id] })],
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.provider, t.fact_id] }),
+    // What was said of a code by the time of a payment: one row, however often it was said.
+    index("facts_of_code")
+      .on(t.program_id, t.provider, t.ref_key, t.occurred_at)
+      .where(sql`kind = 'code'`),
+  ],
 );
 
 /**
  * What the subject of a fact is: an id of a payment, a subscription or a customer, or (`email`) the `emailKey` of a
  * customer's address. `address` finds what was said of a customer's address, by the customer's id; with `email` the same
- * facts are found by the address.
+ * facts are found by the address. `coded` finds the payments and uses that carry a code, by its id, also in lower case;
+ * `code` what was said of codes, by the name in lower case and by the ids of what a code was made from.
  */
-export type FactScope = "payment" | "subscription" | "customer" | "email" | "address";
+export type FactScope = "payment" | "subscription" | "customer" | "email" | "address" | "coded" | "code";
 
 /** By which vendor ids a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
@@ -210,7 +260,7 @@ export const factSubjects = sqliteTable(
 );
 
 /** `email` is a hash of the address. */
-export type ErasedScope = Exclude<FactScope, "address">;
+export type ErasedScope = Exclude<FactScope, "address" | "coded" | "code">;
 
 /**
  * The vendor ids of erased customers and their payments, and the addresses they were asked to be erased by, as hashes:

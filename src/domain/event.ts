@@ -27,6 +27,10 @@ export interface EventPayloads {
   "partner.created": PartnerPayload;
   "partner.updated": PartnerPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
+  "code.created": CodePayload;
+  /** `partner_id` is who has it now. */
+  "code.moved": CodePayload;
+  "code.deleted": CodePayload;
   "payout.generated": PayoutPayload;
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
@@ -83,6 +87,14 @@ interface PartnerPayload {
   email: string;
   slug: string;
   status: PartnerStatus;
+}
+
+interface CodePayload {
+  code_id: string;
+  partner_id: string;
+  provider: ProviderName;
+  code: string;
+  provider_code_id: string | null;
 }
 
 interface PayoutPayload {
@@ -144,6 +156,9 @@ export const EVENTS = {
   "partner.created": { text: "A partner was added", isChange: false, data: "Partner" },
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
+  "code.created": { text: "A promotion code was given to a partner", isChange: false },
+  "code.moved": { text: "A promotion code was moved to another partner", isChange: true },
+  "code.deleted": { text: "A promotion code was taken away from a partner", isChange: false },
   "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },

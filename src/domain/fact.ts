@@ -48,6 +48,8 @@ export interface PaymentFact extends FactBase {
   ref: string | null;
   /** What the payment itself carries, each slug once, the strongest first. */
   refs?: CarriedRef[];
+  /** The vendor's ids of the promotion codes, coupons and discounts that lowered it, each once; absent where none did. */
+  codes?: string[];
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
@@ -103,6 +105,25 @@ export interface AttributionFact extends FactBase {
   imported?: true;
 }
 
+/** Promotion codes to remember for a subscription and a customer; whose they are may be said later. */
+export interface CodeUseFact extends FactBase {
+  kind: "code_use";
+  /** As of a payment. */
+  codes: string[];
+  subscription_id: string | null;
+  customer_id: string | null;
+}
+
+/** What the vendor says of a promotion code, a coupon or a discount. */
+export interface CodeFact extends FactBase {
+  kind: "code";
+  code_id: string;
+  /** What a customer types or reads; null where it has none. */
+  name: string | null;
+  /** What it was made from, the nearest first: of a discount its promotion code and coupon, of a promotion code its coupon. */
+  parents: string[];
+}
+
 /** The address of a customer, where the vendor's payments carry none. */
 export interface CustomerFact extends FactBase {
   kind: "customer";
@@ -123,7 +144,15 @@ export interface LinkFact extends FactBase {
   aliases: string[];
 }
 
-export type Fact = PaymentFact | AdjustmentFact | AttributionFact | CustomerFact | CancellationFact | LinkFact;
+export type Fact =
+  | PaymentFact
+  | AdjustmentFact
+  | AttributionFact
+  | CodeUseFact
+  | CodeFact
+  | CustomerFact
+  | CancellationFact
+  | LinkFact;
 
 /** Before every id that a test event names: a simulated event may name a real payment, and must not touch it. */
 const TEST = "test:";
@@ -135,12 +164,19 @@ export function testFact(fact: Fact): Fact {
     case "payment": {
       const { key, aliases, customer_id, subscription_id } = fact;
       const ids = { customer_id: own(customer_id), subscription_id: own(subscription_id) };
-      return { ...fact, ...ids, key: own(key), aliases: aliases.map(own), test: true };
+      const codes = fact.codes ? { codes: fact.codes.map(own) } : {};
+      return { ...fact, ...ids, ...codes, key: own(key), aliases: aliases.map(own), test: true };
     }
     case "adjustment":
       return { ...fact, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
     case "attribution":
       return { ...fact, subscription_id: own(fact.subscription_id), customer_id: own(fact.customer_id) };
+    case "code_use": {
+      const { codes, subscription_id, customer_id } = fact;
+      return { ...fact, codes: codes.map(own), subscription_id: own(subscription_id), customer_id: own(customer_id) };
+    }
+    case "code":
+      return { ...fact, code_id: own(fact.code_id), parents: fact.parents.map(own) };
     case "customer":
       return { ...fact, customer_id: own(fact.customer_id) };
     case "cancellation":

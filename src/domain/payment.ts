@@ -7,13 +7,14 @@ import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
 import type { PartnerRules, ProgramRules } from "./rules.ts";
-import { chooseReference, type Candidate, type ChosenReference } from "./reference.ts";
+import { chooseReference, type Candidate, type ChosenReference, type Leads } from "./reference.ts";
 
 /** The outcome of a payment: a commission, or the reason why not (PAY-14). */
 export const OUTCOMES = [
   "commission",
   "no_ref",
   "unknown_ref",
+  "unknown_code",
   "partner_not_active",
   "partner_deactivated",
   "zero_amount",
@@ -41,6 +42,8 @@ export interface PaymentDecision {
   ref_source: ChosenReference<LedgerPartner>["ref_source"];
   /** Every reference that was tried; decisions of earlier versions have none. */
   candidates?: Candidate[];
+  /** The partner's promotion code that decided it. */
+  code_id?: string;
   partner_id: string | null;
   partner_slug: string | null;
   flow_id: string | null;
@@ -69,7 +72,7 @@ export interface LedgerPartner {
 export interface Rules {
   program: ProgramRules;
   flows: readonly Flow[];
-  /** Of a partner that `partnerByRef` gives. */
+  /** Of a partner that `leads` gives. */
   ofPartner: (id: string) => PartnerRules;
   /** The newest change that was applied to the payment from an earlier time; 0 where there is none. */
   applied: number;
@@ -79,8 +82,8 @@ export interface DecisionInput {
   provider: ProviderName;
   live_only: boolean;
   facts: readonly Fact[];
-  /** Partners by `slugKey` of every reference in the facts, and by their id. */
-  partnerByRef: (ref: string) => LedgerPartner | null;
+  /** Partners by every reference in the facts and by their id, and whose the codes in the facts are. */
+  leads: Leads<LedgerPartner>;
   /**
    * Those in force when the payment was made, whenever its facts arrive (PAY-16); of changes applied from an earlier time
    * those up to `applied`, all unless it is given.
@@ -111,8 +114,8 @@ export function decidePayment(input: DecisionInput): Decision | null {
   if (!state) return null;
   const adjusted_cents = adjustedTotal(input.facts, state);
   const rules = input.rulesOf(state);
-  const { partner, ...chosen } = chooseReference(input.facts, state, rules.program.attribution, input.partnerByRef);
-  const outcome = outcomeOf(input, rules, state, chosen.ref, partner);
+  const { partner, ...chosen } = chooseReference(input.facts, state, rules.program, input.leads);
+  const outcome = outcomeOf(input, rules, state, chosen, partner);
   const record: PaymentDecision = {
     ...chosen,
     partner_id: partner?.id ?? null,
@@ -139,7 +142,7 @@ function outcomeOf(
   input: DecisionInput,
   rules: Rules,
   state: PaymentState,
-  ref: string | null,
+  { ref, ref_source }: Pick<PaymentDecision, "ref" | "ref_source">,
   partner: LedgerPartner | null,
 ): Outcome {
   // What once earned, while the program took test payments, is not taken back by the setting.
@@ -147,7 +150,7 @@ function outcomeOf(
   if (!state.paid) return "unpaid";
   if (state.base_cents <= 0) return "zero_amount";
   if (ref === null) return "no_ref";
-  if (!partner) return "unknown_ref";
+  if (!partner) return ref_source === "code" ? "unknown_code" : "unknown_ref";
   return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
 }
 

@@ -1,8 +1,10 @@
+import { codeKey, codesOf, type Codes, type HeldCode } from "./code.ts";
 import { emailKey } from "./email.ts";
-import type { AttributionFact, CarriedRef, Fact, PaymentFact, RefPlace } from "./fact.ts";
+import type { AttributionFact, CarriedRef, CodeUseFact, Fact, PaymentFact, RefPlace } from "./fact.ts";
 import { REF_PLACES } from "./fact.ts";
 import { slugKey } from "./partner.ts";
 import { ATTRIBUTION_SLACK_MS, compare, spokenFirst, type PaymentState } from "./payment-state.ts";
+import type { ProgramRules } from "./rules.ts";
 
 /** What a reference was remembered for, the nearest first; `email` is an import's, for the customer's address. */
 const REMEMBERED = ["subscription", "customer", "email"] as const;
@@ -11,10 +13,12 @@ type Remembered = (typeof REMEMBERED)[number];
 /** Where a reference came from; `payment` is the payment itself, where a fact of an earlier version says no more. */
 export const CANDIDATE_SOURCES = [
   ...REF_PLACES,
+  "promotion_code",
   "payment",
   ...REMEMBERED.map((of) => `remembered_${of}` as const),
+  "code_given_later",
 ] as const;
-export type CandidateSource = RefPlace | "payment" | `remembered_${Remembered}`;
+export type CandidateSource = RefPlace | "promotion_code" | "payment" | `remembered_${Remembered}` | "code_given_later";
 
 /** One reference that a payment was tried with. */
 export interface Candidate {
@@ -24,41 +28,104 @@ export interface Candidate {
   partner_id: string | null;
 }
 
+/** Where a reference came from, in short: the payment itself, its promotion code, or what it was remembered for. */
+export const REF_SOURCES = ["payment", "code", ...REMEMBERED] as const;
+export type RefSource = (typeof REF_SOURCES)[number];
+
 export interface ChosenReference<Partner> {
+  /** Of a promotion code its name, else its id at the vendor. */
   ref: string | null;
-  /** Where it came from, in short: the payment itself, or what it was remembered for. */
-  ref_source: "payment" | Remembered | null;
+  ref_source: RefSource | null;
+  /** The id of the partner's promotion code, where one led to the partner. */
+  code_id?: string;
   partner: Partner | null;
   /** In the order in which they were tried. */
   candidates: Candidate[];
 }
 
+/** Where references and codes lead. */
+export interface Leads<Partner> {
+  byRef: (ref: string) => Partner | null;
+  byId: (id: string) => Partner | null;
+  codes: Codes;
+}
+
+/** One candidate, and where it leads. */
+interface Tried<Partner> {
+  ref: string;
+  source: CandidateSource;
+  of: RefSource;
+  partner: Partner | null;
+  /** The code by which it does. */
+  held?: HeldCode;
+}
+
 /**
- * All references that a payment carries are candidates (REF-1), last the remembered one. The first that leads to a partner of
- * the program counts. One that leads to nobody is named in the trace, hides no other and is never remembered
- * (REF-2). Where none leads to a partner, the first that the payment carries is named.
+ * All references that a payment carries are candidates (REF-1), then its promotion codes (CODE-1), last the remembered one. The
+ * first that leads to a partner of the program counts. One that leads to nobody is named in the trace, hides no other and is
+ * never remembered (REF-2). A code that was given to a partner only after the payment decides it where nothing else
+ * does (CODE-3). Where none leads to a partner, the first that the payment carries is named.
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],
   state: PaymentState,
-  attribution: "first" | "last",
-  partnerByRef: (ref: string) => Partner | null,
+  { attribution, code_precedence }: Pick<ProgramRules, "attribution" | "code_precedence">,
+  leads: Leads<Partner>,
 ): ChosenReference<Partner> {
-  const tried = ({ ref, source }: Omit<Candidate, "partner_id">) => ({ ref, source, partner: partnerByRef(ref) });
-  const own = carriedOf(facts).map(({ ref, place }) => tried({ ref, source: place }));
+  const refs = carriedOf(facts).map(({ ref, place }): Tried<Partner> => {
+    return { ref, source: place, of: "payment", partner: leads.byRef(ref) };
+  });
+  const codes = ownCodes(facts, state, leads);
+  const inTime = codes.map((code) => (isInTime(code, state) ? code : { ...code, partner: null }));
+  const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
-  const remembered = known ? null : rememberedFor(facts, state, attribution, (ref) => partnerByRef(ref) !== null);
-  const last = remembered && tried({ ref: remembered.ref, source: `remembered_${remembered.of}` });
+  const said = known ? [] : saidBy(facts, state, leads, code_precedence);
+  const remembered = rememberedOf(
+    said.filter((one) => isInTime(one, state)),
+    attribution,
+  );
+  const later = known || remembered ? undefined : firstGiven([...codes, ...said]);
+  const last = remembered ?? later;
   const chosen = known ?? last ?? own[0];
   return {
     ref: chosen?.ref ?? null,
-    ref_source: remembered?.of ?? (chosen ? "payment" : null),
+    ref_source: chosen?.of ?? null,
+    ...(chosen?.partner && chosen.held ? { code_id: chosen.held.id } : {}),
     partner: chosen?.partner ?? null,
-    candidates: [...own, ...(last ? [last] : [])].map(({ partner, ...rest }) => ({
-      ...rest,
+    candidates: [...own, ...(last ? [last] : [])].map(({ ref, source, partner }) => ({
+      ref,
+      source,
       partner_id: partner?.id ?? null,
     })),
   };
+}
+
+/** True for all but a code that was given to its partner after the payment. */
+function isInTime({ held }: Pick<Tried<unknown>, "held">, { occurred_at }: PaymentState): boolean {
+  return held === undefined || held.created_at <= occurred_at;
+}
+
+/** The code that was the first to be given to a partner, of those given after the payment: whatever comes later changes nothing. */
+function firstGiven<Partner>(tried: readonly Tried<Partner>[]): Tried<Partner> | undefined {
+  const given = tried.filter(({ held, partner }) => held !== undefined && partner !== null);
+  const [first] = given.toSorted((a, b) => compare(a.held!.created_at, b.held!.created_at));
+  return first && { ...first, source: first.of === "code" ? "code_given_later" : first.source };
+}
+
+/** The codes of a payment, in their order, each once. */
+function ownCodes<Partner>(
+  facts: readonly Fact[],
+  { occurred_at: at }: PaymentState,
+  leads: Leads<Partner>,
+): Tried<Partner>[] {
+  const carried = spokenFirst(facts).flatMap(({ codes = [], occurred_at: said_at }) =>
+    codesOf({ codes, said_at, at }, leads.codes),
+  );
+  const each = [...new Map(carried.toReversed().map((code) => [codeKey(code.text), code])).values()].toReversed();
+  return each.map(({ text, held }) => ({
+    ...{ ref: text, source: "promotion_code", of: "code" },
+    ...{ partner: held && leads.byId(held.partner_id), ...(held ? { held } : {}) },
+  }));
 }
 
 /** What the facts of one payment carry, each slug once: by its place, then in the order of the facts. */
@@ -86,34 +153,86 @@ function rank(place: RefPlace | "payment"): number {
   return place === "payment" ? REF_PLACES.length : REF_PLACES.indexOf(place);
 }
 
-/** The reference that serves a payment which carries none of a partner's: of what was said by its time, never of nobody's. */
-function rememberedFor(
+/** What was said of whose a customer or subscription is. */
+interface Said<Partner> extends Tried<Partner> {
+  of: Remembered;
+  fact: AttributionFact | CodeUseFact;
+}
+
+/**
+ * References and codes that can serve a payment which carries none of a partner's: what was said of its subscription and
+ * customer by its time, never of nobody's, the earliest first. Of a reference and a code of one event the weaker is left out.
+ */
+function saidBy<Partner>(
   facts: readonly Fact[],
   { occurred_at, subscription_id, customer_id, customer_email }: PaymentState,
-  attribution: "first" | "last",
-  leads: (ref: string) => boolean,
-): { ref: string; of: Remembered } | null {
+  leads: Leads<Partner>,
+  code_precedence: ProgramRules["code_precedence"],
+): Said<Partner>[] {
   const paidAt = Date.parse(occurred_at);
-  const said = facts
-    .filter((fact): fact is AttributionFact => fact.kind === "attribution" && leads(fact.ref))
-    .filter((fact) => Date.parse(fact.occurred_at) <= (fact.imported ? paidAt : paidAt + ATTRIBUTION_SLACK_MS))
-    .toSorted(
-      (a, b) =>
-        compare(a.occurred_at, b.occurred_at) ||
-        Number(a.imported ?? false) - Number(b.imported ?? false) ||
-        compare(slugKey(a.ref), slugKey(b.ref)),
-    );
-  const isAbout: Record<Remembered, (fact: AttributionFact) => boolean> = {
+  const about: Record<Remembered, (fact: AttributionFact | CodeUseFact) => boolean> = {
     subscription: (fact) => subscription_id !== null && fact.subscription_id === subscription_id,
     customer: (fact) => customer_id !== null && fact.customer_id === customer_id,
-    email: (fact) => customer_email !== null && fact.customer_email === emailKey(customer_email),
+    email: (fact) =>
+      fact.kind === "attribution" && customer_email !== null && fact.customer_email === emailKey(customer_email),
   };
+  const said = facts.flatMap((fact): Omit<Said<Partner>, "of" | "source">[] => {
+    if (fact.kind !== "attribution" && fact.kind !== "code_use") return [];
+    if (Date.parse(fact.occurred_at) > (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS)) return [];
+    const led = fact.kind === "attribution" ? { ref: fact.ref, partner: leads.byRef(fact.ref) } : usedCode(fact, leads);
+    return led.partner === null ? [] : [{ ...led, fact }];
+  });
+  const weak = code_precedence === "code" ? "attribution" : "code_use";
+  const isWeaker = ({ fact, held }: (typeof said)[number]) =>
+    fact.kind === weak &&
+    said.some(
+      (other) =>
+        other.fact.kind !== weak &&
+        other.fact.occurred_at === fact.occurred_at &&
+        other.fact.subscription_id === fact.subscription_id &&
+        other.fact.customer_id === fact.customer_id &&
+        (other.held === undefined || (held === undefined && other.held.created_at <= occurred_at)),
+    );
+  const ordered = said
+    .filter((one) => !isWeaker(one))
+    .toSorted(
+      (a, b) =>
+        compare(a.fact.occurred_at, b.fact.occurred_at) ||
+        Number(isImported(a.fact)) - Number(isImported(b.fact)) ||
+        compare(slugKey(a.ref), slugKey(b.ref)),
+    );
+  return REMEMBERED.flatMap((of) =>
+    ordered.filter(({ fact }) => about[of](fact)).map((one) => ({ ...one, of, source: `remembered_${of}` as const })),
+  );
+}
+
+/** Where the codes of a sale led at its time, the first that did. */
+function usedCode<Partner>(fact: CodeUseFact, leads: Leads<Partner>): Pick<Said<Partner>, "ref" | "partner" | "held"> {
+  const { codes, occurred_at } = fact;
+  const tried = codesOf({ codes, said_at: occurred_at, at: occurred_at }, leads.codes);
+  const used =
+    tried.find(({ held }) => held !== null && held.created_at <= occurred_at) ??
+    tried.filter(({ held }) => held !== null).toSorted((a, b) => compare(a.held!.created_at, b.held!.created_at))[0];
+  if (!used?.held) return { ref: "", partner: null };
+  return { ref: used.text, partner: leads.byId(used.held.partner_id), held: used.held };
+}
+
+function isImported(fact: AttributionFact | CodeUseFact): boolean {
+  return fact.kind === "attribution" && fact.imported === true;
+}
+
+/** The one that counts: of the nearest that anything was said of, the earliest or the newest. */
+function rememberedOf<Partner>(
+  said: readonly Said<Partner>[],
+  attribution: ProgramRules["attribution"],
+): Said<Partner> | undefined {
   for (const of of REMEMBERED) {
-    const among = said.filter(isAbout[of]);
+    const among = said.filter((one) => one.of === of);
     // An imported one never takes a customer from the partner a vendor named before it, nor from one named later where
     // the last counts.
-    const pick = attribution === "first" ? among[0] : (among.findLast((fact) => !fact.imported) ?? among[0]);
-    if (pick) return { ref: pick.ref, of };
+    const newest = among.findLast(({ fact }) => !isImported(fact)) ?? among[0];
+    const pick = attribution === "first" ? among[0] : newest;
+    if (pick) return pick;
   }
-  return null;
+  return undefined;
 }

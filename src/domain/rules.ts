@@ -1,6 +1,7 @@
 import type { Flow } from "./flow.ts";
 import type { Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
+import type { CodePrecedence } from "./program.ts";
 
 /** What a rate comes from. */
 export type RuleSource = "flow" | "partner" | "program";
@@ -9,6 +10,8 @@ export type RuleSource = "flow" | "partner" | "program";
 export interface ProgramRules {
   default_commission_pct: Percent;
   attribution: "last" | "first";
+  /** Whether a promotion code goes before the references of a link. */
+  code_precedence: CodePrecedence;
 }
 
 /** What of a partner decides its payments. */
@@ -25,7 +28,7 @@ interface RulesOf {
 
 /** The columns that `past_rules` keeps of each rule; a test compares them with its triggers. */
 export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } = {
-  program: columnsOf<ProgramRules>({ default_commission_pct: true, attribution: true }),
+  program: columnsOf<ProgramRules>({ default_commission_pct: true, attribution: true, code_precedence: true }),
   partner: columnsOf<PartnerRules>({ status: true, commission_pct: true }),
   flow: columnsOf<Flow>({
     ...{ id: true, name: true, action_type: true, action_value: true, conditions: true, priority: true, active: true },
@@ -44,7 +47,11 @@ type FirstColumn =
   | ("id" | "name" | "action_type" | "action_value" | "conditions" | "priority" | "active" | "created_at");
 
 /** What a column that came later was in the rows from before it: one more does not compile until it is said here. */
-const BEFORE: { [S in RuleSource]: Omit<RulesOf[S], FirstColumn> } = { program: {}, partner: {}, flow: {} };
+const BEFORE: { [S in RuleSource]: Omit<RulesOf[S], FirstColumn> } = {
+  program: { code_precedence: "link" },
+  partner: {},
+  flow: {},
+};
 
 /** The rule of a row of `past_rules`. A partner's has the partner's id; a flow has an id of its own, and settings none. */
 export function keptRules({ partner_id, rules }: { partner_id: string; rules: string }) {

@@ -3,6 +3,7 @@ export const ID_PREFIXES = {
   program: "prog",
   flow: "flw",
   partner: "par",
+  code: "cod",
   commission: "com",
   payment: "pmt",
   payout: "pay",

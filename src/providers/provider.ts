@@ -7,6 +7,8 @@ export type {
   AdjustmentFact,
   AttributionFact,
   CancellationFact,
+  CodeFact,
+  CodeUseFact,
   CustomerFact,
   Fact,
   LinkFact,

@@ -3,7 +3,7 @@ import type { ErrorDetail } from "../lib/errors.ts";
 import type { CarriedRef, RefPlace } from "../domain/fact.ts";
 import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
-import type { AttributionFact, Fact, ParseResult } from "./provider.ts";
+import type { AttributionFact, CodeUseFact, Fact, ParseResult } from "./provider.ts";
 
 /** What one vendor event says: facts, or a named reason why it says nothing here, or why its shape is refused. */
 export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
@@ -167,6 +167,22 @@ export function attributionsOf(
 ): AttributionFact[] {
   if (subscription_id === null && customer_id === null) return [];
   return refs.map(({ ref }) => ({ kind: "attribution", occurred_at, ref, subscription_id, customer_id }));
+}
+
+/** The codes to be remembered, if there are any and someone to remember them for. */
+export function codeUseOf(
+  codes: readonly string[],
+  { subscription_id, customer_id }: { subscription_id: string | null; customer_id: string | null },
+  occurred_at: string,
+): CodeUseFact | null {
+  if (codes.length === 0 || (subscription_id === null && customer_id === null)) return null;
+  return { kind: "code_use", occurred_at, codes: [...codes], subscription_id, customer_id };
+}
+
+/** The codes that a payment carries, in order, if it carries any, as in its fact. */
+export function carriedCodes(ids: readonly (string | null | undefined)[]): { codes?: string[] } {
+  const codes = aliasesOf(...ids).slice(0, MAX_REFS);
+  return codes.length === 0 ? {} : { codes };
 }
 
 /** The ids that are there, each once, in order. */

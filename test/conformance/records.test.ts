@@ -53,10 +53,12 @@ describe("records", () => {
     expect(keysOf(await read(`/${kind}/${stocked.ids[kind]}`))).toEqual(fieldsOf(rule));
   });
 
-  it("have the fields of the specification and their parts: a partner, a payout, an endpoint (PART-9, PART-10, OUT-10, HOOK-11, HOOK-14)", async () => {
+  it("have the fields of the specification and their parts: a partner, a code, a payout, an endpoint (PART-9, PART-10, CODE-5, OUT-10, HOOK-11, HOOK-14)", async () => {
     const { stats, ...partner } = await read(`/partners/${stocked.ids["partners"]}`);
     expect(keysOf(partner)).toEqual(fieldsOf("PART-9"));
     expect(["stats", ...keysOf(stats)].toSorted()).toEqual(fieldsOf("PART-10"));
+    const { data } = await read(`/partners/${stocked.ids["partners"]}/codes`);
+    expect(keysOf((data as unknown[])[0])).toEqual(fieldsOf("CODE-5"));
     const { commissions, ...payout } = await read(`/payouts/${stocked.ids["payouts"]}`);
     expect(keysOf(payout)).toEqual(fieldsOf("OUT-10"));
     expect(keysOf((commissions as unknown[])[0])).toEqual(fieldsOf("COM-9"));
@@ -66,7 +68,7 @@ describe("records", () => {
   });
 
   it("have ids of their prefixes and 26 characters, in every reply (HTTP-20)", async () => {
-    expect(PREFIXES).toHaveLength(11);
+    expect(PREFIXES).toHaveLength(12);
     const seen = new Set<string>();
     const look = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
@@ -87,6 +89,7 @@ describe("records", () => {
       look(await read(`/${kind}/${ids[kind]}`));
     }
     look(await read(`/partners/${ids["partners"]}/entries`));
+    look(await read(`/partners/${ids["partners"]}/codes`));
     expect([...seen].toSorted()).toEqual(
       expect.arrayContaining(PREFIXES.filter((prefix) => prefix !== "req_").toSorted()),
     );
@@ -201,7 +204,8 @@ describe("closed lists", () => {
   it.each([
     ["partner", "PART-11"],
     ["flow", "FLOW-10"],
-  ])("of a noun's events are those that its own rule lists: %s (PART-11, FLOW-10)", (noun, rule) => {
+    ["code", "CODE-5"],
+  ])("of a noun's events are those that its own rule lists: %s (PART-11, FLOW-10, CODE-5)", (noun, rule) => {
     const types = AUDIT_EVENT_TYPES.filter((type) => type.startsWith(`${noun}.`));
     expect(codeOf(rule, /^[a-z_]+\.[a-z_]+$/).toSorted()).toEqual(types.toSorted());
   });

@@ -82,6 +82,19 @@ describe("live answers are as documented", () => {
     await send(422, "POST", at, { email: "bob2@example.com", slug: "bob2" }, key);
   });
 
+  it("of codes", async () => {
+    const at = `/api/v1/partners/${stocked.partner.id}/codes`;
+    const made = await send<{ id: string }>(201, "POST", at, { code: "ANN20", provider: "provider_a" });
+    await send(409, "POST", at, { code: "ann20", provider: "provider_a" });
+    await send(422, "POST", at, { code: "ANN30" });
+    await send(404, "POST", "/api/v1/partners/par_none/codes", { code: "ANN30", provider: "provider_a" });
+    await send(200, "GET", at);
+    await send(404, "GET", "/api/v1/partners/par_none/codes");
+    await send(200, "GET", `/api/v1/codes/${made.body.id}`);
+    await send(200, "DELETE", `/api/v1/codes/${made.body.id}`);
+    for (const method of ["GET", "DELETE"]) await send(404, method, `/api/v1/codes/${made.body.id}`);
+  });
+
   it("of flows", async () => {
     const at = "/api/v1/flows";
     const flow = { name: "Flat", action_type: "flat", action_value: 5, conditions: [] };

@@ -19,6 +19,7 @@ const ROUTES = [
 const RATE = { source: "manual", action_type: "flat", action_value: 1 };
 
 const BODIES: Record<string, unknown> = {
+  "POST /api/v1/partners/:id/codes": { code: "WALK20", provider: "provider_a" },
   "POST /api/v1/partners": { email: "walk@example.com", slug: "walk" },
   "POST /api/v1/flows": { name: "x", action_type: "flat", action_value: 1 },
   "POST /api/v1/webhooks/:id/recover": { since: "2026-01-01T00:00:00Z" },
@@ -53,6 +54,12 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
   ]);
   return {
     partners: partner,
+    codes: (
+      await program.api<{ id: string }>("POST", `/api/v1/partners/${partner}/codes`, {
+        code: "WALKED",
+        provider: "provider_a",
+      })
+    ).body.id,
     flows: await made("/api/v1/flows"),
     webhooks: await made("/api/v1/webhooks"),
     events: (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/events")).body.data[0]!.id,

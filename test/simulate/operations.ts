@@ -254,6 +254,7 @@ const changeProgram: Maker = (scene, chance) => {
           ...eachOf({
             default_commission_pct: chance.whole(0, 50),
             attribution: chance.of(["first", "last"] as const),
+            code_precedence: chance.of(["link", "code"] as const),
           } satisfies Record<keyof ProgramRules, unknown>),
           { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },

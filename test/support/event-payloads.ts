@@ -25,6 +25,13 @@ const commission = {
   flagged: z.boolean(),
 };
 const partner = { partner_id: idOf("partner"), email: z.string(), slug: z.string(), status: z.enum(PARTNER_STATUSES) };
+const code = {
+  code_id: idOf("code"),
+  partner_id: idOf("partner"),
+  provider: z.enum(PROVIDER_NAMES),
+  code: z.string(),
+  provider_code_id: z.string().nullable(),
+};
 const payout = {
   payout_id: idOf("payout"),
   partner_id: idOf("partner"),
@@ -91,6 +98,9 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "partner.created": of<"partner.created">()(partner),
   "partner.updated": of<"partner.updated">()({ ...partner, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
+  "code.created": of<"code.created">()(code),
+  "code.moved": of<"code.moved">()(code),
+  "code.deleted": of<"code.deleted">()(code),
   "payout.generated": of<"payout.generated">()(payout),
   "payout.updated": of<"payout.updated">()(payoutMove),
   "payout.paid": of<"payout.paid">()(payoutMove),

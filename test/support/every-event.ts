@@ -1,6 +1,6 @@
 /** One program to which everything happens, through every way into the service: what makes an event of each type. */
 import { env } from "cloudflare:workers";
-import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
+import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
@@ -22,6 +22,7 @@ interface World {
   partner: Awaited<ReturnType<typeof makePartner>>;
   sale: ReturnType<typeof transactionCompleted>;
   session: ReturnType<typeof sessionCompleted>;
+  code_id: string;
   flow_id: string;
   endpoint_id: string;
   patch: (path: string, body: unknown) => Promise<unknown>;
@@ -38,6 +39,16 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     const gone = await makePartner(program);
     await program.api("DELETE", `/api/v1/partners/${gone.id}`);
   },
+  "code.created": async (world) => {
+    const input = { code: "WANDA20", provider: PROVIDER_NAMES[0] };
+    await create(world.program, `/api/v1/partners/${world.partner.id}/codes`, input);
+  },
+  "code.moved": async (world) => {
+    const other = await makePartner(world.program);
+    const input = { code: "Wanda20", provider: PROVIDER_NAMES[0], move: true };
+    world.code_id = (await create(world.program, `/api/v1/partners/${other.id}/codes`, input))["id"];
+  },
+  "code.deleted": ({ program, code_id }) => program.api("DELETE", `/api/v1/codes/${code_id}`),
   "flow.created": async (world) => {
     const flow = await create(world.program, "/api/v1/flows", { name: "x", action_type: "flat", action_value: 1_000 });
     world.flow_id = flow["id"];

@@ -1,6 +1,6 @@
 /** Programs of any size, made of copies of a story that the service itself has written. */
 import { env } from "cloudflare:workers";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
@@ -16,7 +16,17 @@ export type Story = [table: string, rows: Row[]][];
 
 /** Parts before what refers to them. */
 const TABLES = [
-  ...["partners", "partner_slugs", "payments", "payouts", "commissions", "provider_events", "facts", "fact_subjects"],
+  ...[
+    "partners",
+    "partner_slugs",
+    "partner_codes",
+    "payments",
+    "payouts",
+    "commissions",
+    "provider_events",
+    "facts",
+    "fact_subjects",
+  ],
   ...["events", "messages", "deliveries", "click_counts"],
 ];
 
@@ -25,7 +35,7 @@ const NAME = "grownstory";
 
 /** Ids of the service that are the story's own, ids of the vendors, and what people are called. */
 const OWN = new RegExp(
-  `((?:par|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
+  `((?:par|cod|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
   "g",
 );
 
@@ -39,7 +49,8 @@ const STORY_AT: Record<ListedProvider, (program: TestProgram, ref: string) => Pr
     const bought = { customer: uniqueId("cus_"), subscription: uniqueId("sub_"), email };
     await sendA(program, a.invoicePaid({ ref, ...bought }));
     await sendA(program, a.invoicePaid({ ...bought }));
-    await sendA(program, a.sessionCompleted({ ref: null, email, customer: uniqueId("cus_") }));
+    const discounts = [{ promotion_code: uniqueId("promo_"), coupon: null }];
+    await sendA(program, a.sessionCompleted({ ref: null, email, customer: uniqueId("cus_"), object: { discounts } }));
   },
   provider_b: async (program, ref) => {
     const subscription = uniqueId("sub_");
@@ -58,6 +69,7 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   await program.api("PATCH", `/api/v1/webhooks/${resting.id}`, { active: false });
   const partner = await makePartner(program, { slug: NAME, email: `${NAME}@partners.example`, first_name: NAME });
   const ref = partner.slug;
+  await program.api("POST", `/api/v1/partners/${partner.id}/codes`, { code: NAME, provider: PROVIDER_NAMES[0] });
   for (const live of Object.values(STORY_AT)) await live(program, ref);
   const statuses = ["approved", "approved", "rejected", "pending"] as const;
   await makeCommissions(

@@ -111,6 +111,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     min_payout_cents: 0,
     cookie_days: 60,
     attribution: "last",
+    code_precedence: "link",
     auto_approve_days: null,
     live_only: true,
     shard: 0,

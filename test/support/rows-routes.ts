@@ -1,5 +1,6 @@
 /** The routes of the API and of the operator that read no more rows where there is more. */
 import { DAY, iso } from "../../src/lib/time.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { makeProgram } from "./program.ts";
 import { admin, api, fresh, type Operation, type Subject } from "./rows-world.ts";
 
@@ -40,6 +41,18 @@ export const ROUTES: Record<string, Operation> = {
   "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
   "PATCH /api/v1/partners/:id, active again": api("PATCH", "/api/v1/partners/{partner}", { status: "active" }),
   "POST /api/v1/partners/:id/provider-a-account": api("POST", "/api/v1/partners/{partner}/provider-a-account"),
+  "GET /api/v1/partners/:id/codes": api("GET", "/api/v1/partners/{partner}/codes"),
+  "POST /api/v1/partners/:id/codes": api("POST", "/api/v1/partners/{partner}/codes", () => ({
+    code: fresh(),
+    provider: PROVIDER_NAMES[0],
+  })),
+  "POST /api/v1/partners/:id/codes, moved": api("POST", "/api/v1/partners/{partner}/codes", ({ other_code }) => ({
+    code: other_code,
+    provider: PROVIDER_NAMES[0],
+    move: true,
+  })),
+  "GET /api/v1/codes/:id": api("GET", "/api/v1/codes/{code}"),
+  "DELETE /api/v1/codes/:id": api("DELETE", "/api/v1/codes/{code}"),
   "POST /api/v1/imports, partners": api("POST", "/api/v1/imports?kind=partners&product=rewardful", partnerFile),
 
   "POST /api/v1/flows": api("POST", "/api/v1/flows", { name: "Flat", action_type: "flat", action_value: 5 }),

@@ -4,6 +4,7 @@ import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { liveStory, run, type Story } from "./grown-program.ts";
 import { sendA } from "./ledger.ts";
 import { meterRowsRead } from "./metered-database.ts";
@@ -46,6 +47,9 @@ export interface Subject extends World {
   payment_intent: string;
   customer_email: string;
   flow: string;
+  /** The partner's, and one of another partner. */
+  code: string;
+  other_code: string;
   /** Which has a history as long as the world is large. */
   endpoint: string;
   /** Of that endpoint: failed. */
@@ -120,6 +124,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   const create = async (path: string, body: unknown) =>
     (await program.api<{ id: string }>("POST", `/api/v1${path}`, body)).body.id;
   const flow = await create("/flows", { name, action_type: "flat", action_value: 5 });
+  const codes = await newCodes(program, partner);
   const url = "https://subject-one.example.com/hook";
   const endpoint = await create("/webhooks", { url, events: ["partner.updated"] });
   await run(
@@ -138,10 +143,22 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   return {
     ...world,
     ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery, paid_at: iso(paid_at) },
+    ...codes,
     commissions: commissions.map(({ id }) => id),
     payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
     event: await idOf("select max(id) as id from events where program_id = ?", program.id),
   };
+}
+
+/** A code of the partner and one of another. */
+async function newCodes(program: TestProgram, partner: { id: string; slug: string }) {
+  const provider = PROVIDER_NAMES[0];
+  const name = fresh();
+  const other = await makePartner(program, { slug: name, email: `${name}@partners.example` });
+  const give = async (id: string, code: string) =>
+    (await program.api<{ id: string }>("POST", `/api/v1/partners/${id}/codes`, { code, provider })).body.id;
+  await give(other.id, name);
+  return { code: await give(partner.id, partner.slug), other_code: name };
 }
 
 /** The first whole second (ms) after every payment of the program, once it is there. */

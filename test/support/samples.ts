@@ -19,6 +19,7 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   min_payout_cents: cents(2_500),
   cookie_days: 31,
   attribution: "first",
+  code_precedence: "code",
   auto_approve_days: 14,
   live_only: false,
 };

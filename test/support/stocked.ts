@@ -2,10 +2,12 @@
 import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
 import * as z from "zod";
+import { codeCreate } from "../../src/http/api/codes.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { click, recorded } from "./clicks.ts";
 import { sendA } from "./ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "./program.ts";
@@ -70,6 +72,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     url: `https://receiver.example.com/${encodeURIComponent(note)}`,
     events: ["*"],
   });
+  const code = await made(`/partners/${partner.id}/codes`, { ...free(codeCreate), provider: PROVIDER_NAMES[0] });
   const payment_intent = uniqueId("pi_");
   await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
@@ -97,6 +100,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     partner,
     ids: {
       partners: partner.id,
+      codes: code,
       flows: flow,
       webhooks: endpoint,
       deliveries: delivery?.id ?? "",
@@ -132,7 +136,16 @@ export function pageAddress(path: string, ids: Record<string, string>): string {
 
 /** Everything a program's rows hold, for "nothing has changed". */
 export async function everythingOf(program_id: string): Promise<string> {
-  const tables = ["partners", "flows", "commissions", "payments", "payouts", "webhook_endpoints", "deliveries"];
+  const tables = [
+    "partners",
+    "partner_codes",
+    "flows",
+    "commissions",
+    "payments",
+    "payouts",
+    "webhook_endpoints",
+    "deliveries",
+  ];
   const rows = await env.DB.batch(
     [...tables.map((table) => `select * from ${table} where program_id = ? order by id`), PROGRAM].map((sql) =>
       env.DB.prepare(sql).bind(program_id),

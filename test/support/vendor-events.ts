@@ -27,6 +27,7 @@ import {
   type AdjustmentOverrides,
   type EventB,
 } from "./provider-b.ts";
+import { couponEvent, discount, discountEventA, discountEventB, promotionCodeEvent } from "./codes.ts";
 import type { ListedProvider } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 
@@ -76,6 +77,18 @@ const EVENTS_A: EventA[] = [
   subscriptionEventA("customer.subscription.updated", { ref, id: subscription, customer }),
   customerEvent({ ref, id: customer }),
   subscriptionDeleted({ id: subscription, customer }),
+  promotionCodeEvent({ id: "promo_fuzz", code: ref }),
+  promotionCodeEvent({ id: "promo_fuzz", code: ref, shape: "old" }, "promotion_code.updated"),
+  couponEvent({ id: "cou_20off" }),
+  discountEventA({ id: "di_fuzz", promotion_code: "promo_fuzz", subscription }),
+  sessionCompleted({ customer, object: { discounts: [{ promotion_code: "promo_fuzz", coupon: null }] } }),
+  invoicePaid({ subscription, customer, object: { discounts: ["di_fuzz"] } }),
+  invoicePaid({ customer, shape: "old", object: { discount: discount({ coupon: "cou_20off", shape: "old" }) } }),
+  subscriptionEventA("customer.subscription.updated", {
+    id: subscription,
+    customer,
+    object: { discounts: ["di_fuzz"] },
+  }),
 ];
 
 const transaction = "txn_fuzz";
@@ -119,6 +132,10 @@ const EVENTS_B: EventB[] = [
   customerEventB({ id: "ctm_fuzz", ref, program }),
   customerEventB({ id: "ctm_fuzz", ref, program }, "customer.updated"),
   subscriptionCanceled({ id: subscription, program }),
+  discountEventB({ id: "dsc_fuzz", code: ref }),
+  discountEventB({ id: "dsc_fuzz", code: ref }, "discount.updated"),
+  transactionCompleted({ program, data: { discount_id: "dsc_fuzz" } }),
+  subscriptionEventB("subscription.updated", { id: subscription, program, data: { discount: { id: "dsc_fuzz" } } }),
 ];
 
 /** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */

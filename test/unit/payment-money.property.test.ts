@@ -63,9 +63,9 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       provider,
       live_only: true,
       facts: factsAbout(key, provider, lived),
-      partnerByRef,
+      leads: { byRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },
       rulesOf: () => ({
-        program: { default_commission_pct: percent(20), attribution },
+        program: { default_commission_pct: percent(20), attribution, code_precedence: "link" },
         flows: flows.map(flowOf),
         ofPartner: (id) => partners.find((partner) => partner.id === id)!,
         applied: 0,

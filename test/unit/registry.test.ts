@@ -65,7 +65,12 @@ function kindsWritten({ name }: Provider): Set<string> {
   const own = name === providerExample.name ? "/example-provider.ts" : `/${name.replace("_", "-")}/`;
   const texts = Object.entries(SOURCES).flatMap(([path, text]) => (path.includes(own) ? [text] : []));
   const kinds = texts.flatMap((text) => [...text.matchAll(/\bkind: "([a-z]+)"/g)].map(([, kind]) => kind!));
-  return new Set([...kinds, ...(texts.some((text) => text.includes("attributionsOf(")) ? ["attribution"] : [])]);
+  // Written by helpers that providers share.
+  const shared = { "attributionsOf(": "attribution", "codeUseOf(": "code_use" };
+  const helped = Object.entries(shared).flatMap(([call, kind]) =>
+    texts.some((text) => text.includes(call)) ? [kind] : [],
+  );
+  return new Set([...kinds, ...helped]);
 }
 
 describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(

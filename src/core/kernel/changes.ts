@@ -1,12 +1,13 @@
 /** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
 import type { Changes } from "../../domain/actor.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
-import type { Commission, Endpoint, Flow, Partner, Payout, Program } from "./rows.ts";
+import type { Commission, Endpoint, Flow, Partner, PartnerCode, Payout, Program } from "./rows.ts";
 
 interface Rows {
   partner: Partner;
   program: Program;
   flow: Flow;
+  code: PartnerCode;
   endpoint: Endpoint;
   commission: Commission;
   payout: Payout;
@@ -51,6 +52,7 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     min_payout_cents: plain,
     cookie_days: plain,
     attribution: plain,
+    code_precedence: plain,
     auto_approve_days: plain,
     live_only: plain,
     // Those of secrets are shown by their names in the API (`core/kernel/provider-secrets.ts`).
@@ -75,6 +77,17 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     active: plain,
     created_at: internal,
     updated_at: internal,
+  },
+  code: {
+    id: internal,
+    program_id: internal,
+    partner_id: plain,
+    provider: internal,
+    code: plain,
+    code_key: internal,
+    provider_code_id: plain,
+    created_at: internal,
+    ended_at: internal,
   },
   endpoint: {
     id: internal,

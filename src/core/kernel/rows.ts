@@ -4,6 +4,7 @@ import type {
   commissions,
   events,
   flows,
+  partnerCodes,
   partners,
   payments,
   payouts,
@@ -17,6 +18,7 @@ import type { Connections } from "./connections.ts";
 export type OwnColumns = Omit<InferSelectModel<typeof programs>, `provider_${string}`>;
 export type Program = OwnColumns & { connections: Connections };
 export type Partner = InferSelectModel<typeof partners>;
+export type PartnerCode = InferSelectModel<typeof partnerCodes>;
 export type Payment = InferSelectModel<typeof payments>;
 export type Commission = InferSelectModel<typeof commissions>;
 export type Flow = InferSelectModel<typeof flows>;

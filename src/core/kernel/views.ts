@@ -9,7 +9,18 @@ import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
-import type { AuditEvent, Commission, Decided, Endpoint, Flow, Partner, Payment, Payout, Program } from "./rows.ts";
+import type {
+  AuditEvent,
+  Commission,
+  Decided,
+  Endpoint,
+  Flow,
+  Partner,
+  PartnerCode,
+  Payment,
+  Payout,
+  Program,
+} from "./rows.ts";
 
 /** Left out: what follows from other columns. */
 export function viewPartner(partner: Partner): Omit<Partner, "search_text"> {
@@ -73,6 +84,19 @@ export function viewFlow(flow: Flow): Flow {
   };
 }
 
+/** Left out: how it is compared, and when it ended, for only those that hold are shown. */
+export function viewCode(code: PartnerCode): Omit<PartnerCode, "code_key" | "ended_at"> {
+  return {
+    id: code.id,
+    program_id: code.program_id,
+    partner_id: code.partner_id,
+    provider: code.provider,
+    code: code.code,
+    provider_code_id: code.provider_code_id,
+    created_at: code.created_at,
+  };
+}
+
 /** Left out: where its rows are, and what proves its key. */
 type ProgramView = Omit<Program, "connections" | "live_only" | "shard" | "api_key_hash" | "api_key_created_at"> & {
   live_only: boolean;
@@ -91,6 +115,7 @@ export function viewProgram(program: Program): ProgramView {
     min_payout_cents: program.min_payout_cents,
     cookie_days: program.cookie_days,
     attribution: program.attribution,
+    code_precedence: program.code_precedence,
     auto_approve_days: program.auto_approve_days,
     live_only: isLiveOnly(program),
     ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),

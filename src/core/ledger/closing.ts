@@ -30,8 +30,8 @@ export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | n
   const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
   if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
   if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";
-  if (has("attribution") || has("customer")) return event.found ? "remembered" : "unknown_ref";
-  return has("link") ? "linked" : "ignored";
+  if (has("attribution") || has("code_use") || has("customer")) return event.found ? "remembered" : "unknown_ref";
+  return has("link") || has("code") ? "linked" : "ignored";
 }
 
 /** The closing as a part of a commit, which fails where somebody else has closed the event. */

@@ -5,7 +5,7 @@ import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import type { FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
-import type { AttributionFact, Fact } from "../../domain/fact.ts";
+import type { AttributionFact, CodeUseFact, Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -15,6 +15,7 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import { conflictIn, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
+import { codeSubjects, namedByCode } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
@@ -209,24 +210,40 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
         and subscription_id = ${fact.subscription_id} and +provider = ${provider}
         and (+outcome is null or +outcome = 'commission')`);
     }
+    if (fact.kind === "code") selects.push(namedByCode(program_id, provider, fact));
+    if (fact.kind === "code_use") selects.push(...servedByUse(program_id, provider, fact));
     if (fact.kind === "customer" && fact.email !== null) {
       selects.push(namedBy(program_id, provider, fact.customer_id, fact.email, fact.occurred_at));
     }
     if (fact.kind === "attribution") {
-      // A remembered reference serves only payments that carry no partner's, made no earlier than the slack before it.
-      const servedBy = sql`+provider = ${provider}
-        and created_at >= ${iso(Date.parse(fact.occurred_at) - ATTRIBUTION_SLACK_MS)}
-        and (+outcome is null or +partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
-        and ${leads(program_id, sql`${slugKey(fact.ref)}`)}`;
-      selects.push(
-        sql`select id from payments where program_id = ${program_id} and subscription_id = ${fact.subscription_id}
-          and ${servedBy}`,
-        sql`select id from payments where program_id = ${program_id} and customer_id = ${fact.customer_id}
-          and ${servedBy}`,
-      );
+      selects.push(...servedBy(program_id, provider, fact, leads(program_id, sql`${slugKey(fact.ref)}`)));
     }
   }
   return selects.length === 0 ? sql`select null` : sql.join(selects, sql` union all `);
+}
+
+/** What is remembered serves only payments that carry no partner's reference, made no earlier than the slack before it. */
+function servedBy(
+  program_id: string,
+  provider: ProviderName,
+  { occurred_at, subscription_id, customer_id }: AttributionFact | CodeUseFact,
+  leading: SQL,
+): SQL[] {
+  const condition = sql`+provider = ${provider}
+    and created_at >= ${iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS)}
+    and (+outcome is null or +partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
+    and ${leading}`;
+  return [
+    sql`select id from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
+      and ${condition}`,
+    sql`select id from payments where program_id = ${program_id} and customer_id = ${customer_id} and ${condition}`,
+  ];
+}
+
+/** A code that is given to a partner later marks what it serves then: before the program's first there is none. */
+function servedByUse(program_id: string, provider: ProviderName, fact: CodeUseFact): SQL[] {
+  const hasCodes = sql`exists (select 1 from partner_codes where program_id = ${program_id} and provider = ${provider})`;
+  return servedBy(program_id, provider, fact, hasCodes);
 }
 
 /**
@@ -290,7 +307,7 @@ export function insertStoredFacts(
     fact_id,
     kind: fact.kind,
     occurred_at: fact.occurred_at,
-    ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
+    ref_key: refKeyOf(fact),
     data: JSON.stringify(fact),
     bare: JSON.stringify(bareFact(fact)),
   }));
@@ -334,18 +351,31 @@ export function leads(program_id: string, key: SQL): SQL {
   return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
 }
 
+/** What a fact is looked up by beside its subjects: a reference's slug, a code's id. */
+function refKeyOf(fact: Fact): string | null {
+  if (fact.kind === "code") return fact.code_id;
+  return "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null;
+}
+
 /** By which vendor ids a fact is found again. */
 function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+  return [...ownSubjectsOf(fact), ...codeSubjects(fact)];
+}
+
+function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+  if (fact.kind === "code") return [];
   if (fact.kind === "customer") {
     const found = { scope: "address" as const, subject: fact.customer_id };
     return fact.email === null ? [found] : [found, { scope: "email", subject: emailKey(fact.email) }];
   }
   if (fact.kind === "cancellation") return [{ scope: "subscription", subject: fact.subscription_id }];
-  if (fact.kind === "attribution") {
+  if (fact.kind === "attribution" || fact.kind === "code_use") {
     return [
       ...(fact.subscription_id === null ? [] : [{ scope: "subscription" as const, subject: fact.subscription_id }]),
       ...(fact.customer_id === null ? [] : [{ scope: "customer" as const, subject: fact.customer_id }]),
-      ...(fact.customer_email === undefined ? [] : [{ scope: "email" as const, subject: fact.customer_email }]),
+      ...(fact.kind === "code_use" || fact.customer_email === undefined
+        ? []
+        : [{ scope: "email" as const, subject: fact.customer_email }]),
     ];
   }
   return fact.aliases.map((subject) => ({ scope: "payment", subject }));

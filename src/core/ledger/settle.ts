@@ -151,10 +151,12 @@ export async function decideAs(
 
 function isNamedSince({ payments: rows, partners }: LedgerState): boolean {
   const named = new Set(partners.map(({ slug_key }) => slug_key));
-  const tried = rows.flatMap(({ decision }): Pick<PaymentDecision, "ref" | "partner_id">[] => {
-    return decision ? (decision.candidates ?? [decision]) : [];
+  const tried = rows.flatMap(({ decision }): (Pick<PaymentDecision, "ref" | "partner_id"> & { source?: string })[] => {
+    return decision ? (decision.candidates ?? [{ ref: decision.ref, partner_id: decision.partner_id }]) : [];
   });
-  return tried.some(({ ref, partner_id }) => ref !== null && partner_id === null && named.has(slugKey(ref)));
+  const isNamed = ({ ref, partner_id, source }: (typeof tried)[number]) =>
+    ref !== null && partner_id === null && source !== "promotion_code" && named.has(slugKey(ref));
+  return tried.some(isNamed);
 }
 
 /** Settles the payments that waited for a partner to turn active; what is too much for one request the sweep takes. */
@@ -187,12 +189,17 @@ export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<void>
 function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
+  const byId = new Map(state.partners.map((partner) => [partner.id, partner]));
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
     live_only: isLiveOnly(program),
     facts: state.facts,
-    partnerByRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
+    leads: {
+      byRef: (ref) => bySlug.get(slugKey(ref)) ?? null,
+      byId: (id) => byId.get(id) ?? null,
+      codes: state.codes,
+    },
     rulesOf: ({ occurred_at }, applied) => rulesOf(state, decided, occurred_at, applied),
     previous: {
       outcome: decided.outcome,
@@ -213,11 +220,13 @@ function rulesOf(state: LedgerState, decided: Payment, occurred_at: string, upTo
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
   const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
   const ofSettings = ofProgram.filter((row) => !ofFlow(row));
+  const asSet = rulesAt(time, asMade(ofSettings), state.settings);
   return {
     // What applies from an earlier time is a rate or a flow, and no other setting or state.
     program: {
       default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
-      attribution: rulesAt(time, asMade(ofSettings), state.settings).attribution,
+      attribution: asSet.attribution,
+      code_precedence: asSet.code_precedence,
     },
     flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
     ofPartner: (id) => {

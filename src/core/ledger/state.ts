@@ -3,6 +3,7 @@ import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
+import type { Codes } from "../../domain/code.ts";
 import type { Decided } from "../../domain/decision.ts";
 import type { Fact } from "../../domain/fact.ts";
 import type { Flow } from "../../domain/flow.ts";
@@ -12,6 +13,7 @@ import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
+import { HELD, NAMED_CODE, withCodes, type StatedCode } from "./codes.ts";
 import { leads, PART, paymentsNamed, reachable, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
@@ -33,9 +35,12 @@ export interface LedgerState {
   /** Those of the program as they are, in the same read. */
   settings: ProgramRules;
   partners: NamedPartner[];
+  /** What the facts carry of promotion codes, and whose these can be. */
+  codes: Codes;
 }
 
-type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string };
+/** A partner by a slug that the facts name, or, without one, by a code. */
+type NamedPartner = LedgerPartner & PartnerRules & { slug_key: string | null };
 
 export interface PastRow extends PastRule<string> {
   partner_id: string;
@@ -77,6 +82,15 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     past: all("past"),
     settings: all<ProgramRules>("settings")[0]!,
     partners: all("partner"),
+    codes: {
+      named: all<StatedCode>("code").map(({ at, fact: { code_id, name, parents } }) => ({
+        at,
+        code_id,
+        name,
+        parents,
+      })),
+      held: all("held_code"),
+    },
   };
 }
 
@@ -101,6 +115,7 @@ const PAST = jsonFields<PastRow>({
 const SETTINGS = jsonFields<ProgramRules>({
   default_commission_pct: sql`default_commission_pct`,
   attribution: sql`attribution`,
+  code_precedence: sql`code_precedence`,
 });
 
 /** The slugs that facts (`stated`) name. */
@@ -120,8 +135,10 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
     time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
         (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
       from own cross join payments p on p.id = own.id),
+    ${withCodes(program_id, provider)},
     named as materialized (select s.partner_id, s.slug_key from (${NAMED}) n
-        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = n.slug_key),
+        cross join partner_slugs s on s.program_id = ${program_id} and s.slug_key = n.slug_key
+      union select partner_id, null from held_codes),
     whose as materialized (select '' as id union select partner_id from named)
     select 'payment' as what, ${PAYMENT} as data from payments where id in (select id from own)
     union all
@@ -140,7 +157,12 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
       select 'settings', ${SETTINGS} from programs where id = ${program_id}
       union all
       select 'past', ${PAST}
-      from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)}))`;
+      from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)}))
+    union all
+    select what, data from (
+      select 'code' as what, ${NAMED_CODE} as data from named_codes where data is not null
+      union all
+      select 'held_code', ${HELD} from held_codes)`;
 }
 
 /**
@@ -168,6 +190,6 @@ function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
         union select scope, subject from (
           select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
           union select 'email', lower(f.data ->> 'customer_email') from said f) where not ${isOwnRef}`)}
-      where f.kind <> 'attribution' or not ${isOwnRef}
+      where f.kind not in ('attribution', 'code_use') or not ${isOwnRef}
       group by f.fact_id)`;
 }

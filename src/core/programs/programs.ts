@@ -69,6 +69,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     cookie_days: 60,
     attribution: "last",
     auto_approve_days: null,
+    code_precedence: "link",
     live_only: input.live_only,
     shard: ctx.shard,
     ...columns,

@@ -82,7 +82,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
       return { source: "partner", partner_id, rules: { status: partner.status, commission_pct } };
     }
     if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
-    return { source: "program", rules: { attribution: ctx.program.attribution, default_commission_pct } };
+    return { source: "program", rules: { ...ctx.program, default_commission_pct } };
   })();
   const { previewed, more } = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
   const result = previewed.map(({ payment, decision }): SimulatedPayment => {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { getProgram, updateProgram, type ProgramPatch } from "../../core/programs/programs.ts";
 import { viewProgram } from "../../core/kernel/views.ts";
 import { isCurrency } from "../../domain/currency.ts";
-import { ATTRIBUTIONS, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
+import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
 import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
@@ -32,6 +32,7 @@ export const programPatch = takes<ProgramPatch>()({
   min_payout_cents: cents.min(0),
   cookie_days: z.int().min(1).max(365),
   attribution: z.enum(ATTRIBUTIONS),
+  code_precedence: z.enum(CODE_PRECEDENCES),
   auto_approve_days: z.int().min(0).max(365).nullable(),
   live_only: z.boolean(),
   apply_from: applyFrom,

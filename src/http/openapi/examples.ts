@@ -30,6 +30,7 @@ const program = {
   min_payout_cents: 5000,
   cookie_days: 60,
   attribution: "last",
+  code_precedence: "link",
   auto_approve_days: 30,
   live_only: true,
   ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
@@ -50,6 +51,8 @@ const partner = {
   metadata: null,
   ...stamps,
 };
+const codeCreate = { code: "JANE20", provider: PROVIDER, provider_code_id: "promo_1RTa2b" };
+const code = { id: id("cod"), ...own, partner_id: id("par"), ...codeCreate, created_at: AT };
 const sums = {
   total_commissions: 3,
   total_earned_cents: 6000,
@@ -263,6 +266,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     url: "https://connect.example.com/setup/e/acct_1RTa2b",
     expires_at: AT,
   },
+  Code: code,
+  CodeList: { data: [code] },
   Flow: flow,
   FlowList: { data: [flow] },
   ClickTaken: { known: true },
@@ -381,6 +386,7 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: { status: "active" },
   OnboardingStart: { country: "DE" },
+  CodeCreate: codeCreate,
   FlowCreate: flowCreate,
   FlowUpdate: { active: false },
   FlowSimulate: { flow: flowCreate, last: 100 },

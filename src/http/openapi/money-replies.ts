@@ -19,7 +19,7 @@ import { OUTCOMES } from "../../domain/payment.ts";
 import { PAYOUT_STATUSES, SKIP_REASONS } from "../../domain/payout.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
-import { CANDIDATE_SOURCES } from "../../domain/reference.ts";
+import { CANDIDATE_SOURCES, REF_SOURCES } from "../../domain/reference.ts";
 import { actionValue, bag, cents, currencyCode, idOf, listOf, once, shows, timestamp } from "./fields.ts";
 
 const provider = once(() => z.enum(PROVIDER_NAMES));
@@ -175,7 +175,7 @@ const paymentWithTrace = once(() =>
     trace: shows<PaymentWithTrace["trace"]>()({
       outcome: z.enum(OUTCOMES).nullable(),
       ref: z.string().nullable(),
-      ref_source: z.enum(["payment", "subscription", "customer", "email"]).nullable(),
+      ref_source: z.enum(REF_SOURCES).nullable(),
       candidates: z
         .array(
           shows<PaymentWithTrace["trace"]["candidates"][number]>()({

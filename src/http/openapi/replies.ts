@@ -9,6 +9,7 @@ import type {
   PingData,
   viewEndpoint,
   viewEvent,
+  viewCode,
   viewFlow,
   viewPartner,
   viewProgram,
@@ -22,9 +23,9 @@ import { SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
-import { ATTRIBUTIONS } from "../../domain/program.ts";
+import { ATTRIBUTIONS, CODE_PRECEDENCES } from "../../domain/program.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
-import { AUDIT_EVENT_TYPES, byProvider, bySecretSet } from "../../providers/registry.ts";
+import { AUDIT_EVENT_TYPES, byProvider, bySecretSet, PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import type { viewLate } from "../health.ts";
@@ -64,6 +65,9 @@ const program = once(() =>
     min_payout_cents: cents,
     cookie_days: z.int(),
     attribution: z.enum(ATTRIBUTIONS),
+    code_precedence: z
+      .enum(CODE_PRECEDENCES)
+      .describe("Which goes first where a payment has both: the reference of a link, or a promotion code."),
     auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
     live_only: z.boolean().describe("True: the providers' test events make no commission."),
     ...bySecretSet(() => z.boolean()),
@@ -128,6 +132,18 @@ const flow = once(() =>
     active: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,
+  }),
+);
+
+const code = once(() =>
+  shows<ReturnType<typeof viewCode>>()({
+    id: idOf("code"),
+    program_id: idOf("program"),
+    partner_id: idOf("partner"),
+    provider: z.enum(PROVIDER_NAMES),
+    code: z.string(),
+    provider_code_id: z.string().nullable().describe("The vendor's id of the promotion code, coupon or discount."),
+    created_at: timestamp,
   }),
 );
 
@@ -330,6 +346,8 @@ export const replies = once(() => ({
     url: z.string().describe("The vendor's hosted page, for this partner alone."),
     expires_at: timestamp,
   }),
+  Code: code(),
+  CodeList: allOf(code()),
   Flow: flow(),
   FlowList: allOf(flow()),
   ClickTaken: z.strictObject({

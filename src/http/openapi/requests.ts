@@ -5,6 +5,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import type { WebhookDocument } from "../../providers/provider.ts";
 import { PROVIDERS, type ListedProvider } from "../../providers/registry.ts";
 import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
+import { codeCreate } from "../api/codes.ts";
 import { commissionBulk, commissionCreate, commissionPatch } from "../api/commissions.ts";
 import { erasure } from "../api/customers.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
@@ -46,6 +47,7 @@ const OWN_REQUESTS = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: partnerPatch,
   OnboardingStart: onboardingStart,
+  CodeCreate: codeCreate,
   FlowCreate: flowCreate,
   FlowUpdate: flowPatch,
   FlowSimulate: simulation,

@@ -3,11 +3,14 @@ import {
   charge,
   chargeIds,
   checkoutSession,
+  couponObject,
   customer,
+  discount,
   dispute,
   invoice,
   invoicePayment,
   paymentIntent,
+  promotionCode,
   refund,
   subscription,
   type Charge,
@@ -16,11 +19,13 @@ import {
   type PaymentIntent,
   type Refund,
 } from "./schema.ts";
+import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { invoiceReading, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import {
   aliasesOf,
+  codeUseOf,
   factsOf,
   factsOr,
   id,
@@ -130,14 +135,16 @@ const disputeReader = reader(AT, dispute, (object, { event_type, occurred_at }) 
 
 const subscriptionReader = reader(AT, subscription, (object, { event_type, occurred_at }) => {
   const ref = refIn(object.metadata);
+  const whose = { subscription_id: object.id, customer_id: object.customer };
+  const { carried, names } = discountsOf([object.discount, ...(object.discounts ?? [])], occurred_at);
   return factsOr(
     "no_ref",
     event_type === "customer.subscription.deleted"
       ? { kind: "cancellation", occurred_at, subscription_id: object.id }
       : null,
-    ref === null
-      ? null
-      : { kind: "attribution", occurred_at, ref, subscription_id: object.id, customer_id: object.customer },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose },
+    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    ...names,
   );
 });
 
@@ -148,6 +155,17 @@ const customerReader = reader(AT, customer, (object, { occurred_at }) => {
     ref === null ? null : { kind: "attribution", occurred_at, ref, subscription_id: null, customer_id: object.id },
   );
 });
+
+/** What promotion codes and coupons are called, and which of them a discount is: an invoice names no more than its id. */
+const promotionCodeReader = reader(AT, promotionCode, (object, { occurred_at }) =>
+  factsOr("no_code", ...namesOfPromotionCode(object, occurred_at)),
+);
+const couponReader = reader(AT, couponObject, (object, { occurred_at }) =>
+  factsOr("no_code", ...namesOfCoupon(object, occurred_at)),
+);
+const discountReader = reader(AT, discount, (object, { occurred_at }) =>
+  factsOr("no_code", ...discountsOf([object], occurred_at).names),
+);
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ["checkout.session.completed", reader(AT, checkoutSession, sessionReading)],
@@ -192,6 +210,12 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["customer.subscription.created", subscriptionReader],
   ["customer.subscription.updated", subscriptionReader],
   ["customer.subscription.deleted", subscriptionReader],
+  ["promotion_code.created", promotionCodeReader],
+  ["promotion_code.updated", promotionCodeReader],
+  ["coupon.created", couponReader],
+  ["coupon.updated", couponReader],
+  ["customer.discount.created", discountReader],
+  ["customer.discount.updated", discountReader],
   ["customer.created", customerReader],
   ["customer.updated", customerReader],
 ]);

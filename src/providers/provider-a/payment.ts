@@ -11,12 +11,14 @@ import {
   type Cents,
   type Sum,
 } from "../../domain/money.ts";
+import { discountsOf } from "./discounts.ts";
 import type { CheckoutSession, Invoice } from "./schema.ts";
 import type { CarriedRef, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
   attributionsOf,
   carriedRefs,
+  codeUseOf,
   factsOf,
   factsOr,
   refIn,
@@ -32,7 +34,12 @@ import {
 export function sessionReading(session: CheckoutSession, { event_type, occurred_at }: Envelope): Reading {
   const refs = sessionRefs(session);
   const whose = { subscription_id: session.subscription?.id ?? null, customer_id: session.customer?.id ?? null };
-  const attributions = attributionsOf(refs, whose, occurred_at);
+  const { carried, names } = discountsOf(session.discounts ?? [], occurred_at);
+  const attributions = [
+    ...attributionsOf(refs, whose, occurred_at),
+    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    ...names,
+  ];
   if (session.mode === "setup") {
     return factsOr(refs.length === 0 ? "setup_without_ref" : "setup_without_customer", ...attributions);
   }
@@ -63,6 +70,7 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
       gross_cents: isCharged ? amount_total : NOTHING,
       ref: refs[0]?.ref ?? null,
       refs,
+      ...carried,
       customer_email: session.customer_details?.email ?? session.customer_email,
       ...whose,
     },
@@ -74,7 +82,12 @@ export function sessionReading(session: CheckoutSession, { event_type, occurred_
 export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Reading {
   const refs = invoiceRefs(invoice);
   const whose = { subscription_id: invoiceSubscription(invoice), customer_id: invoice.customer?.id ?? null };
-  const attributions = attributionsOf(refs, whose, occurred_at);
+  const { carried, names } = discountsOf(invoiceDiscounts(invoice), occurred_at);
+  const attributions = [
+    ...attributionsOf(refs, whose, occurred_at),
+    codeUseOf(carried.codes ?? [], whose, occurred_at),
+    ...names,
+  ];
   if (invoice.status !== "paid") return factsOr("invoice_not_paid", ...attributions);
   const payments = invoice.payments?.data ?? [];
   return factsOf(
@@ -94,6 +107,7 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
       ...invoiceMoney(invoice),
       ref: refs[0]?.ref ?? null,
       refs,
+      ...carried,
       customer_email: invoice.customer_email,
       ...whose,
     },
@@ -162,6 +176,11 @@ function invoiceRefs(invoice: Invoice): CarriedRef[] {
     ["invoice_metadata", refIn(invoice.metadata)],
     ["customer_metadata", refIn(invoice.customer?.metadata)],
   );
+}
+
+/** Those of the whole before those of its lines. */
+function invoiceDiscounts({ discount, discounts, lines }: Invoice) {
+  return [discount, ...(discounts ?? []), ...(lines?.data ?? []).flatMap((line) => line.discounts ?? [])];
 }
 
 function invoiceSubscription(invoice: Invoice): string | null {

@@ -11,6 +11,48 @@ import {
   signedAmount,
 } from "../wire.ts";
 
+/** A coupon, or its id. */
+const coupon = z
+  .union([id.transform((only) => ({ id: only, name: null })), z.object({ id, name: optionalText })], {
+    error: "expected an id or an object with an id",
+  })
+  .nullish()
+  .transform((value) => value ?? null);
+export type Coupon = NonNullable<z.output<typeof coupon>>;
+
+/** A promotion code as its own event has it; before 2025-09-30 its coupon is its own field. */
+export const promotionCode = z.object({
+  id,
+  code: optionalText,
+  coupon,
+  promotion: z.object({ coupon }).nullish(),
+});
+export type PromotionCode = z.output<typeof promotionCode>;
+
+const expandablePromotionCode = z
+  .union([id.transform((only): PromotionCode => ({ id: only, code: null, coupon: null })), promotionCode], {
+    error: "expected an id or an object with an id",
+  })
+  .nullish()
+  .transform((value) => value ?? null);
+
+/** A discount as its own event has it; that of a session has no id. Before 2025-09-30 the coupon is its own field. */
+export const discount = z.object({
+  id: id.nullish(),
+  promotion_code: expandablePromotionCode,
+  coupon,
+  source: z.object({ coupon }).nullish(),
+});
+export type Discount = z.output<typeof discount>;
+
+const expandableDiscount = z.union(
+  [id.transform((only): Discount => ({ id: only, promotion_code: null, coupon: null })), discount],
+  { error: "expected an id or an object with an id" },
+);
+const discounts = z.array(expandableDiscount).nullish();
+
+export const couponObject = z.object({ id, name: optionalText });
+
 export const checkoutSession = z.object({
   id,
   mode: z.enum(["payment", "subscription", "setup"]),
@@ -25,6 +67,7 @@ export const checkoutSession = z.object({
   subscription: expandable,
   invoice: expandable,
   payment_intent: expandableId,
+  discounts,
   customer_details: z.object({ email: optionalAddress }).nullish(),
   customer_email: optionalAddress,
 });
@@ -39,6 +82,7 @@ const subscriptionOf = z.object({ subscription: expandableId }).nullish();
 
 const invoiceLine = z.object({
   metadata: bag,
+  discounts,
   subscription: expandableId,
   parent: z.object({ subscription_item_details: subscriptionOf, invoice_item_details: subscriptionOf }).nullish(),
 });
@@ -67,6 +111,9 @@ export const invoice = z.object({
   subscription_details: z.object({ metadata: bag }).nullish(),
   payment_intent: expandableId,
   charge: expandableId,
+  discounts,
+  /** Old shape: the first of them. */
+  discount: expandableDiscount.nullish(),
   lines: z.object({ data: z.array(invoiceLine) }).nullish(),
   /** Only when expanded. */
   payments: z.object({ data: z.array(z.object({ payment: payment.nullish() })) }).nullish(),
@@ -121,6 +168,13 @@ export const dispute = z
   });
 export type Dispute = z.output<typeof dispute>;
 
-export const subscription = z.object({ id, customer: expandableId, metadata: bag });
+export const subscription = z.object({
+  id,
+  customer: expandableId,
+  metadata: bag,
+  discounts,
+  /** Old shape: the first of them. */
+  discount: expandableDiscount.nullish(),
+});
 
 export const customer = z.object({ id, metadata: bag });

@@ -7,7 +7,9 @@ import {
   amount,
   attributionsOf,
   bag,
+  carriedCodes,
   carriedRefs,
+  codeUseOf,
   currency,
   factsOf,
   factsOr,
@@ -16,6 +18,7 @@ import {
   ignore,
   instant,
   optionalAddress,
+  optionalText,
   parseWith,
   reader,
   refIn,
@@ -136,6 +139,7 @@ const transaction = z.object({
   currency_code: currency,
   customer_id: optionalId,
   subscription_id: optionalId,
+  discount_id: optionalId,
   custom_data: bag,
   details: z.object({ totals: transactionTotals }),
 });
@@ -143,6 +147,7 @@ const transaction = z.object({
 const transactionReader = reader(["data"], transaction, (data, { occurred_at }) => {
   const { customer_id, subscription_id } = data;
   const refs = carriedRefs(["metadata", refIn(data.custom_data)]);
+  const carried = carriedCodes([data.discount_id]);
   return factsOf(
     {
       kind: "payment",
@@ -155,12 +160,14 @@ const transactionReader = reader(["data"], transaction, (data, { occurred_at }) 
       ...moneyOf(data.details.totals),
       ref: refs[0]?.ref ?? null,
       refs,
+      ...carried,
       // The vendor's notifications carry no e-mail anywhere.
       customer_email: null,
       customer_id,
       subscription_id,
     },
     ...attributionsOf(refs, data, occurred_at),
+    codeUseOf(carried.codes ?? [], data, occurred_at),
   );
 });
 
@@ -219,16 +226,21 @@ function reversalOf(isDispute: boolean, status: (typeof STAGES)[number]): NonNul
   return status === "reversed" ? "done" : "possible";
 }
 
-const subscription = z.object({ id, customer_id: optionalId, custom_data: bag });
+const subscription = z.object({
+  id,
+  customer_id: optionalId,
+  custom_data: bag,
+  discount: z.object({ id }).nullish(),
+});
 
 const subscriptionReader = reader(["data"], subscription, (data, { event_type, occurred_at }) => {
   const ref = refIn(data.custom_data);
+  const whose = { subscription_id: data.id, customer_id: data.customer_id };
   return factsOr(
     "no_ref",
     event_type === "subscription.canceled" ? { kind: "cancellation", occurred_at, subscription_id: data.id } : null,
-    ref === null
-      ? null
-      : { kind: "attribution", occurred_at, ref, subscription_id: data.id, customer_id: data.customer_id },
+    ref === null ? null : { kind: "attribution", occurred_at, ref, ...whose },
+    codeUseOf(carriedCodes([data.discount?.id]).codes ?? [], whose, occurred_at),
   );
 });
 
@@ -243,7 +255,17 @@ const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
   );
 });
 
+const discount = z.object({ id, code: optionalText });
+
+/** What the code of a discount is; one without is applied by the owner alone. */
+const discountReader = reader(["data"], discount, ({ id: code_id, code }, { occurred_at }) =>
+  factsOr("no_code", code === null ? null : { kind: "code", occurred_at, code_id, name: code, parents: [] }),
+);
+
 const READERS = new Map([
+  ["discount.created", discountReader],
+  ["discount.updated", discountReader],
+  ["discount.imported", discountReader],
   ["customer.created", customerReader],
   ["customer.updated", customerReader],
   ["customer.imported", customerReader],

@@ -20,6 +20,8 @@ export const texts = {
     better: [
       { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
       { type: "subscription.created", purpose: "remembers the partner for renewals" },
+      { type: "discount.created", purpose: "says which code of a partner a payment was made with" },
+      { type: "discount.updated", purpose: "the same, when it changes" },
       { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
       { type: "customer.updated", purpose: "the same, when it changes" },
     ],

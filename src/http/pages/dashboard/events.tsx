@@ -85,6 +85,8 @@ const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   payment_id: "payments",
   payout_id: "payouts",
   flow_id: "flows",
+  code_id: null,
+  provider_code_id: null,
   endpoint_id: "webhooks",
   event_id: null,
   program_id: null,
@@ -158,6 +160,7 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
 /** The texts of payloads, those that say the most first; false: the whole payload shows it. */
 const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   slug: true,
+  code: true,
   ref: true,
   landing: true,
   name: true,

@@ -18,6 +18,7 @@ const FIELDS = Object.keys({
   min_payout_cents: true,
   cookie_days: true,
   attribution: true,
+  code_precedence: true,
   auto_approve_days: true,
   live_only: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
@@ -48,6 +49,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     min_payout_cents: fields.given("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
     cookie_days: fields.number("cookie_days"),
     attribution: fields.given("attribution"),
+    code_precedence: fields.given("code_precedence"),
     auto_approve_days: fields.numberOrNull("auto_approve_days"),
     live_only: truthOf(fields.text("live_only")),
   };
@@ -157,6 +159,17 @@ function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
           { value: "first", label: "the first one earns" },
         ]}
         hint="Changes the script tag below: copy it again."
+      />
+      <SelectField
+        name="code_precedence"
+        label="If a payment has a link's partner and a promotion code"
+        value={values.code_precedence}
+        problems={problems}
+        options={[
+          { value: "link", label: "the link's partner earns" },
+          { value: "code", label: "the code's partner earns" },
+        ]}
+        hint="For payments from now on."
       />
       <SelectField
         name="live_only"

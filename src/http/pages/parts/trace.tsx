@@ -5,7 +5,7 @@ import { heldReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import type { PaymentDecision } from "../../../domain/payment.ts";
-import type { Candidate } from "../../../domain/reference.ts";
+import type { Candidate, RefSource } from "../../../domain/reference.ts";
 import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
 import { Table } from "./table.tsx";
 import { CANDIDATE_TEXTS, conditionText, conditionValueText, OUTCOME_TEXTS, REVIEW_TEXTS } from "./words.ts";
@@ -105,8 +105,9 @@ function paidStep(payment: Payment): Step {
   };
 }
 
-const REF_SOURCES = {
+const REF_TEXTS: Record<RefSource, string> = {
   payment: "The reference came with the payment itself.",
+  code: "It was paid with a promotion code.",
   subscription: "The payment carried no partner's reference; this one was remembered for its subscription.",
   customer: "The payment carried no partner's reference; this one was remembered for the customer.",
   email: "The payment carried no partner's reference; this one was imported for the customer's e-mail address.",
@@ -145,7 +146,7 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
       ),
     body: (
       <>
-        {source ? <p class="muted">{REF_SOURCES[source]}</p> : null}
+        {source ? <p class="muted">{REF_TEXTS[source]}</p> : null}
         {decision?.candidates?.length ? <Candidates candidates={decision.candidates} /> : null}
         {earns || outcome === null || outcome === "unpaid" || outcome === "zero_amount" ? null : (
           <p>{OUTCOME_TEXTS[outcome].why}</p>

@@ -16,6 +16,10 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "unknown partner",
     why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then recalculate this payment.",
   },
+  unknown_code: {
+    short: "unknown code",
+    why: "It was paid with a promotion code that is no partner's, and nothing else names a partner. If the code is a partner's, give it to them: this payment is then theirs.",
+  },
   partner_not_active: {
     short: "partner invited",
     why: "The partner is invited and not active yet. The commission is made, dated by the payment, as soon as they turn active.",
@@ -71,10 +75,12 @@ export const CANDIDATE_TEXTS: Record<CandidateSource, string> = {
   line_metadata: "the metadata of an invoice line",
   invoice_metadata: "the invoice's metadata",
   customer_metadata: "the customer's metadata",
+  promotion_code: "a promotion code",
   payment: "the payment itself",
   remembered_subscription: "remembered for the subscription",
   remembered_customer: "remembered for the customer",
   remembered_email: "imported for the customer's e-mail address",
+  code_given_later: "a promotion code that was given to its partner after the payment",
 };
 
 /** Why a commission waits for a person. */

@@ -15,7 +15,7 @@ export type Self = Decided<
 export type OwnProgram = Decided<
   Program,
   "id" | "name" | "domain" | "currency" | "default_commission_pct" | "payout_term" | "min_payout_cents" | "connections",
-  | ("owner_email" | "cookie_days" | "attribution" | "auto_approve_days" | "live_only")
+  | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "auto_approve_days" | "live_only")
   | ("shard" | "api_key_hash" | "api_key_last4" | "api_key_created_at" | "api_key_last_used_at")
   | ("created_at" | "updated_at")
 >;

@@ -1,0 +1,47 @@
+/** The payments that a change of whose a promotion code is concerns: marked in its transaction, settled after it (CODE-3). */
+import { sql, type SQL } from "drizzle-orm";
+import type { HeldCode } from "../../domain/code.ts";
+import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { iso } from "../../lib/time.ts";
+import type { Write } from "../kernel/commit.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { paymentsWithCodes } from "./codes.ts";
+import { settleUnsettled } from "./settle.ts";
+
+type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
+
+/** Marks what was made since now with a code that is taken away: a vendor's clock may be ahead. */
+export function markWithCode(ctx: ProgramCtx, code: Given): Write[] {
+  return mark(ctx, code, sql`false`);
+}
+
+/** Marks what waited for a code that is given to a partner, and what was made since now with it. */
+export function markWaitingForCode(ctx: ProgramCtx, code: Given): Write[] {
+  return [
+    {
+      // What is being settled at this moment was read before the change: it loses its race, and reads again.
+      statement: ctx.db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
+        where settled_revision < facts_revision and program_id = ${ctx.program.id}`),
+    },
+    ...mark(ctx, code, sql`+partner_id is null`),
+  ];
+}
+
+function mark(ctx: ProgramCtx, { provider, code_key, provider_code_id }: Given, waits: SQL): Write[] {
+  const seeds = sql`select ${code_key} union select ${provider_code_id} where ${provider_code_id} is not null`;
+  return [
+    {
+      statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
+        where id in (${paymentsWithCodes(ctx.program.id, provider, seeds)})
+          and (${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)})`),
+    },
+  ];
+}
+
+/** Settles what was marked in the change's own transaction; to be called once that is committed. */
+export async function settleMarked(ctx: ProgramCtx): Promise<void> {
+  const marked = sql`from payments indexed by payments_unsettled
+    where updated_at = ${iso(ctx.now)} and program_id = ${ctx.program.id}`;
+  await settleUnsettled(ctx, marked);
+}

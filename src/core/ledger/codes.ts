@@ -1,0 +1,99 @@
+/** Promotion codes in the ledger: what is known of those that facts carry, and the payments that a change of them concerns. */
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { jsonFields } from "../../db/json-object.ts";
+import { codeKey, type HeldCode } from "../../domain/code.ts";
+import type { CodeFact, Fact } from "../../domain/fact.ts";
+import { lowerAscii } from "../../domain/ascii.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import type { FactScope } from "../../db/schema.ts";
+
+/**
+ * Tables of a statement that has `stated`: `named_codes`, each code that a fact carries and those it was made from, with what the
+ * vendor had said of it by the time of the fact, else what it said first after it; and `held_codes`, all versions of partners'
+ * codes that these can be.
+ */
+export function withCodes(program_id: string, provider: ProviderName): SQL {
+  const said = (id: SQL, rest: SQL) => sql`(select data from facts where program_id = ${program_id}
+    and provider = ${provider} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
+  const nameAt = (id: SQL, at: SQL) => sql`coalesce(
+    ${said(id, sql`occurred_at <= ${at} order by occurred_at desc, fact_id desc`)},
+    ${said(id, sql`occurred_at > ${at} order by occurred_at, fact_id`)})`;
+  const ofProgram = sql`h.program_id = ${program_id} and h.provider = ${provider}`;
+  return sql`named_codes (code_id, at, data) as materialized (
+      with recursive up (code_id, at, data) as (
+        select c.value, s.data ->> 'occurred_at', ${nameAt(sql`c.value`, sql`s.data ->> 'occurred_at'`)}
+          from stated s cross join json_each(s.data, '$.codes') c
+        union
+        select p.value, up.at, ${nameAt(sql`p.value`, sql`up.at`)} from up cross join json_each(up.data, '$.parents') p
+      ) select code_id, at, data from up),
+    held_codes as materialized (
+      select h.* from (select lower(code_id) as code_key from named_codes union select lower(data ->> 'name') from named_codes) t
+        cross join partner_codes h on ${ofProgram} and h.code_key = t.code_key
+      union
+      select h.* from (select distinct code_id from named_codes) t
+        cross join partner_codes h on ${ofProgram} and h.provider_code_id = t.code_id)`;
+}
+
+/** A row of `named_codes`, where the vendor said something. */
+export interface StatedCode {
+  at: string;
+  fact: CodeFact;
+}
+
+export const NAMED_CODE = jsonFields<StatedCode>({ at: sql`at`, fact: sql`json(data)` });
+export const HELD = jsonFields<HeldCode>({
+  ...{ id: sql`id`, partner_id: sql`partner_id`, code_key: sql`code_key`, provider_code_id: sql`provider_code_id` },
+  ...{ created_at: sql`created_at`, ended_at: sql`ended_at` },
+});
+
+/** By what a fact about a code, or one that carries codes, is found. */
+export function codeSubjects(fact: Fact): { scope: FactScope; subject: string }[] {
+  if (fact.kind === "code") {
+    const named = fact.name === null ? [] : [codeKey(fact.name)];
+    return [...new Set([...named, ...fact.parents])].map((subject) => ({ scope: "code", subject }));
+  }
+  const codes = "codes" in fact ? (fact.codes ?? []) : [];
+  return [...new Set(codes.flatMap((id) => [id, lowerAscii(id)]))].map((subject) => ({ scope: "coded", subject }));
+}
+
+/**
+ * The ids of the payments that carry one of some codes, or whose customer or subscription used one. `seeds`: SQL for a
+ * one-column select of the vendor's ids and of `codeKey`s.
+ */
+export function paymentsWithCodes(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+  const ofVendor = (table: SQL) => sql`${table}.program_id = ${program_id} and ${table}.provider = ${provider}`;
+  const byUse = (
+    column: SQL,
+  ) => sql`select p.id from used u cross join payments p on p.${column} = u.data ->> '${column}'
+    and p.program_id = ${program_id} and +p.provider = ${provider} where u.kind = 'code_use'`;
+  return sql`select id from (with recursive below (id) as (
+      ${seeds}
+      union
+      select f.ref_key from below
+        cross join fact_subjects s on ${ofVendor(sql`s`)} and s.scope = 'code' and s.subject = below.id
+        cross join facts f on ${ofVendor(sql`f`)} and f.fact_id = s.fact_id
+    ), used as materialized (select distinct f.fact_id, f.kind, f.data from below
+        cross join fact_subjects s on ${ofVendor(sql`s`)} and s.scope = 'coded' and s.subject = below.id
+        cross join facts f on ${ofVendor(sql`f`)} and f.fact_id = s.fact_id)
+    select p.id from used u cross join fact_subjects n on ${ofVendor(sql`n`)} and n.fact_id = u.fact_id
+        and +n.scope = 'payment'
+      cross join payments p on p.program_id = ${program_id} and p.provider = ${literal(provider)}
+        and p.provider_transaction_id = n.subject
+    union all ${byUse(sql.raw("subscription_id"))}
+    union all ${byUse(sql.raw("customer_id"))})`;
+}
+
+/**
+ * The payments that a statement about a code can concern: none where the same was said of it just before, or, of what was
+ * first said, just after it.
+ */
+export function namedByCode(program_id: string, provider: ProviderName, fact: CodeFact): SQL {
+  const { code_id, name, parents, occurred_at } = fact;
+  const said = (rest: SQL) => sql`(select json_array(data ->> 'name', json(data -> 'parents')) from facts
+    where program_id = ${program_id} and provider = ${provider} and kind = 'code' and ref_key = ${code_id} and ${rest} limit 1)`;
+  const before = said(sql`occurred_at < ${occurred_at} order by occurred_at desc, fact_id desc`);
+  const after = said(sql`occurred_at > ${occurred_at} order by occurred_at, fact_id`);
+  const seeds = sql`select ${code_id} where coalesce(${before}, ${after}, '') <> ${JSON.stringify([name, parents])}`;
+  return paymentsWithCodes(program_id, provider, seeds);
+}

@@ -1,0 +1,188 @@
+import { and, asc, eq, inArray, isNull, sql, type SQL } from "drizzle-orm";
+import { partnerCodes, partners } from "../../db/schema.ts";
+import { codeKey, MAX_CODES } from "../../domain/code.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { PartnerCode, PayloadOf } from "../kernel/rows.ts";
+import { markWaitingForCode, markWithCode, settleMarked } from "../ledger/codes-given.ts";
+
+export interface CodeInput {
+  code: string;
+  provider: ProviderName;
+  provider_code_id?: string | null | undefined;
+  /** Takes it from the partner who has it, from now on. */
+  move?: boolean | undefined;
+}
+
+/** The codes that are a partner's now, the oldest first. */
+export async function listCodes(ctx: Reader, partner_id: string): Promise<PartnerCode[]> {
+  const [[partner], rows] = await ctx.read(
+    ctx.db.select({ id: partners.id }).from(partners).where(ownPartner(ctx, partner_id)),
+    selectHeld(ctx, partner_id),
+  );
+  if (!partner) throw notFound("partner");
+  return rows;
+}
+
+/** A code that is a partner's now. */
+export async function getCode(ctx: Reader, id: string): Promise<PartnerCode> {
+  const [[code]] = await ctx.read(ctx.db.select().from(partnerCodes).where(heldCode(ctx, id)));
+  if (!code) throw notFound("code");
+  return code;
+}
+
+/**
+ * Gives a promotion code to a partner, from now on; payments of before that have no partner because it was nobody's become
+ * this partner's. @throws `already_exists` naming the field where it is somebody's and is not to be moved.
+ */
+export async function createCode(caller: Caller, partner_id: string, input: CodeInput): Promise<PartnerCode> {
+  const { ctx, code } = await untilWon(async () => {
+    const [ctx, [partner], taken, own] = await prove(
+      caller,
+      caller.db.select({ id: partners.id }).from(partners).where(ownPartner(caller, partner_id)),
+      selectTaken(caller, input),
+      selectHeld(caller, partner_id),
+    );
+    if (!partner) throw notFound("partner");
+    const others = taken.filter((row) => row.partner_id !== partner_id);
+    const [refused] = input.move ? taken.filter((row) => row.partner_id === partner_id) : taken;
+    if (refused) throw codeTaken(refused.code_key === codeKey(input.code) ? "code" : "provider_code_id");
+    if (own.length >= MAX_CODES) throw tooManyCodes();
+    const code: PartnerCode = {
+      id: newId("code", ctx.now),
+      program_id: ctx.program.id,
+      partner_id,
+      provider: input.provider,
+      code: input.code,
+      code_key: codeKey(input.code),
+      provider_code_id: input.provider_code_id ?? null,
+      created_at: iso(ctx.now),
+      ended_at: null,
+    };
+    await commitCode(ctx, {
+      writes: [
+        ...others.map((row) => endCode(ctx, row)),
+        { statement: ctx.db.insert(partnerCodes).values(code) },
+        refuseWhere(
+          ctx,
+          sql`(select count(*) from partner_codes where partner_id = ${partner_id} and ended_at is null) > ${MAX_CODES}`,
+        ),
+        ...others.flatMap((row) => markWithCode(ctx, row)),
+        ...markWaitingForCode(ctx, code),
+      ],
+      occurrences: others.length === 0 ? [codeCreated(code)] : others.map((row) => codeMoved(row, code)),
+      result: code,
+    });
+    return { ctx, code };
+  });
+  await settleMarked(ctx);
+  return code;
+}
+
+/** Takes a code away: payments from now on are not this partner's by it. */
+export async function deleteCode(caller: Caller, id: string): Promise<PartnerCode> {
+  const { ctx, code } = await untilWon(async () => {
+    const [ctx, [code]] = await prove(caller, caller.db.select().from(partnerCodes).where(heldCode(caller, id)));
+    if (!code) throw notFound("code");
+    await commitCode(ctx, {
+      writes: [endCode(ctx, code), ...markWithCode(ctx, code)],
+      occurrences: [{ type: "code.deleted", payload: payloadOf(code) }],
+      result: code,
+    });
+    return { ctx, code };
+  });
+  await settleMarked(ctx);
+  return code;
+}
+
+function endCode(ctx: ProgramCtx, { id }: PartnerCode): Write {
+  return {
+    statement: ctx.db
+      .update(partnerCodes)
+      .set({ ended_at: iso(ctx.now) })
+      .where(and(eq(partnerCodes.id, id), isNull(partnerCodes.ended_at))),
+    expect: 1,
+  };
+}
+
+function codeCreated(code: PartnerCode): Occurrence {
+  return { type: "code.created", payload: payloadOf(code) };
+}
+
+function codeMoved(before: PartnerCode, after: PartnerCode): Occurrence {
+  return { type: "code.moved", changes: changesOf("code", before, after), payload: payloadOf(after) };
+}
+
+type NoPayload = "id" | "program_id" | "code_key" | "created_at" | "ended_at";
+
+function payloadOf(row: PartnerCode): PayloadOf<"code.created", PartnerCode, NoPayload> {
+  const { id: code_id, partner_id, provider, code, provider_code_id } = row;
+  return { code_id, partner_id, provider, code, provider_code_id };
+}
+
+async function commitCode(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]): Promise<void> {
+  try {
+    await commit(ctx, plan);
+  } catch (error) {
+    if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
+    // Somebody gave it away at the same moment: read again, and then it is known whose it is.
+    throw new CommitConflict("lost_race", error.constraint);
+  }
+}
+
+function codeTaken(path: "code" | "provider_code_id"): AppError {
+  return new AppError("already_exists", `A partner of this program already has this ${path}.`, {
+    details: [{ path, message: "This value is taken." }],
+  });
+}
+
+function tooManyCodes(): AppError {
+  return invalidField("code", `A partner has at most ${MAX_CODES} codes.`);
+}
+
+/** Those that a code to be given clashes with: two at most. */
+function selectTaken(ctx: Reader, { provider, code, provider_code_id = null }: CodeInput) {
+  const held = sql`program_id = ${ctx.programId} and provider = ${provider} and ended_at is null`;
+  return ctx.db
+    .select()
+    .from(partnerCodes)
+    .where(
+      inArray(
+        partnerCodes.id,
+        sql`(select id from partner_codes where ${held} and code_key = ${codeKey(code)}
+          union select id from partner_codes where ${held} and provider_code_id = ${provider_code_id})`,
+      ),
+    );
+}
+
+function selectHeld(ctx: Reader, partner_id: string) {
+  return ctx.db
+    .select()
+    .from(partnerCodes)
+    .where(
+      and(
+        eq(partnerCodes.partner_id, partner_id),
+        isNull(partnerCodes.ended_at),
+        sql`+${partnerCodes.program_id} = ${ctx.programId}`,
+      ),
+    )
+    .orderBy(asc(partnerCodes.id));
+}
+
+function heldCode(ctx: Reader, id: string): SQL | undefined {
+  return and(
+    eq(partnerCodes.id, id),
+    sql`${partnerCodes.program_id} = ${ctx.programId}`,
+    isNull(partnerCodes.ended_at),
+  );
+}
+
+function ownPartner(ctx: Reader, id: string): SQL | undefined {
+  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
+}

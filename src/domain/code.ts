@@ -1,0 +1,80 @@
+/** Promotion codes: what a payment carries of a vendor's, and the partner that it was given to at the payment's time. */
+import { lowerAscii } from "./ascii.ts";
+import { compare } from "./payment-state.ts";
+
+/** Characters of a code, without those of no width. */
+export const MAX_CODE = 200;
+/** A partner has at most this many at a time. */
+export const MAX_CODES = 100;
+
+/** Codes are unique ignoring case: the form under which they are compared, here and in SQL. */
+export function codeKey(code: string): string {
+  return lowerAscii(code);
+}
+
+/** A code while it was one partner's. */
+export interface HeldCode {
+  id: string;
+  partner_id: string;
+  code_key: string;
+  provider_code_id: string | null;
+  created_at: string;
+  /** When it was taken away or given to another; null while it holds. */
+  ended_at: string | null;
+}
+
+/** What the vendor had said, by the time of a fact, of a code that the fact carries (`CodeFact`). */
+export interface NamedCode {
+  code_id: string;
+  at: string;
+  name: string | null;
+  parents: readonly string[];
+}
+
+/** What is known of the codes that facts carry. */
+export interface Codes {
+  named: readonly NamedCode[];
+  held: readonly HeldCode[];
+}
+
+/** One code of a payment. */
+export interface TriedCode {
+  /** Its name, else its id at the vendor. */
+  text: string;
+  /** Whose it was, or, where it was nobody's by then, whose it became first (CODE-3). */
+  held: HeldCode | null;
+}
+
+/**
+ * The codes that a fact of the time `said_at` carries, with what each was made from, for a payment or a use at `at`. An id
+ * that stands for others only is not among them.
+ */
+export function codesOf(
+  { codes, said_at, at }: { codes: readonly string[]; said_at: string; at: string },
+  known: Codes,
+): TriedCode[] {
+  const tried = new Map<string, TriedCode>();
+  const walk = (code_id: string): void => {
+    if (tried.has(code_id)) return;
+    const named = known.named.find((one) => one.code_id === code_id && one.at === said_at);
+    const name = named?.name ?? null;
+    const held = holderOf(known.held, code_id, name, at);
+    tried.set(code_id, { text: name ?? code_id, held });
+    for (const parent of named?.parents ?? []) walk(parent);
+    if (held === null && name === null && named && named.parents.length > 0) tried.delete(code_id);
+  };
+  for (const code_id of codes) walk(code_id);
+  return [...tried.values()];
+}
+
+/** The version of the code in force at a time; where there is none, the first one after it. */
+function holderOf(held: readonly HeldCode[], code_id: string, name: string | null, at: string): HeldCode | null {
+  const keys = new Set([codeKey(code_id), ...(name === null ? [] : [codeKey(name)])]);
+  const own = held.filter((one) => one.provider_code_id === code_id || keys.has(one.code_key));
+  const inForce = own.filter((one) => one.created_at <= at && (one.ended_at === null || one.ended_at > at));
+  const isById = (one: HeldCode) => Number(one.provider_code_id === code_id);
+  const [now] = inForce.toSorted((a, b) => isById(b) - isById(a) || compare(a.created_at, b.created_at));
+  const later = own.filter((one) => one.created_at > at);
+  const [next] = later.toSorted((a, b) => compare(a.created_at, b.created_at) || isById(b) - isById(a));
+  return now ?? next ?? null;
+}

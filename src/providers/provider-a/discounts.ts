@@ -1,0 +1,58 @@
+import type { CodeFact } from "../provider.ts";
+import { aliasesOf, carriedCodes } from "../wire.ts";
+import type { Coupon, Discount, PromotionCode } from "./schema.ts";
+
+/** What discounts of a payment or subscription say: the codes that they carry, and what these are called. */
+export interface DiscountsRead {
+  carried: { codes?: string[] };
+  names: CodeFact[];
+}
+
+/**
+ * Discounts, each once: of each its promotion code, then its coupon; of one that is only named its own id, which
+ * `customer.discount.created` explains.
+ */
+export function discountsOf(discounts: readonly (Discount | null | undefined)[], occurred_at: string): DiscountsRead {
+  const there = discounts.filter((one) => one !== null && one !== undefined);
+  const codes = there.flatMap((one) => {
+    const parents = parentsOf(one);
+    return parents.length > 0 ? parents : [one.id];
+  });
+  const names = there.flatMap((one) => [
+    ...namesOfDiscount(one, occurred_at),
+    ...namesOfPromotionCode(one.promotion_code, occurred_at),
+    ...namesOfCoupon(couponOf(one), occurred_at),
+  ]);
+  const each = new Map(names.map((fact) => [JSON.stringify(fact), fact]));
+  return { carried: carriedCodes(codes), names: [...each.values()] };
+}
+
+/** Which promotion code and coupon a discount was made from. */
+function namesOfDiscount(discount: Discount, occurred_at: string): CodeFact[] {
+  const parents = parentsOf(discount);
+  if (!discount.id || parents.length === 0) return [];
+  return [{ kind: "code", occurred_at, code_id: discount.id, name: null, parents }];
+}
+
+/** What a customer types for it; nothing where only its id is there. */
+export function namesOfPromotionCode(promotion: PromotionCode | null, occurred_at: string): CodeFact[] {
+  if (!promotion?.code) return [];
+  const coupon = promotion.promotion?.coupon ?? promotion.coupon;
+  return [
+    { kind: "code", occurred_at, code_id: promotion.id, name: promotion.code, parents: aliasesOf(coupon?.id) },
+    ...namesOfCoupon(coupon, occurred_at),
+  ];
+}
+
+export function namesOfCoupon(coupon: Coupon | null, occurred_at: string): CodeFact[] {
+  if (!coupon?.name) return [];
+  return [{ kind: "code", occurred_at, code_id: coupon.id, name: coupon.name, parents: [] }];
+}
+
+function couponOf({ source, coupon, promotion_code }: Discount): Coupon | null {
+  return source?.coupon ?? coupon ?? promotion_code?.promotion?.coupon ?? promotion_code?.coupon ?? null;
+}
+
+function parentsOf(discount: Discount): string[] {
+  return aliasesOf(discount.promotion_code?.id, couponOf(discount)?.id);
+}

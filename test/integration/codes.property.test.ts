@@ -1,0 +1,154 @@
+/**
+ * The ledger is a function of the facts about codes, too (LAW-1, CODE-3): what the vendor says of a code, payments and refunds
+ * come in any order among what the owner does, and end in what their times say.
+ */
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { discountEventA, discountEventB, giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
+import { deliver } from "../support/disorder.ts";
+import { ledgerOf } from "../support/ledger.ts";
+import { makePartner, makeProgram } from "../support/program.ts";
+import { chargeRefunded, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { adjustmentUpdated, transactionCompleted } from "../support/provider-b.ts";
+
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 3);
+const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const TIME_LIMIT = 60_000 + RUNS * 2_000;
+
+/** Days after which the owner gives the code to Ann, moves it to Bob, takes it away, and gives it to Ann again. */
+const GIVEN = 10;
+const MOVED = 20;
+const TAKEN = 30;
+const AGAIN = 40;
+
+const T0 = 1_780_000_000;
+const seconds = (day: number) => T0 + day * 86_400;
+const iso = (day: number) => new Date(seconds(day) * 1_000).toISOString();
+
+interface Sale {
+  /** When; never when the owner acts. */
+  day: number;
+  /** Whether it is a renewal: of the subscription that the sale before it began, without the code. */
+  renewal: boolean;
+  refund: number;
+}
+
+const sales = fc.array(
+  fc.record({
+    day: fc.integer({ min: 0, max: 49 }).map((day) => day + 0.5),
+    renewal: fc.boolean(),
+    refund: fc.constantFrom(0, 0, 4_000, 10_000),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
+
+/** Who had the code then; where nobody had, who was the first to get it afterwards. */
+function holderAt(day: number): "ann" | "bob" {
+  if (day < MOVED) return "ann";
+  return day < TAKEN ? "bob" : "ann";
+}
+
+/** What each sale comes to by the times alone: a renewal is whose its first sale was. */
+function expectedOf(all: readonly Sale[]): Record<string, unknown>[] {
+  return all.flatMap(({ day, renewal, refund }, i) => {
+    const earned = (10_000 - refund) / 5;
+    const partner = holderAt(day);
+    const sale = { key: `${i}`, partner, amount: earned };
+    // It is 100 days later, when Ann has the code: it stays whose its first sale was.
+    return renewal ? [sale, { key: `${i} renewal`, partner, amount: 2_000 }] : [sale];
+  });
+}
+
+type Event = Parameters<typeof deliver>[1];
+
+function parsed(provider: ListedProvider, event: object): Event {
+  const read = providerNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
+  if (!read.ok) throw new Error(JSON.stringify(read.details));
+  return { provider, event: read.event };
+}
+
+const STORIES: Record<ListedProvider, (all: readonly Sale[]) => object[]> = {
+  provider_a: (all) => [
+    promotionCodeEvent({ id: "promo_1", code: "Jane20", created: seconds(0) }),
+    ...all.flatMap(({ day, renewal, refund }, i) => {
+      const created = seconds(day);
+      const ids = { subscription: renewal ? `sub_${i}` : null, customer: `cus_${i}` };
+      const payment_intent = `pi_${i}`;
+      const object = { discounts: i % 2 === 0 ? [{ promotion_code: "promo_1", coupon: null }] : [`di_${i}`] };
+      const named = discountEventA({ id: `di_${i}`, promotion_code: "promo_1", created });
+      return [
+        i % 2 === 0
+          ? sessionCompleted({ ...ids, id: `cs_${i}`, invoice: `in_${i}`, payment_intent, created, object })
+          : invoicePaid({ ...ids, id: `in_${i}`, payment_intent, created, object }),
+        ...(i % 2 === 0 ? [] : [named]),
+        ...(renewal ? [invoicePaid({ ...ids, id: `in_${i} renewal`, created: seconds(day + 100) })] : []),
+        ...(refund > 0 ? [chargeRefunded({ payment_intent, refunded: refund, created: seconds(day + 1) })] : []),
+      ];
+    }),
+  ],
+  provider_b: (all) => [
+    discountEventB({ id: "dsc_1", code: "Jane20", occurred_at: iso(0) }),
+    ...all.flatMap(({ day, renewal, refund }, i) => {
+      const ids = { subscription: renewal ? `sub_${i}` : null, customer: `ctm_${i}` };
+      const id = `in_${i}`;
+      return [
+        transactionCompleted({ ...ids, id, occurred_at: iso(day), data: { discount_id: "dsc_1" } }),
+        ...(renewal ? [transactionCompleted({ ...ids, id: `${id} renewal`, occurred_at: iso(day + 100) })] : []),
+        ...(refund > 0 ? [adjustmentUpdated({ transaction: id, amount: refund, occurred_at: iso(day + 1) })] : []),
+      ];
+    }),
+  ],
+};
+
+describe.each(Object.keys(STORIES) as ListedProvider[])("codes of %s", (provider) => {
+  it(`end the same in any order (seed ${SEED}, ${RUNS} runs)`, { timeout: TIME_LIMIT }, async () => {
+    const order = fc.array(fc.nat({ max: 999 }), { minLength: 16, maxLength: 16 });
+    await fc.assert(
+      fc.asyncProperty(
+        sales,
+        order,
+        fc.array(fc.nat({ max: 999 }), { minLength: 4, maxLength: 4 }),
+        async (all, keys, acts) => {
+          const program = await makeProgram();
+          const ann = (await makePartner(program, { slug: "ann" })).id;
+          const bob = (await makePartner(program, { slug: "bob" })).id;
+          const code = { code: "JANE20", provider };
+          const ids: string[] = [];
+          const give = async (partner: string, day: number, move: boolean) => {
+            const made = await giveCode(program, partner, { ...code, move }, seconds(day) * 1_000);
+            ids.push(made.id);
+          };
+          const actions = [
+            () => give(ann, GIVEN, false),
+            () => give(bob, MOVED, true),
+            () => takeCode(program, ids.at(-1)!, seconds(TAKEN) * 1_000),
+            () => give(ann, AGAIN, false),
+          ];
+          // What the owner does is done in the order of its times; the vendor's events come in any.
+          const times = acts.toSorted((a, b) => a - b);
+          const steps = [
+            ...actions.map((act, i) => ({ at: times[i]!, act })),
+            ...STORIES[provider](all).map((event, i) => ({
+              at: keys[i % keys.length]! + i / 100,
+              act: () => deliver(program, parsed(provider, event)),
+            })),
+          ].toSorted((a, b) => a.at - b.at);
+          for (const { act } of steps) await act();
+          const { payments, commissions } = await ledgerOf(program);
+          const keyOf = new Map(payments.map((row) => [row.id, row.provider_transaction_id.replace("in_", "")]));
+          const found = commissions.map(({ payment_id, partner_id, amount_cents: amount }) => ({
+            key: keyOf.get(payment_id!),
+            partner: partner_id === ann ? "ann" : partner_id === bob ? "bob" : partner_id,
+            amount,
+          }));
+          const byKey = (rows: Record<string, unknown>[]) =>
+            rows.toSorted((a, b) => (String(a["key"]) < String(b["key"]) ? -1 : 1));
+          expect(byKey(found)).toEqual(byKey(expectedOf(all)));
+        },
+      ),
+      { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: TIME_LIMIT },
+    );
+  });
+});

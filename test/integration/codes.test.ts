@@ -1,0 +1,374 @@
+/** Promotion codes: whose payment it is that was made with one (CODE-1 to CODE-5). */
+import { describe, expect, it } from "vitest";
+import { couponEvent, discount, discountEventA, discountEventB, promotionCode } from "../support/codes.ts";
+import { giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { invoicePaid, sessionCompleted, subscriptionEventA } from "../support/provider-a.ts";
+import { subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+
+interface Traced {
+  id: string;
+  outcome: string;
+  trace: {
+    ref: string | null;
+    ref_source: string | null;
+    partner_slug: string | null;
+    candidates: { ref: string; source: string; partner_id: string | null }[];
+  };
+}
+
+async function programOf(fields: ProgramFields, ...slugs: string[]) {
+  const program = await makeProgram(fields);
+  const partners: Record<string, string> = {};
+  for (const slug of slugs) partners[slug] = (await makePartner(program, { slug })).id;
+  return { program, partners: partners as Record<"jane" | "joe" | "ann", string> };
+}
+
+/** What happened to each payment, the oldest first. */
+async function traced(program: TestProgram): Promise<Traced[]> {
+  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
+  const all = body.data.toReversed().map(({ id }) => program.api<Traced>("GET", `/api/v1/payments/${id}`));
+  return (await Promise.all(all)).map((reply) => reply.body);
+}
+
+async function reported(program: TestProgram) {
+  return (await traced(program)).map(({ outcome, trace }) => `${outcome} ${trace.partner_slug} ${trace.ref_source}`);
+}
+
+const T0 = 1_780_000_000;
+/** Seconds; each payment of a story later than the one before. */
+const at = (step: number) => T0 + step * 86_400;
+const isoAt = (step: number) => new Date(at(step) * 1_000).toISOString();
+
+const JANE_A = { code: "JANE20", provider: "provider_a" } as const;
+const JANE_B = { code: "JANE20", provider: "provider_b" } as const;
+
+describe("a sale that carries only a promotion code earns (CODE-1)", () => {
+  it.each([
+    ["its id", { promotion_code: "promo_1", coupon: null }, { ...JANE_A, provider_code_id: "promo_1" }],
+    ["the code, expanded", { promotion_code: promotionCode({ id: "promo_1" }), coupon: null }, JANE_A],
+    ["the code, old shape", { promotion_code: promotionCode({ shape: "old" }), coupon: null }, JANE_A],
+    ["a coupon whose id is the code", { promotion_code: null, coupon: "jane20" }, JANE_A],
+    ["a coupon of that id", { promotion_code: null, coupon: "Z4OV" }, { ...JANE_A, provider_code_id: "Z4OV" }],
+    ["a coupon of that name", { promotion_code: null, coupon: { id: "Z4OV", name: "Jane20" } }, JANE_A],
+  ])("provider A, a session with %s", async (_, discounted, input) => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, input, at(0) * 1_000);
+    const session = sessionCompleted({ created: at(1), object: { discounts: [discounted] } });
+    expect((await sendA(program, session)).body).toEqual({ received: true, outcome: "commission" });
+    const [payment] = await traced(program);
+    expect(payment?.trace).toMatchObject({ ref_source: "code", partner_slug: "jane" });
+    expect(payment?.trace.candidates.map(({ source }) => source)).toContain("promotion_code");
+  });
+
+  it.each([
+    ["expanded", { discounts: [discount({ promotion_code: "promo_1" })] }],
+    ["of a line", { lines: { data: [{ discounts: [discount({ promotion_code: "promo_1" })] }] } }],
+    ["old shape", { discounts: ["di_1"], discount: discount({ promotion_code: "promo_1", shape: "old" }) }],
+  ])("provider A, an invoice, its discount %s", async (_, object) => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    await sendA(program, invoicePaid({ created: at(1), object }));
+    expect(await reported(program)).toEqual(["commission jane code"]);
+  });
+
+  it.each(["first", "last"])(
+    "provider A, an invoice that names its discount alone, which is explained %s",
+    async (when) => {
+      const { program, partners } = await programOf({}, "jane");
+      await giveCode(program, partners.jane, JANE_A, at(0) * 1_000);
+      const invoice = invoicePaid({ created: at(1), object: { discounts: ["di_1"] } });
+      const named = [
+        discountEventA({ id: "di_1", promotion_code: "promo_1", created: at(1) }),
+        promotionCodeEvent({ id: "promo_1", created: at(0) }),
+      ];
+      for (const event of when === "first" ? [...named, invoice] : [invoice, ...named]) await sendA(program, event);
+      expect(await reported(program)).toEqual(["commission jane code"]);
+      expect((await traced(program))[0]?.trace.candidates).toMatchObject([
+        { ref: "JANE20", source: "promotion_code" },
+        { ref: "cou_20off", source: "promotion_code", partner_id: null },
+      ]);
+    },
+  );
+
+  it.each(["first", "last"])("provider B, its code named %s", async (when) => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, JANE_B, at(0) * 1_000);
+    const sale = transactionCompleted({ occurred_at: isoAt(1), data: { discount_id: "dsc_1" } });
+    const named = discountEventB({ id: "dsc_1", code: "Jane20", occurred_at: isoAt(0) });
+    for (const event of when === "first" ? [named, sale] : [sale, named]) await sendB(program, event);
+    expect(await reported(program)).toEqual(["commission jane code"]);
+  });
+
+  it("renewals are the partner's by the remembered subscription or customer (REF-3)", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    await giveCode(program, partners.jane, { ...JANE_B, provider_code_id: "dsc_1" }, at(0) * 1_000);
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    const discounts = [{ promotion_code: "promo_1", coupon: null }];
+    await sendA(program, sessionCompleted({ ...ids, invoice: "in_1", created: at(1), object: { discounts } }));
+    await sendA(program, invoicePaid({ ...ids, created: at(2) }));
+    await sendA(program, sessionCompleted({ customer: "cus_1", created: at(3) }));
+    const own = { subscription: "sub_2", customer: "ctm_1" };
+    await sendB(program, transactionCompleted({ ...own, occurred_at: isoAt(4), data: { discount_id: "dsc_1" } }));
+    await sendB(program, transactionCompleted({ ...own, occurred_at: isoAt(5) }));
+    expect(await reported(program)).toEqual([
+      "commission jane code",
+      "commission jane subscription",
+      "commission jane customer",
+      "commission jane code",
+      "commission jane subscription",
+    ]);
+  });
+
+  it("so are payments of a subscription that was made with it, whose first invoice came first", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    await giveCode(program, partners.jane, { ...JANE_B, provider_code_id: "dsc_1" }, at(0) * 1_000);
+    await sendA(program, invoicePaid({ subscription: "sub_1", customer: "cus_1", created: at(1) }));
+    await sendB(program, transactionCompleted({ subscription: "sub_2", occurred_at: isoAt(2) }));
+    const discounts = [discount({ promotion_code: "promo_1" })];
+    const made = { id: "sub_1", customer: "cus_1", created: at(1), object: { discounts } };
+    await sendA(program, subscriptionEventA("customer.subscription.created", made));
+    const data = { discount: { id: "dsc_1", starts_at: isoAt(2), ends_at: null, type: "percentage" } };
+    await sendB(program, subscriptionEventB("subscription.created", { id: "sub_2", occurred_at: isoAt(2), data }));
+    expect(await reported(program)).toEqual(["commission jane subscription", "commission jane subscription"]);
+  });
+});
+
+describe("which goes first (CODE-2)", () => {
+  it.each([
+    ["link", "joe payment", "joe"],
+    ["code", "jane code", "jane"],
+  ] as const)("code_precedence %s, and what is remembered", async (code_precedence, first, then) => {
+    for (const attribution of ["first", "last"] as const) {
+      const { program, partners } = await programOf({ code_precedence, attribution }, "jane", "joe");
+      await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+      const discounts = [{ promotion_code: "promo_1", coupon: null }];
+      const both = { ref: "joe", customer: "cus_1", created: at(1), object: { discounts } };
+      await sendA(program, sessionCompleted(both));
+      await sendA(program, sessionCompleted({ customer: "cus_1", created: at(2) }));
+      expect(await reported(program)).toEqual([`commission ${first}`, `commission ${then} customer`]);
+    }
+  });
+
+  it("the setting counts from its change on, whenever a payment comes", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    await program.api("PATCH", "/api/v1/programs/me", { code_precedence: "code" });
+    const discounts = [{ promotion_code: "promo_1", coupon: null }];
+    const soon = Math.floor(Date.now() / 1_000) + 60;
+    for (const created of [at(1), soon])
+      await sendA(program, sessionCompleted({ ref: "joe", created, object: { discounts } }));
+    expect(await reported(program)).toEqual(["commission joe payment", "commission jane code"]);
+  });
+
+  it("a code that is nobody's hides no remembered partner, and a link that leads to nobody no code", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    await giveCode(program, partners.jane, { ...JANE_A, provider_code_id: "promo_1" }, at(0) * 1_000);
+    await sendA(program, sessionCompleted({ ref: "joe", customer: "cus_1", created: at(1) }));
+    const summer = { discounts: [{ promotion_code: "promo_summer", coupon: null }] };
+    await sendA(program, sessionCompleted({ customer: "cus_1", created: at(2), object: summer }));
+    const jane = { discounts: [{ promotion_code: "promo_1", coupon: null }] };
+    await sendA(program, sessionCompleted({ ref: "cart-7", created: at(3), object: jane }));
+    expect((await reported(program)).slice(1)).toEqual(["commission joe customer", "commission jane code"]);
+    expect((await traced(program))[1]?.trace.candidates).toMatchObject([
+      { ref: "promo_summer", source: "promotion_code", partner_id: null },
+      { ref: "joe", source: "remembered_customer", partner_id: partners.joe },
+    ]);
+  });
+});
+
+describe("a code that is given to a partner later (CODE-3)", () => {
+  it("decides the payments that waited for it, renewals too, and no other", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const object = { discounts: [{ promotion_code: "promo_1", coupon: null }] };
+    const ids = { subscription: "sub_1", customer: "cus_1" };
+    await sendA(program, sessionCompleted({ ...ids, invoice: "in_1", created: at(1), object }));
+    await sendA(program, invoicePaid({ ...ids, created: at(2) }));
+    await sendA(program, sessionCompleted({ ref: "joe", created: at(3), object }));
+    await sendA(program, sessionCompleted({ created: at(4) }));
+    expect(await reported(program)).toEqual([
+      "unknown_code null code",
+      "no_ref null null",
+      "commission joe payment",
+      "no_ref null null",
+    ]);
+    const input = { ...JANE_A, provider_code_id: "promo_1" };
+    const given = await program.api("POST", `/api/v1/partners/${partners.jane}/codes`, input);
+    expect(given.status).toBe(201);
+    expect(await reported(program)).toEqual([
+      "commission jane code",
+      "commission jane subscription",
+      "commission joe payment",
+      "no_ref null null",
+    ]);
+    expect((await traced(program))[0]?.trace.candidates).toMatchObject([
+      { ref: "promo_1", source: "promotion_code", partner_id: null },
+      { ref: "promo_1", source: "code_given_later", partner_id: partners.jane },
+    ]);
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ partner_id }) => partner_id)).toEqual([partners.jane, partners.jane, partners.joe]);
+  });
+
+  it("to an invited partner, when that one turns active", async () => {
+    const { program } = await programOf({});
+    const ivy = await makePartner(program, { slug: "ivy" }, "invited");
+    await sendB(program, transactionCompleted({ occurred_at: isoAt(1), data: { discount_id: "dsc_1" } }));
+    await giveCode(program, ivy.id, { ...JANE_B, provider_code_id: "dsc_1" });
+    expect(await reported(program)).toEqual(["partner_not_active ivy code"]);
+    await program.api("PATCH", `/api/v1/partners/${ivy.id}`, { status: "active" });
+    expect(await reported(program)).toEqual(["commission ivy code"]);
+  });
+
+  it("also where the code's name comes last", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    await sendB(program, transactionCompleted({ occurred_at: isoAt(1), data: { discount_id: "dsc_1" } }));
+    await giveCode(program, partners.jane, JANE_B, at(2) * 1_000);
+    expect(await reported(program)).toEqual(["unknown_code null code"]);
+    await sendB(program, discountEventB({ id: "dsc_1", occurred_at: isoAt(3) }));
+    expect(await reported(program)).toEqual(["commission jane code"]);
+  });
+
+  it("a coupon's name alone, by its own event", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, { ...JANE_A, code: "Jane's week" }, at(0) * 1_000);
+    const object = { discounts: [{ promotion_code: null, coupon: "Z4OV" }] };
+    await sendA(program, sessionCompleted({ created: at(1), object }));
+    expect((await sendA(program, couponEvent({ id: "Z4OV", name: "JANE'S WEEK", created: at(0) }))).body.outcome).toBe(
+      "linked",
+    );
+    expect(await reported(program)).toEqual(["commission jane code"]);
+  });
+});
+
+describe("a code that moves, is taken away or renamed (CODE-3)", () => {
+  const sale = (step: number) => transactionCompleted({ occurred_at: isoAt(step), data: { discount_id: "dsc_1" } });
+  const input = { ...JANE_B, provider_code_id: "dsc_1" };
+
+  it("counts for the other from then on, whenever a payment comes", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    await giveCode(program, partners.jane, input, at(1) * 1_000);
+    await giveCode(program, partners.joe, { ...input, move: true }, at(5) * 1_000);
+    for (const step of [2, 6, 0]) await sendB(program, sale(step));
+    expect(await reported(program)).toEqual(["commission jane code", "commission jane code", "commission joe code"]);
+  });
+
+  it("counts for nobody once it is taken away, until it is somebody's again; renewals stay", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const { id } = await giveCode(program, partners.jane, input, at(1) * 1_000);
+    const subscription = { subscription: "sub_1", data: { discount_id: "dsc_1" } };
+    await sendB(program, transactionCompleted({ ...subscription, occurred_at: isoAt(2) }));
+    await takeCode(program, id, at(3) * 1_000);
+    await sendB(program, sale(4));
+    await sendB(program, transactionCompleted({ subscription: "sub_1", occurred_at: isoAt(5) }));
+    expect(await reported(program)).toEqual([
+      "commission jane code",
+      "unknown_code null code",
+      "commission jane subscription",
+    ]);
+    await giveCode(program, partners.joe, input, at(6) * 1_000);
+    expect(await reported(program)).toEqual([
+      "commission jane code",
+      "commission joe code",
+      "commission jane subscription",
+    ]);
+  });
+
+  it("a name that the vendor gave to another id leads by the time of the payment", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    await giveCode(program, partners.jane, JANE_B, at(0) * 1_000);
+    await giveCode(program, partners.joe, { ...JANE_B, code: "JOE20" }, at(0) * 1_000);
+    await sendB(program, discountEventB({ id: "dsc_1", code: "JOE20", occurred_at: isoAt(3) }, "discount.updated"));
+    for (const step of [2, 4]) await sendB(program, sale(step));
+    await sendB(program, discountEventB({ id: "dsc_1", code: "JANE20", occurred_at: isoAt(1) }));
+    expect(await reported(program)).toEqual(["commission jane code", "commission joe code"]);
+  });
+});
+
+describe("the codes of a partner over the API (CODE-2, CODE-4, CODE-5)", () => {
+  type Code = { id: string; code: string; partner_id: string; error?: { code: string; details?: { path: string }[] } };
+
+  it("are given, listed, moved and taken away, each with its event", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const at = (id: string) => `/api/v1/partners/${id}/codes`;
+    const given = await program.api<Code>("POST", at(partners.jane), { ...JANE_A, code: " Jane20 " });
+    expect(given).toMatchObject({ status: 201, body: { code: "Jane20", provider_code_id: null } });
+    const moved = await program.api<Code>("POST", at(partners.joe), { ...JANE_A, move: true });
+    expect(moved).toMatchObject({ status: 201, body: { code: "JANE20", partner_id: partners.joe } });
+    expect((await program.api("GET", at(partners.jane))).body).toEqual({ data: [] });
+    expect((await program.api("GET", at(partners.joe))).body).toEqual({ data: [moved.body] });
+    for (const method of ["GET", "DELETE"]) {
+      expect((await program.api(method, `/api/v1/codes/${given.body.id}`)).status).toBe(404);
+    }
+    expect((await program.api("GET", `/api/v1/codes/${moved.body.id}`)).body).toEqual(moved.body);
+    const gone = await program.api("DELETE", `/api/v1/codes/${moved.body.id}`);
+    expect(gone).toMatchObject({ status: 200, body: { id: moved.body.id, deleted: true } });
+    expect((await program.api("GET", at(partners.joe))).body).toEqual({ data: [] });
+    const { body } = await program.api<{ data: Record<string, unknown>[] }>("GET", "/api/v1/events");
+    const events = body.data.filter(({ type }) => String(type).startsWith("code.")).toReversed();
+    expect(events.map(({ type, actor }) => [type, (actor as { type: string }).type])).toEqual([
+      ["code.created", "api_key"],
+      ["code.moved", "api_key"],
+      ["code.deleted", "api_key"],
+    ]);
+    expect(events[1]).toMatchObject({
+      payload: { code_id: moved.body.id, partner_id: partners.joe },
+      changes: { partner_id: [partners.jane, partners.joe], code: ["Jane20", "JANE20"] },
+    });
+  });
+
+  it("are unique per program and provider, ignoring case", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const give = async (id: string, input: object) => {
+      const { status, body } = await program.api<Code>("POST", `/api/v1/partners/${id}/codes`, input);
+      return [status, body.error?.details?.[0]?.path];
+    };
+    expect(await give(partners.jane, { ...JANE_A, provider_code_id: "promo_1" })).toEqual([201, undefined]);
+    expect(await give(partners.jane, JANE_B)).toEqual([201, undefined]);
+    for (const id of [partners.jane, partners.joe]) {
+      expect(await give(id, { ...JANE_A, code: "jane20" })).toEqual([409, "code"]);
+      const other = { ...JANE_A, code: "OTHER", provider_code_id: "promo_1" };
+      expect(await give(id, other)).toEqual([409, "provider_code_id"]);
+    }
+    expect(await give(partners.jane, { ...JANE_A, move: true })).toEqual([409, "code"]);
+    const neighbor = await programOf({}, "jane");
+    const mine = `/api/v1/partners/${partners.jane}/codes`;
+    expect((await neighbor.program.api("POST", mine, JANE_A)).status).toBe(404);
+    expect(
+      (await neighbor.program.api("POST", `/api/v1/partners/${neighbor.partners.jane}/codes`, JANE_A)).status,
+    ).toBe(201);
+  });
+
+  it("of two who give one away at once one does", async () => {
+    const { program, partners } = await programOf({}, "jane", "joe");
+    const replies = await Promise.all(
+      [partners.jane, partners.joe, partners.jane].map((id) =>
+        program.api("POST", `/api/v1/partners/${id}/codes`, JANE_A),
+      ),
+    );
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+  });
+
+  it.each([
+    [{ provider: "provider_a" }, "code"],
+    [{ ...JANE_A, code: "  " }, "code"],
+    [{ ...JANE_A, code: "x".repeat(201) }, "code"],
+    [{ ...JANE_A, provider: "somebody" }, "provider"],
+    [{ ...JANE_A, provider_code_id: "" }, "provider_code_id"],
+    [{ ...JANE_A, move: "yes" }, "move"],
+    [{ ...JANE_A, partner: "x" }, "partner"],
+  ])("refuse %j", async (input, path) => {
+    const { program, partners } = await programOf({}, "jane");
+    const reply = await program.api<Code>("POST", `/api/v1/partners/${partners.jane}/codes`, input);
+    expect([reply.status, reply.body.error?.details?.[0]?.path]).toEqual([422, path]);
+  });
+
+  it("are at most 100", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    for (let i = 0; i < 100; i++) await giveCode(program, partners.jane, { ...JANE_A, code: `C${i}` });
+    const reply = await program.api<Code>("POST", `/api/v1/partners/${partners.jane}/codes`, JANE_A);
+    expect([reply.status, reply.body.error?.details?.[0]?.path]).toEqual([422, "code"]);
+  });
+});

@@ -12,6 +12,7 @@ import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
 import { byProvider, bySecretSet, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { PROGRAM } from "../support/samples.ts";
 import { eventually } from "../support/time.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -96,6 +97,7 @@ describe("program settings", () => {
       ["live_only", false],
       ["live_only", true],
     ];
+    expect([...new Set(allowed.map(([field]) => field))].toSorted()).toEqual(Object.keys(PROGRAM).toSorted());
     for (const [field, value, kept = value] of allowed) {
       const patched = await program.api<ProgramBody>("PATCH", ME, { [field]: value });
       expect([field, patched.status, patched.body[field]]).toEqual([field, 200, kept]);
@@ -130,6 +132,8 @@ describe("program settings", () => {
       ["api_key_hash", ["x"]],
       ["__proto__x", [1]],
     ];
+    const fields = new Set(refused.map(([field]) => field));
+    expect(Object.keys(PROGRAM).filter((name) => !fields.has(name))).toEqual([]);
     const before = await stored(program);
     for (const [field, values] of refused) {
       for (const value of values) {

@@ -173,6 +173,9 @@ export function isPage(pathname: string): boolean {
   return /^\/($|(sign-in|sign-out|switch|dashboard|portal|assets)(\/|$))/.test(pathname);
 }
 
+/** Every call so far, as "POST /api/v1/partners", for tests that say what they played. */
+export const CALLS: string[] = [];
+
 /** A reply read to its end, and held to the OpenAPI document: every answer of the API that any test sees. */
 export async function replyTo<T>({ method, url }: Request, response: Response): Promise<Reply<T>> {
   const { status, headers } = response;
@@ -180,6 +183,7 @@ export async function replyTo<T>({ method, url }: Request, response: Response): 
   const isJson = headers.get("content-type")?.includes("json") ?? false;
   const body: unknown = isJson && text !== "" ? JSON.parse(text) : text;
   const { pathname } = new URL(url);
+  CALLS.push(`${method} ${pathname}`);
   if (!isPage(pathname)) assertDocumented(method, pathname, status, body, headers);
   return { status, headers, body: body as T };
 }

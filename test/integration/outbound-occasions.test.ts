@@ -149,6 +149,12 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         const id = await refused(scene);
         return () => scene.api("POST", `/payments/${id}/reprocess`);
       },
+      "the code of a payment is given to a partner": async ({ api, program, partner_id }) => {
+        const discounts = [{ promotion_code: "promo_1", coupon: null }];
+        await well(sendA(program, sessionCompleted({ ref: null, object: { discounts } })));
+        const code = { code: "GIVEN", provider: "provider_a", provider_code_id: "promo_1" };
+        return () => api("POST", `/partners/${partner_id}/codes`, code);
+      },
       ...activated,
     },
     dashboard: {

@@ -91,6 +91,8 @@ describe("program settings", () => {
       ["cookie_days", 365],
       ["attribution", "first"],
       ["attribution", "last"],
+      ["code_precedence", "code"],
+      ["code_precedence", "link"],
       ["auto_approve_days", 0],
       ["auto_approve_days", 365],
       ["auto_approve_days", null],
@@ -120,6 +122,7 @@ describe("program settings", () => {
       ["min_payout_cents", [-1, 0.5, 2 ** 53, "0", null]],
       ["cookie_days", [0, 366, 1.5, null]],
       ["attribution", ["middle", null]],
+      ["code_precedence", ["coupon", null]],
       ["auto_approve_days", [-1, 366, 0.5, "1"]],
       ["live_only", [null, 0, 1, "true"]],
       ...SECRET_SETTINGS.map(({ setting }): [string, unknown[]] => [

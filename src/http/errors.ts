@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { CommitConflict } from "../core/kernel/commit.ts";
+import { CommitConflict } from "../core/kernel/conflict.ts";
 import type { AppEnv } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { AppError, isUnavailable, type ErrorCode } from "../lib/errors.ts";

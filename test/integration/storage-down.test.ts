@@ -189,7 +189,8 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
         // A key that could not be given back is free after a minute.
         await abandonKeys();
       }
-      expect([name, failed > 0]).toEqual([name, true]);
+      // A partner is made in one round trip, which has no middle, where the key was used of late.
+      if (name !== "API create") expect([name, failed > 0]).toEqual([name, true]);
     }
     const ledger = await ledgerOf(program);
     expect(ledger.commissions).toHaveLength(PROVIDER_NAMES.length);

@@ -63,10 +63,10 @@ export const PLANTS: readonly Plant[] = [
     "state.decisions",
   ]),
   plant("D8: a kept count forgets some events", "core/kernel/commit.ts", [
-    "      db.run(countEvents(program_id, created_at, source.events)),\n",
-    "      ...(source.messages ? [db.run(countEvents(program_id, created_at, source.events))] : []),\n",
+    "      ctx.db.run(countAt(ctx.program.id, created_at, types)),\n",
+    "      ...(sent.length > 0 ? [ctx.db.run(countAt(ctx.program.id, created_at, types))] : []),\n",
   ]),
-  plant("commit: a lost race is not noticed", "core/kernel/commit.ts", [
+  plant("commit: a lost race is not noticed", "core/kernel/conflict.ts", [
     "refuseIf(sql`changes() <> ${expect}`)",
     "refuseIf(sql`changes() > ${expect}`)",
   ]),

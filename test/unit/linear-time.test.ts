@@ -181,7 +181,7 @@ const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?r
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
   "variables of the deployment": ["jobs.ts", "lib/public-url.ts"],
-  "errors of the database and the runtime": ["core/kernel/commit.ts", "http/errors.ts"],
+  "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
     "http/guides.tsx",

@@ -4,7 +4,7 @@ import { shaped, text } from "../../db/rows.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
 import { type Archive, STORED_CLICK, type StoredClick, STRETCH_CLICKS, writeStretch } from "../kernel/click-archive.ts";
-import { conflictIn, refuseUnlessChanged } from "../kernel/commit.ts";
+import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";

@@ -9,7 +9,7 @@ import { slugKey } from "../../domain/partner.ts";
 import { shardOfClickObject } from "../../domain/shard.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
-import { conflictIn, refuseUnlessChanged } from "../kernel/commit.ts";
+import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */

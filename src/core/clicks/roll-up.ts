@@ -3,7 +3,7 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
-import { conflictIn, refuseUnlessChanged } from "../kernel/commit.ts";
+import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";

@@ -5,7 +5,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { shardOfProgram } from "../../domain/shard.ts";
 import { remember, type Remembered } from "../../lib/remembered.ts";
 import { SECOND } from "../../lib/time.ts";
-import { refuseIf } from "../kernel/commit.ts";
+import { refuseIf } from "../kernel/conflict.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import type { Program } from "../kernel/rows.ts";

@@ -7,7 +7,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { isProgramId, shardOfProgram } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
-import { CommitConflict, refuseIf } from "../kernel/commit.ts";
+import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import { providerSecrets } from "../kernel/provider-secrets.ts";
 import { askAll, everyShard, onShard } from "../kernel/shards.ts";

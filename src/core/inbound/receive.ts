@@ -8,7 +8,8 @@ import type { EventOutcome, Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
-import { commit, CommitConflict } from "../kernel/commit.ts";
+import { commit } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, type ProgramCtx } from "../kernel/context.ts";
 import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "../ledger/closing.ts";
 import {

@@ -4,11 +4,13 @@ import type { JsonText } from "../../db/page.ts";
 import type { Changes } from "../../domain/actor.ts";
 import type { AuditEventType, ChangeEventType, EventPayloads, PartlySent, SentAs } from "../../domain/event.ts";
 import { AppError } from "../../lib/errors.ts";
-import { ID_ALPHABET, newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
+import { newId } from "../../lib/id.ts";
+import { remember } from "../../lib/remembered.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
+import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged } from "./conflict.ts";
 import type { ProgramCtx, Statement } from "./context.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
-import { addToCounts } from "./event-counts.ts";
+import { addToCounts, countAt } from "./event-counts.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
@@ -73,20 +75,6 @@ export interface CommitPlan {
   result?: unknown;
 }
 
-/** Nothing was written: a guard found another state than the one read, or a unique index found a duplicate. */
-export class CommitConflict extends Error {
-  readonly kind: "lost_race" | "unique";
-  /** For `unique`: the index or columns that SQLite named. */
-  readonly constraint: string;
-
-  constructor(kind: "lost_race" | "unique", constraint: string) {
-    super(`${kind}: ${constraint}`);
-    this.name = "CommitConflict";
-    this.kind = kind;
-    this.constraint = constraint;
-  }
-}
-
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
  * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
@@ -96,42 +84,80 @@ export class CommitConflict extends Error {
  * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
  */
 export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[]> {
-  const { db } = ctx;
-  const program_id = ctx.program.id;
-  const created_at = iso(ctx.now);
   const occurrences = plan.occurrences.map((occurrence) => ({
     ...occurrence,
     id: occurrence.id ?? newId("event", ctx.now),
   }));
-  const statements: Statement[] = plan.writes.flatMap(({ statement, expect }) =>
-    expect === undefined ? [statement] : [statement, db.run(refuseUnlessChanged(expect))],
-  );
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
-  if (alongside) statements.push(...alongside.statements);
-  const sources = (plan.selected ?? []).map((selected) => selectedSource(created_at, selected));
-  if (occurrences.length > 0) sources.push(givenSource(created_at, occurrences));
-  const returning: number[] = [];
-  for (const source of sources) {
-    statements.push(
-      db.run(insertEvents(ctx, created_at, source.events)),
-      db.run(countEvents(program_id, created_at, source.events)),
-    );
-    if (!source.messages) continue;
-    statements.push(
-      db.run(insertMessages(program_id, created_at, source.messages)),
-      db.run(insertMissed(program_id, source.messages)),
-      db.all(insertDeliveries(program_id, created_at, source.messages, ctx.now)),
-    );
-    returning.push(statements.length - 1);
-  }
-  if (statements.length === 0) return [];
-  const results: unknown[] = await transact(ctx, statements);
+  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? [])];
+  const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
+  if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
+  if (writes.length === 0 && sources.length === 0) return [];
+  const made = await transact(ctx, writes, sources);
+  ctx.assumed?.held();
   alongside?.committed();
-  const wakeUps = wakeUpsOf(returning.flatMap((i) => results[i] as NewDelivery[]));
+  const wakeUps = wakeUpsOf(made);
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
   const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
   if (changed.length > 0) ctx.notify({ program: ctx.program, actor: ctx.actor, changed });
   return occurrences.map(({ id }) => id);
+}
+
+function writesOf({ db, assumed }: ProgramCtx, { writes }: CommitPlan): Statement[] {
+  const statements = writes.flatMap(({ statement, expect }) =>
+    expect === undefined ? [statement] : [statement, db.run(refuseUnlessChanged(expect))],
+  );
+  return assumed ? [assumed.holds, ...statements] : statements;
+}
+
+/** By program, the types of webhooks to which nothing was subscribed of late, as far as this isolate has seen. */
+const unheard = remember<string, ReadonlySet<string>>(1_000);
+const UNHEARD_MS = 10 * MINUTE;
+
+/**
+ * Runs the writes and the statements of their events in one batch; gives the deliveries that it made. Where nothing was
+ * subscribed of late, one guard says so in place of the statements that would send nothing; where it does not hold, nothing
+ * was written and all is run.
+ */
+async function transact(
+  ctx: ProgramCtx,
+  writes: readonly Statement[],
+  sources: readonly Source[],
+): Promise<NewDelivery[]> {
+  const { program, now } = ctx;
+  const sent = [...new Set(sources.flatMap((source) => source.messages?.sent ?? []))];
+  let known = unheard.get(program.id, now) ?? new Set();
+  if (sent.length > 0 && sent.every((event) => known.has(event))) {
+    const guard = ctx.db.run(refuseIf(hears(program.id, sent)));
+    try {
+      await run(ctx, [...writes, guard, ...sources.flatMap(({ events }) => events)]);
+      return [];
+    } catch (error) {
+      if (!(error instanceof CommitConflict) || error.kind !== "lost_race") throw error;
+      known = new Set();
+    }
+  }
+  const statements = [...writes];
+  const [messages, deliveries]: [number[], number[]] = [[], []];
+  for (const source of sources) {
+    statements.push(...source.events);
+    if (!source.messages) continue;
+    messages.push(statements.length);
+    statements.push(...source.messages.statements);
+    deliveries.push(statements.length - 1);
+  }
+  const results = await run(ctx, statements);
+  const isHeard = messages.some((i) => (results[i] as D1Result).meta.changes > 0);
+  if (sent.length > 0) unheard.set(program.id, new Set([...known, ...(isHeard ? [] : sent)]), now + UNHEARD_MS);
+  return deliveries.flatMap((i) => results[i] as NewDelivery[]);
+}
+
+async function run(ctx: ProgramCtx, statements: readonly Statement[]): Promise<readonly unknown[]> {
+  try {
+    return await runBatch(ctx.db, statements);
+  } catch (error) {
+    throw takenOverIn(error) ?? conflictIn(error) ?? error;
+  }
 }
 
 /**
@@ -146,15 +172,15 @@ export function eventIds(now: number): (row_id: SQL) => SQL {
 /** Of the 16 random characters of an id. */
 const OF_ROW = 12;
 
-/** Where the rows of events and of messages come from: tables `m` whose column `value` holds one JSON object a row. */
+/** What is written about occurrences, beside what they are about. */
 interface Source {
-  /** `{id, type, payload, changes}`, the last two as JSON or its text. */
-  events: SQL;
-  /** `{id, event, body}` */
-  messages: SQL | null;
+  events: Statement[];
+  /** The webhooks, and their types; null where nothing is sent. The last of the statements gives the deliveries. */
+  messages: { sent: readonly string[]; statements: Statement[] } | null;
 }
 
-function givenSource(created_at: string, occurrences: (Occurrence & { id: string })[]): Source {
+function givenSource(ctx: ProgramCtx, occurrences: (Occurrence & { id: string })[]): Source {
+  const created_at = iso(ctx.now);
   const outbound = occurrences.flatMap(({ id, outbound: sent }) =>
     sent
       ? [{ id, event: sent.event, body: JSON.stringify({ event: sent.event, timestamp: created_at, data: sent.data }) }]
@@ -167,44 +193,41 @@ function givenSource(created_at: string, occurrences: (Occurrence & { id: string
     payload: JSON.stringify(payload),
     changes: changes && JSON.stringify(changes),
   }));
+  const types = events.map(({ type }) => type);
+  const sent = outbound.map(({ event }) => event);
   return {
-    events: sql`json_each(${JSON.stringify(events)}) m`,
-    messages: outbound.length > 0 ? sql`json_each(${JSON.stringify(outbound)}) m` : null,
+    events: [
+      ctx.db.run(insertEvents(ctx, sql`json_each(${JSON.stringify(events)}) m`)),
+      ctx.db.run(countAt(ctx.program.id, created_at, types)),
+    ],
+    messages: sent.length > 0 ? messagesOf(ctx, sent, sql`json_each(${JSON.stringify(outbound)}) m`) : null,
   };
 }
 
-function selectedSource(
-  created_at: string,
-  { type, changes, id, payload, outbound, from }: SelectedOccurrences,
-): Source {
-  const events = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload),
+function selectedSource(ctx: ProgramCtx, selected: SelectedOccurrences): Source {
+  const { type, changes, id, payload, outbound, from } = selected;
+  const object = sql`json_object('id', r.id, 'type', ${type}, 'payload', json(r.payload),
     'changes', json(${changes ? JSON.stringify(changes) : null}))`;
-  const made = sql`select ${events} as value from (select ${id} as id, ${payload} as payload ${from}) r`;
-  if (!outbound) return { events: sql`(${made}) m`, messages: null };
-  const body = sql`json_object('event', ${outbound.event}, 'timestamp', ${created_at}, 'data', json(r.data))`;
+  const made = sql`(select ${object} as value from (select ${id} as id, ${payload} as payload ${from}) r) m`;
+  const events = [ctx.db.run(insertEvents(ctx, made)), ctx.db.run(countEvents(ctx, made))];
+  if (!outbound) return { events, messages: null };
+  const body = sql`json_object('event', ${outbound.event}, 'timestamp', ${iso(ctx.now)}, 'data', json(r.data))`;
   const message = sql`json_object('id', r.id, 'event', ${outbound.event}, 'body', ${body})`;
+  const messages = sql`(select ${message} as value from (select ${id} as id, ${outbound.data} as data ${from}) r) m`;
+  return { events, messages: messagesOf(ctx, [outbound.event], messages) };
+}
+
+/** `messages` is a table `m` whose column `value` holds `{id, event, body}`. */
+function messagesOf(ctx: ProgramCtx, sent: readonly string[], messages: SQL): Source["messages"] {
+  const { db } = ctx;
   return {
-    events: sql`(${made}) m`,
-    messages: sql`(select ${message} as value from (select ${id} as id, ${outbound.data} as data ${from}) r) m`,
+    sent,
+    statements: [
+      db.run(insertMessages(ctx, messages)),
+      db.run(insertMissed(ctx, messages)),
+      db.all(insertDeliveries(ctx, messages)),
+    ],
   };
-}
-
-/** Fails the batch where the condition holds, as a lost race; writes no row itself. */
-export function refuseIf(condition: SQL): SQL {
-  return sql`insert into commit_guards (lost_race) select 1 where ${condition}`;
-}
-
-/** Fails the batch where the statement before it did not change exactly `expect` rows. */
-export function refuseUnlessChanged(expect: number): SQL {
-  return refuseIf(sql`changes() <> ${expect}`);
-}
-
-async function transact(ctx: ProgramCtx, statements: Statement[]): Promise<unknown[]> {
-  try {
-    return await runBatch(ctx.db, statements);
-  } catch (error) {
-    throw takenOverIn(error) ?? conflictIn(error) ?? error;
-  }
 }
 
 /** The guard of `storeReplyBeside`: this request was taken for dead and another one does its work. */
@@ -217,59 +240,63 @@ function takenOverIn(error: unknown): AppError | null {
   return null;
 }
 
-/** D1 names the constraint that failed only in the text of the error, possibly wrapped by drizzle. */
-export function conflictIn(error: unknown): CommitConflict | null {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    const unique = /UNIQUE constraint failed: ([^:]+?)(?:: SQLITE|$)/.exec(at.message);
-    if (unique) return new CommitConflict("unique", unique[1]!.trim());
-    if (/CHECK constraint failed: lost_race/.test(at.message)) return new CommitConflict("lost_race", "guard");
-  }
-  return null;
-}
-
-function insertEvents({ program, actor }: ProgramCtx, created_at: string, source: SQL): SQL {
+/** `source` is a table `m` whose column `value` holds `{id, type, payload, changes}`, the last two as JSON or its text. */
+function insertEvents({ program, actor, now }: ProgramCtx, source: SQL): SQL {
   return sql`insert into events (program_id, id, type, payload, created_at, actor, changes)
-    select ${program.id}, m.value ->> 'id', m.value ->> 'type', m.value ->> 'payload', ${created_at},
+    select ${program.id}, m.value ->> 'id', m.value ->> 'type', m.value ->> 'payload', ${iso(now)},
       ${JSON.stringify(actor)}, m.value ->> 'changes' from ${source}`;
 }
 
-function countEvents(program_id: string, created_at: string, source: SQL): SQL {
-  return addToCounts(sql`select ${program_id} as program_id, m.value ->> 'type' as type,
-    ${created_at.slice(0, 16)} as at, 1 as n from ${source}`);
+function countEvents({ program, now }: ProgramCtx, source: SQL): SQL {
+  return addToCounts(sql`select ${program.id} as program_id, m.value ->> 'type' as type,
+    ${iso(now).slice(0, 16)} as at, 1 as n from ${source}`);
 }
 
-/** Endpoints that are subscribed to the event of the JSON row `m`, active or not. */
-const SUBSCRIBED = sql`e.deleted_at is null
-  and exists (select 1 from json_each(e.events) s where s.value in ('*', m.value ->> 'event'))`;
+/** Endpoints that are subscribed to an event, active or not. */
+function subscribed(event: SQL): SQL {
+  return sql`e.deleted_at is null
+    and exists (select 1 from json_each(e.events) s where s.value = '*' or s.value in (${event}))`;
+}
 
-function insertMessages(program_id: string, created_at: string, messages: SQL): SQL {
+/** The same for the event of the JSON row `m`. */
+const SUBSCRIBED = subscribed(sql`m.value ->> 'event'`);
+
+/** Whether an endpoint of the program is subscribed to one of the events. */
+function hears(program_id: string, events: readonly string[]): SQL {
+  const any = sql`select value from json_each(${JSON.stringify(events)})`;
+  return sql`exists (select 1 from webhook_endpoints e where e.program_id = ${program_id} and ${subscribed(any)})`;
+}
+
+function insertMessages({ program, now }: ProgramCtx, messages: SQL): SQL {
   return sql`insert into messages (event_id, program_id, event, body, created_at)
-    select m.value ->> 'id', ${program_id}, m.value ->> 'event', m.value ->> 'body', ${created_at}
+    select m.value ->> 'id', ${program.id}, m.value ->> 'event', m.value ->> 'body', ${iso(now)}
     from ${messages}
-    where exists (select 1 from webhook_endpoints e where e.program_id = ${program_id} and ${SUBSCRIBED})`;
+    where exists (select 1 from webhook_endpoints e where e.program_id = ${program.id} and ${SUBSCRIBED})`;
 }
 
 /** What an endpoint that is not active now would have been sent: `recover` may send this later, and nothing else. */
-function insertMissed(program_id: string, messages: SQL): SQL {
+function insertMissed({ program }: ProgramCtx, messages: SQL): SQL {
   return sql`insert into missed_deliveries (endpoint_id, event_id)
     select e.id, m.value ->> 'id'
-    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and e.active = 0 and ${SUBSCRIBED}`;
+    from ${messages} join webhook_endpoints e on e.program_id = ${program.id} and e.active = 0 and ${SUBSCRIBED}`;
 }
 
-function insertDeliveries(program_id: string, created_at: string, messages: SQL, now: number): SQL {
+function insertDeliveries({ program, now }: ProgramCtx, messages: SQL): SQL {
+  const created_at = iso(now);
   return sql`insert into deliveries
       (id, program_id, endpoint_id, event_id, event, status, attempt_count, next_attempt_at, created_at)
-    select ${deliveryId(now)}, ${program_id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
+    select ${deliveryId(now)}, ${program.id}, e.id, m.value ->> 'id', m.value ->> 'event', 'pending', 0, ${created_at},
       ${created_at}
-    from ${messages} join webhook_endpoints e on e.program_id = ${program_id} and e.active = 1 and ${SUBSCRIBED}
+    from ${messages} join webhook_endpoints e on e.program_id = ${program.id} and e.active = 1 and ${SUBSCRIBED}
     returning id, endpoint_id, ${laneState(now)}`;
 }
 
-/** A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. */
+/**
+ * A delivery id minted inside the statement: the database alone knows how many endpoints are subscribed. Of hexadecimal
+ * characters, 64 random bits: minted one by one, those of an id cost half of what the statement does.
+ */
 function deliveryId(now: number): SQL {
-  const stem = newId("delivery", now).slice(0, -RANDOM_CHARACTERS);
-  const character = sql.raw(`substr('${ID_ALPHABET}', 1 + (random() & 31), 1)`);
-  return sql.join([sql`${stem}`, ...Array.from({ length: RANDOM_CHARACTERS }, () => character)], sql` || `);
+  return sql`${newId("delivery", now).slice(0, -RANDOM_CHARACTERS)} || lower(hex(randomblob(${literal(RANDOM_CHARACTERS / 2)})))`;
 }
 
 const RANDOM_CHARACTERS = 16;

@@ -8,8 +8,11 @@ import type { Databases } from "../../db/shards.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
 import type { OwnHosts } from "../../domain/own-host.ts";
 import { AppError } from "../../lib/errors.ts";
+import { remember } from "../../lib/remembered.ts";
 import type { Sealed } from "../../lib/seal.ts";
+import { SECOND } from "../../lib/time.ts";
 import type { Archive } from "./click-archive.ts";
+import { CommitConflict, refuseIf } from "./conflict.ts";
 import type { PayoutDetailsNotice } from "./payout-details.ts";
 import { PROGRAM_OBJECT, selectPrograms } from "./program-rows.ts";
 import type { Program } from "./rows.ts";
@@ -74,11 +77,15 @@ export interface Unproven extends Reader {
   prove: Prove;
   /** Looks the key up where no read has done it yet. @throws `unauthorized` for an unknown key. */
   authenticate: () => Promise<void>;
+  /** See `act`. */
+  act: <T>(work: (ctx: ProgramCtx) => Promise<T>) => Promise<T>;
 }
 
 /** A context that acts for one program. */
 export interface ProgramCtx extends Reader, Ctx {
   program: Program;
+  /** Where no row has proven yet who acts: the guard that proves it beside the change, and what notes that it held. */
+  assumed?: { holds: Statement; held: () => void };
   /** Statements that store the reply beside the change it reports (`http/idempotency.ts`). */
   alongside?: (result: unknown) => Promise<Alongside>;
 }
@@ -101,6 +108,16 @@ export async function prove<const T extends readonly Statement[]>(
   ...statements: T
 ): Promise<Proven<T>> {
   return "program" in caller ? [caller, ...(await caller.read(...statements))] : caller.prove(...statements);
+}
+
+/**
+ * Does a change that one commit makes and that reads nothing before it. Of a key that this isolate knows of late the change
+ * itself is what looks it up: the commit holds only where the key and its program are still what they were, and where they
+ * are not, nothing was written and `work` runs again with what is read. So `work` may run twice, and says nothing of the
+ * program before its commit. @throws `unauthorized` for an unknown key.
+ */
+export async function act<T>(caller: Caller, work: (ctx: ProgramCtx) => Promise<T>): Promise<T> {
+  return "program" in caller ? work(caller) : caller.act(work);
 }
 
 type Prove = <const T extends readonly Statement[]>(...statements: T) => Promise<Proven<T>>;
@@ -155,6 +172,52 @@ const programOfKey = reusable((db) =>
   selectPrograms(db).where(sql`${programs.api_key_hash} = ${sql.placeholder("api_key_hash")}`),
 );
 
+/** The programs of keys that this isolate has looked up of late, by the key's hash; their secrets only as they are sealed. */
+const knownBearers = remember<string, Program>(1_000);
+const REMEMBERED_MS = 10 * SECOND;
+
+/** The same context, whose commit holds only where the key is still this program's; that it held proves the key. */
+function assuming(ctx: ProgramCtx, api_key_hash: string, onHeld: (ctx: ProgramCtx) => void): ProgramCtx {
+  const { id, updated_at } = ctx.program;
+  const same = sql`select 1 from programs
+    where api_key_hash = ${api_key_hash} and id = ${id} and updated_at = ${updated_at}`;
+  const holds = ctx.db.run(refuseIf(sql`not exists (${same})`));
+  return { ...ctx, assumed: { holds, held: () => onHeld(ctx) } };
+}
+
+/** Null where a guard of the commit did not hold: nothing was written. */
+async function unlessRefused<T>(work: () => Promise<T>): Promise<{ result: T } | null> {
+  try {
+    return { result: await work() };
+  } catch (error) {
+    if (error instanceof CommitConflict && error.kind === "lost_race") return null;
+    throw error;
+  }
+}
+
+/** A page and the program of the key in one statement. */
+async function readPageOfKey(db: Database, api_key_hash: string, parts: PageParts) {
+  const rows = await runRaw<PageRow>(
+    db,
+    sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
+      union all select object, null from (${parts.rows})`,
+  );
+  const [program] = wholeOf(rows) ?? [];
+  return { program: program ? (JSON.parse(program) as Program) : undefined, rows };
+}
+
+/** The program of a key by the primary, and the rows of a copy; null where it does not answer, or knows the key for no such program. */
+async function askBoth(primary: Database, copy: Database, api_key_hash: string, statements: readonly Statement[]) {
+  const sameKey = shaped(primary, { id: text }, sql`select id from programs where api_key_hash = ${api_key_hash}`);
+  const [[[program]], copied] = await Promise.all([
+    runBatch(primary, [programOfKey(primary, { api_key_hash })]),
+    runBatch(copy, [sameKey, ...statements]).catch(() => null),
+  ]);
+  const [seen, ...rows]: readonly unknown[] = copied ?? [];
+  const isSame = program !== undefined && (seen as { id: string }[] | undefined)?.[0]?.id === program.id;
+  return { program, rows: isSame ? rows : null };
+}
+
 /** Called once, by the read that looks the key up, whatever form it has. */
 export interface Bearer {
   onFound: (program: Program) => void;
@@ -180,39 +243,37 @@ export interface Copy {
  */
 export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, copy: Copy | null = null): Unproven {
   let proven: ProgramCtx | undefined;
+  const contextOf = (program: Program): ProgramCtx => {
+    return { ...actingAs(ctx, actors.apiKey(program)), program, programId: sql`${program.id}`, read, readPage };
+  };
   const accept = async (program: Program | undefined): Promise<ProgramCtx> => {
     if (!program) {
       await bearer.onUnknown();
       throw new AppError("unauthorized", "The API key is not valid.");
     }
     bearer.onFound(program);
-    proven = { ...actingAs(ctx, actors.apiKey(program)), program, programId: sql`${program.id}`, read, readPage };
-    return proven;
+    knownBearers.set(api_key_hash, program, ctx.now + REMEMBERED_MS);
+    return (proven = contextOf(program));
   };
   let isCopyGood = copy !== null;
   const readKnown = async (statements: readonly Statement[]): Promise<readonly unknown[]> => {
     if (statements.length === 0) return [];
-    const from = copy && isCopyGood ? "copy" : "primary";
-    const rows = await runBatch(copy && isCopyGood ? copy.db : ctx.db, statements);
-    copy?.onShown(from);
+    const from = isCopyGood ? copy : null;
+    const rows = await runBatch(from?.db ?? ctx.db, statements);
+    copy?.onShown(from ? "copy" : "primary");
     return rows;
   };
   /** The proven context, and the rows. */
   const ask = async (statements: readonly Statement[]): Promise<[ProgramCtx, ...unknown[]]> => {
     if (proven) return [proven, ...(await readKnown(statements))];
-    const lookup = programOfKey(ctx.db, { api_key_hash });
     if (!copy || statements.length === 0) {
+      const lookup = programOfKey(ctx.db, { api_key_hash });
       const [bearers, ...rows]: readonly unknown[] = await runBatch(ctx.db, [lookup, ...statements]);
       return [await accept((bearers as Program[])[0]), ...rows];
     }
-    const sameKey = shaped(ctx.db, { id: text }, sql`select id from programs where api_key_hash = ${api_key_hash}`);
-    const [[bearers], copied]: [readonly unknown[], readonly unknown[] | null] = await Promise.all([
-      runBatch(ctx.db, [lookup]),
-      runBatch(copy.db, [sameKey, ...statements]).catch(() => null),
-    ]);
-    const known = await accept((bearers as Program[])[0]);
-    const [seen, ...rows] = copied ?? [];
-    if ((seen as { id: string }[] | undefined)?.[0]?.id === known.program.id) {
+    const { program, rows } = await askBoth(ctx.db, copy.db, api_key_hash, statements);
+    const known = await accept(program);
+    if (rows) {
       copy.onShown("copy");
       return [known, ...rows];
     }
@@ -223,13 +284,8 @@ export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, co
   const read: Read = async (...statements) => (await ask(statements)).slice(1) as never;
   const readPage: Reader["readPage"] = async (parts) => {
     if (proven || copy) return readPageBy(read, ctx.db, parts);
-    const rows = await runRaw<PageRow>(
-      ctx.db,
-      sql`select ${PROGRAM_OBJECT}, (${parts.total}) from programs where api_key_hash = ${api_key_hash}
-        union all select object, null from (${parts.rows})`,
-    );
-    const [program] = wholeOf(rows) ?? [];
-    await accept(program ? (JSON.parse(program) as Program) : undefined);
+    const { program, rows } = await readPageOfKey(ctx.db, api_key_hash, parts);
+    await accept(program);
     return pageOfRows(rows);
   };
   return {
@@ -243,8 +299,14 @@ export function forApiKey(ctx: BaseCtx, api_key_hash: string, bearer: Bearer, co
       copy?.onShown("primary");
       return found as never;
     },
-    async authenticate() {
-      await ask([]);
+    authenticate: async () => void (await ask([])),
+    async act(work) {
+      // What was changed may be shown.
+      copy?.onShown("primary");
+      const known = proven ? undefined : knownBearers.get(api_key_hash, ctx.now);
+      const assumed = known && assuming(contextOf(known), api_key_hash, (held) => (proven = held));
+      const done = assumed && (await unlessRefused(() => work(assumed)));
+      return done ? done.result : work((await ask([]))[0]);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { SQL } from "drizzle-orm";
-import { CommitConflict, refuseIf, type Write } from "./commit.ts";
+import type { Write } from "./commit.ts";
+import { CommitConflict, refuseIf } from "./conflict.ts";
 import type { BaseCtx } from "./context.ts";
 
 /** Every lost race means that another one was won, so this many at once still all come through. */

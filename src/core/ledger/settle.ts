@@ -13,7 +13,8 @@ import {
   type PartnerRules,
   type ProgramRules,
 } from "../../domain/rules.ts";
-import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
+import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { MAX_RACES, refuseWhere } from "../kernel/races.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";

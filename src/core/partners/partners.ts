@@ -7,8 +7,9 @@ import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
-import { commit, CommitConflict, type Occurrence, type Write } from "../kernel/commit.ts";
-import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
@@ -48,15 +49,16 @@ export interface PartnerWithStats {
 
 /** Registers a partner as `invited`. @throws `already_exists` naming the field when e-mail or slug is taken. */
 export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
-  const [ctx] = await prove(caller);
-  const partner = newPartner(ctx, input);
-  const row = { ...partner, search_text: unindexed(partner.search_text) };
-  await commitPartner(ctx, {
-    writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
-    occurrences: [partnerCreated(partner)],
-    result: partner,
+  return act(caller, async (ctx) => {
+    const partner = newPartner(ctx, input);
+    const row = { ...partner, search_text: unindexed(partner.search_text) };
+    await commitPartner(ctx, {
+      writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
+      occurrences: [partnerCreated(partner)],
+      result: partner,
+    });
+    return partner;
   });
-  return partner;
 }
 
 /** The row of a partner who is registered now. */

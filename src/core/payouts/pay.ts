@@ -5,7 +5,8 @@ import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/p
 import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers, Trouble } from "../../providers/connect.ts";
-import { commit, CommitConflict } from "../kernel/commit.ts";
+import { commit } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { openApiKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";

@@ -13,7 +13,7 @@ import type { Listed as PayoutListed } from "../../src/http/pages/dashboard/payo
 import type { Listed as EndpointListed } from "../../src/http/pages/dashboard/webhooks.tsx";
 import type { Listed as OwnCommission } from "../../src/http/pages/portal/commissions.tsx";
 import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
-import type { Self } from "../../src/http/pages/portal/self.ts";
+import type { OwnProgram, Self } from "../../src/http/pages/portal/self.ts";
 import { setSecrets } from "../support/program.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
@@ -63,6 +63,19 @@ const SELF: Marks<Self> = {
   payout_method: { to: "crypto", reads: 'value="crypto" selected' },
   payout_email: { to: "marked-wallet@shown.example", reads: 'value="marked-wallet@shown.example"' },
   provider_a_account_id: { to: "acct_marked" },
+};
+const OWN_PROGRAM: Marks<OwnProgram> = {
+  id: "decides",
+  name: { to: "Marked program" },
+  domain: { to: "marked.example" },
+  currency: "decides",
+  default_commission_pct: { to: 33.125 },
+  // Where there is no payout yet.
+  payout_term: "decides",
+  // By it a row is known to be a program's, whose currency sums are in.
+  min_payout_cents: "decides",
+  // Whether transfers are offered.
+  connections: "decides",
 };
 const FLOW_LISTED: Marks<FlowListed> = {
   id: "as it is",
@@ -174,6 +187,7 @@ const OWN_PAYOUT: Marks<OwnPayout> = {
 const PAGES: [address: string, table: string, marks: Record<string, Marked>][] = [
   // Before the partner is deactivated below, which ends the session.
   ["/portal/details /portal", "partners", SELF],
+  ["/portal /portal/details", "programs", OWN_PROGRAM],
   ["/portal/commissions", "commissions", OWN_COMMISSION],
   ["/portal/payouts", "payouts", OWN_PAYOUT],
   ["/dashboard/partners", "partners", PARTNER_LISTED],
@@ -226,7 +240,8 @@ describe.each(PAGES)("%s shows (PAGE-7, PAGE-8): each column that is named as sh
   );
 
   it.each(columns)("%s", async (column, mark) => {
-    const id = stocked.ids[table === "webhook_endpoints" ? "webhooks" : table] ?? "";
+    const kind = table === "webhook_endpoints" ? "webhooks" : table;
+    const id = kind === "programs" ? stocked.program.id : (stocked.ids[kind] ?? "");
     const { to = null, reads = String(to), where = {} } = mark === "as it is" ? {} : mark;
     const changed = [column, ...Object.keys(where)].join(", ");
     const before = await env.DB.prepare(`select ${changed} from ${table} where id = ?`)

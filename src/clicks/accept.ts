@@ -2,6 +2,7 @@ import { randomToken } from "../lib/crypto.ts";
 import { SECOND } from "../lib/time.ts";
 import { batchOf, type ClickBatch, type CommitReply, type PendingArrival } from "./batch.ts";
 import type { ClickObject } from "./region.ts";
+import { isUnknownMethod } from "./split.ts";
 
 /** `stored`: durable in the click object. `refused`: perhaps not stored; the sender may try again with the same id. */
 export type Acceptance = "stored" | "refused";
@@ -14,6 +15,7 @@ export interface Host {
 
 export interface CommitTarget {
   commit(batch: ClickBatch): Promise<CommitReply>;
+  take(batch: ClickBatch, own: string): Promise<CommitReply>;
 }
 
 /**
@@ -61,6 +63,8 @@ const CALL_MS = 5 * SECOND;
 /** All that waits for one object. */
 interface Lane {
   readonly object: ClickObject;
+  /** Whether the object itself is called: it is the first of its region, or the region is known to be split. */
+  isOwn: boolean;
   waiting: Waiter[];
   /** Which leadership is in force; `IDLE` when nobody leads. */
   term: number;
@@ -78,7 +82,7 @@ const lanes = new Map<string, Lane>();
 function laneOf(object: ClickObject): Lane {
   let lane = lanes.get(object.name);
   if (lane === undefined) {
-    lane = { object, waiting: [], term: IDLE, movedAt: 0, expected: Infinity };
+    lane = { object, isOwn: object.name === object.first, waiting: [], term: IDLE, movedAt: 0, expected: Infinity };
     lanes.set(object.name, lane);
   }
   return lane;
@@ -133,7 +137,7 @@ async function lead(lane: Lane, host: Host): Promise<void> {
     const group = takeGroup(lane);
     lane.expected = Infinity;
     const called = Date.now();
-    const acceptance = await send(lane.object, group, host);
+    const acceptance = await send(lane, group, host);
     lane.movedAt = Date.now();
     for (const waiter of group) waiter.settle(acceptance);
     if (lane.term !== term) return;
@@ -163,20 +167,38 @@ function takeGroup(lane: Lane): Waiter[] {
 }
 
 /** One call, and a second one with the same batch where the platform says that trying again is right. */
-async function send(object: ClickObject, group: readonly Waiter[], host: Host): Promise<Acceptance> {
+async function send(lane: Lane, group: readonly Waiter[], host: Host): Promise<Acceptance> {
   const batch = batchOf(
     group.map(({ arrival }) => arrival),
     randomToken(12),
   );
   for (let attempt = 1; ; attempt++) {
     try {
-      const stub = host.CLICKS.getByName(object.name, { locationHint: object.hint });
-      const reply = await within(CALL_MS, stub.commit(batch));
+      const reply = await within(CALL_MS, commit(lane, batch, host));
       return reply !== null && reply.stored ? "stored" : "refused";
     } catch (error) {
       if (attempt === 2 || !isRetryable(error)) return "refused";
     }
   }
+}
+
+/**
+ * To the first object of the region, which takes all of it until it is split; then, and at once from then on, to the
+ * object itself. A split is for good, so what is remembered stays true; where it is not known yet, the first object says so.
+ */
+async function commit(lane: Lane, batch: ClickBatch, { CLICKS }: Host): Promise<CommitReply> {
+  const { name, first, hint } = lane.object;
+  if (!lane.isOwn) {
+    try {
+      const reply = await CLICKS.getByName(first, { locationHint: hint }).take(batch, name);
+      if (reply.stored || reply.reason !== "moved") return reply;
+      lane.isOwn = true;
+    } catch (error) {
+      // A first object of a version before takes its own clicks only.
+      if (!isUnknownMethod(error)) throw error;
+    }
+  }
+  return CLICKS.getByName(name, { locationHint: hint }).commit(batch);
 }
 
 /** Null when the time is over first. */

@@ -21,8 +21,8 @@ export interface ClickBatch {
   keys: string;
 }
 
-/** `stored` means durable; a refusal has stored nothing. */
-export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" };
+/** `stored` means durable; a refusal has stored nothing. `moved`: the batch is for the object of its data center. */
+export type CommitReply = { stored: true } | { stored: false; reason: "backlog" | "storage" | "moved" };
 
 /** A click accepted at `now` (ms): the id of its audit event is minted here (architecture, "Clicks near the visitor"). */
 export function arrivalOf(click: Click, now: number): PendingArrival {
@@ -41,6 +41,16 @@ export function arrivalOf(click: Click, now: number): PendingArrival {
 export function droppedArrival(program_id: string, dropped: ClickDropReason, now: number): PendingArrival {
   const entry: Arrival = { created_at: iso(now), program_id, dropped };
   return { entry: JSON.stringify(entry), key: "" };
+}
+
+/** A batch's id among the keys of clicks, which begin with a program id. */
+export function batchKey(id: string): string {
+  return `batch:${id}`;
+}
+
+/** All under which an object recognizes a repetition of a batch, or of a click in it. */
+export function idsOf({ id, keys }: ClickBatch): string[] {
+  return [batchKey(id), ...keys.split(",").filter((key) => key !== "")];
 }
 
 /** Puts arrivals into one batch. */

@@ -5,11 +5,14 @@ import type { Arrival } from "../domain/click.ts";
 import { EXPIRED, startDeadline } from "../lib/deadline.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
 import { MINUTE, SECOND } from "../lib/time.ts";
-import type { ClickBatch, CommitReply } from "./batch.ts";
+import type { Bindings } from "../env.ts";
+import { idsOf, type ClickBatch, type CommitReply } from "./batch.ts";
 import { flushDelay, type FlushOptions } from "./flush-time.ts";
+import { firstOf, hintOf, isFirst } from "./region.ts";
+import { ASK_FOR, isUnknownMethod, Load, SPLIT_LOAD, YOUNG_FOR } from "./split.ts";
 import { ClickStore, type Stretch } from "./store.ts";
 
-type ClickBindings = DatabaseBindings & FlushOptions;
+type ClickBindings = DatabaseBindings & FlushOptions & Pick<Bindings, "CLICKS">;
 
 /** What may wait for the flush before the object refuses, as `ClickStore.backlog`: storage, and time to catch up. */
 export const MAX_BACKLOG = { clicks: 2_000_000, length: 1_000_000_000 };
@@ -27,24 +30,48 @@ const FLUSH_BUDGET = 20 * SECOND;
  */
 const REST = 2;
 const FLUSH_TIMEOUT = 30 * SECOND;
+/** Of a call to another object of the region: less than the sender waits for all of it. */
+const ASK_TIMEOUT = 3 * SECOND;
 /** An alarm this late has been forgotten. */
 const OVERDUE = 30 * SECOND;
+const NOT_STORED: CommitReply = { stored: false, reason: "storage" };
+
+/** What the first object of a region says to another one. */
+export interface Told {
+  /** When the region was split, in ms. */
+  split_at: number;
+  /** Those of the ids that it took within the window. */
+  known: string[];
+}
+
+interface Gathered {
+  batch: ClickBatch;
+  reply: (reply: CommitReply) => void;
+}
 
 /**
  * Takes clicks near the visitor and brings them to the database, each exactly once.
  *
  * `commit` answers when its batch is durable here. The alarm, armed in the same write as the first click, flushes in
  * stretches (`core/clicks/clicks.ts`) until nothing is left; what fails stays and is tried again, later each time.
+ *
+ * The first object of a region takes all of its clicks (`take`) until they are many; then it splits the region, once and
+ * for good, and each object takes those of its own data centers. A split comes in the turn that stores all that has
+ * gathered, and no reply leaves before it is safe: so what the first object does not know after it, it never takes. The
+ * others ask it about each batch for as long as a repetition may be of a click from before (`knows`).
  */
 export class ClickCounter extends DurableObject<ClickBindings> {
   readonly #store: ClickStore;
-  #gathered: { batch: ClickBatch; reply: (reply: CommitReply) => void }[] = [];
+  readonly #load = new Load();
+  #gathered: Gathered[] = [];
   #gatheredLength = 0;
-  #writing = false;
+  /** A write is on its way, or a question to the first object. */
+  #busy = false;
   #flushing = false;
   #alarmAt: number | null = null;
   #failures = 0;
   backlogLimit = MAX_BACKLOG;
+  splitLoad = SPLIT_LOAD;
 
   constructor(state: DurableObjectState, env: ClickBindings) {
     super(state, env);
@@ -68,14 +95,46 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     ) {
       return { stored: false, reason: "backlog" };
     }
-    if (!this.#writing) return this.#write([batch]);
+    if (!this.#busy && !this.#asksFirst()) return this.#write([batch]);
     const { promise, resolve } = Promise.withResolvers<CommitReply>();
     this.#gathered.push({ batch, reply: resolve });
     this.#gatheredLength += batch.entries.length;
+    if (!this.#busy) void this.#ask();
     return promise;
   }
 
-  /** For the cron: arms the alarm where clicks wait and none is due. Says how many wait. */
+  /** As `commit`, of the first object of a region for another one, `own`, while the region is not split. */
+  async take(batch: ClickBatch, own: string): Promise<CommitReply> {
+    if (this.#splitAt() === null && Date.now() < (this.#store.madeAt ?? Infinity) + YOUNG_FOR) {
+      try {
+        if (await this.#hasTaken(own)) this.#split();
+      } catch (error) {
+        logLine("error", { what: "click object not asked", object: own, reason: reasonOf(error) });
+        return NOT_STORED;
+      }
+    }
+    return this.#splitAt() === null ? this.commit(batch) : { stored: false, reason: "moved" };
+  }
+
+  /** Whether this object ever took a click. */
+  async hasTaken(): Promise<boolean> {
+    return !this.#store.isNew;
+  }
+
+  /**
+   * Which of the ids, as of `idsOf`, this first object of a region took. Who asks takes clicks, so the region is split now
+   * if it was not.
+   */
+  async knows(ids: readonly string[]): Promise<Told> {
+    if (this.#splitAt() === null) this.#split();
+    const now = Date.now();
+    return { split_at: this.#splitAt() ?? now, known: ids.filter((id) => this.#store.knows(id, now)) };
+  }
+
+  /**
+   * For the cron: arms the alarm where clicks wait and none is due. Says how many wait. Where a version took clicks that
+   * knows nothing of splits, the first object of the region learns of it now.
+   */
   async ensureAlarm(): Promise<{ waiting: number }> {
     const now = Date.now();
     this.#store.forget(now);
@@ -84,6 +143,7 @@ export class ClickCounter extends DurableObject<ClickBindings> {
       this.#alarmAt = await this.ctx.storage.getAlarm();
       if (this.#alarmAt === null || this.#alarmAt < now - OVERDUE) this.#arm(now + DENSE_DELAY);
     }
+    if (!this.#store.isNew && this.#store.splitAt === null && this.#asksFirst()) await this.#learn([]);
     return { waiting };
   }
 
@@ -111,33 +171,118 @@ export class ClickCounter extends DurableObject<ClickBindings> {
     }
   }
 
-  #write(batches: readonly ClickBatch[]): CommitReply {
+  /** Everything that has gathered at once, so that it is in the same turn as a split. */
+  #write(batches: readonly ClickBatch[], elsewhere?: ReadonlySet<string>): CommitReply {
     try {
       const first = this.#store.isNew;
-      this.#store.add(batches, Date.now());
+      const now = Date.now();
+      this.#store.add(batches, now, elsewhere);
+      if (isFirst(this.#name()) && this.#splitAt() === null && this.#isMuch(batches.length, now)) {
+        this.#store.split(now, now);
+      }
       const due = Date.now() + this.#untilFlush();
       const isSooner = this.#alarmAt === null || (this.#failures === 0 && this.#alarmAt > due);
       if (!this.#flushing && isSooner) this.#arm(due);
       if (first) this.ctx.waitUntil(this.#register());
     } catch (error) {
       logLine("error", { what: "clicks not stored", reason: reasonOf(error) });
-      return { stored: false, reason: "storage" };
+      return NOT_STORED;
     }
-    this.#writing = true;
+    this.#busy = true;
     // Should the storage fail, the platform breaks off every reply that waits for it and restarts the object.
-    this.ctx.storage.sync().then(this.#written, this.#written);
+    this.ctx.storage.sync().then(this.#goOn, this.#goOn);
     return { stored: true };
   }
 
-  readonly #written = (): void => {
-    this.#writing = false;
+  readonly #goOn = (): void => {
+    this.#busy = false;
     if (this.#gathered.length === 0) return;
+    if (this.#asksFirst()) void this.#ask();
+    else this.#writeGathered();
+  };
+
+  #writeGathered(): void {
+    const group = this.#takeGathered();
+    const reply = this.#write(group.map(({ batch }) => batch));
+    for (const waiting of group) waiting.reply(reply);
+  }
+
+  #takeGathered(): Gathered[] {
     const group = this.#gathered;
     this.#gathered = [];
     this.#gatheredLength = 0;
-    const reply = this.#write(group.map(({ batch }) => batch));
+    return group;
+  }
+
+  /** Stores what has gathered but for what the first object knows; nothing where that cannot be asked. */
+  async #ask(): Promise<void> {
+    this.#busy = true;
+    const group = this.#takeGathered();
+    const batches = group.map(({ batch }) => batch);
+    let reply: CommitReply = NOT_STORED;
+    try {
+      reply = this.#write(batches, await this.#learn(batches.flatMap(idsOf)));
+    } catch (error) {
+      logLine("error", { what: "first click object not asked", object: this.#name(), reason: reasonOf(error) });
+    }
     for (const waiting of group) waiting.reply(reply);
-  };
+    if (!reply.stored) this.#goOn();
+  }
+
+  /** Whether the first object may know ids of clicks that come here. */
+  #asksFirst(): boolean {
+    const { splitAt } = this.#store;
+    return (splitAt === null || Date.now() < splitAt + ASK_FOR) && firstOf(this.#name()) !== null;
+  }
+
+  /** Those of the ids that the first object knows. One of a version before never took a click of another. */
+  async #learn(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const told = await this.#call(
+      firstOf(this.#name())!,
+      async (first): Promise<Told | null> => first.knows(ids),
+      null,
+    );
+    if (told === null) return new Set();
+    if (told.split_at !== this.#store.splitAt) this.#store.split(told.split_at, Date.now());
+    return new Set(told.known);
+  }
+
+  /** One of a version before may have taken a click, or does before it hears of this one. */
+  #hasTaken(other: string): Promise<boolean> {
+    return this.#call(other, async (object) => object.hasTaken(), true);
+  }
+
+  /** Calls another object, or gives `before` where that runs a version that does not know the method. */
+  async #call<T>(name: string, call: (other: DurableObjectStub<ClickCounter>) => Promise<T>, before: T): Promise<T> {
+    const deadline = startDeadline(ASK_TIMEOUT);
+    try {
+      const answer = await deadline.race(call(this.env.CLICKS.getByName(name, { locationHint: hintOf(name) })));
+      if (answer === EXPIRED) throw new Error("the object took too long");
+      return answer;
+    } catch (error) {
+      if (isUnknownMethod(error)) return before;
+      throw error;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Of a first object: when its region was split; null where it is not. One from a version before always was. */
+  #splitAt(): number | null {
+    const { isNew, madeAt, splitAt } = this.#store;
+    return !isNew && madeAt === null ? 0 : splitAt;
+  }
+
+  #split(): void {
+    if (this.#gathered.length > 0) this.#writeGathered();
+    const now = Date.now();
+    if (this.#splitAt() === null) this.#store.split(this.#store.isNew ? 0 : now, now);
+  }
+
+  #isMuch(commits: number, now: number): boolean {
+    const most = this.splitLoad;
+    return this.#load.add(commits, now, most.within) >= most.commits || this.#store.ids >= most.ids;
+  }
 
   #untilFlush(): number {
     return this.#store.backlog.clicks < DENSE ? flushDelay(this.env) : DENSE_DELAY;

@@ -15,22 +15,36 @@ export interface ClickObject {
    * cannot make new objects, whatever is sent.
    */
   name: string;
+  /** The first object of its region and database, which takes all of their clicks while they are few. */
+  first: string;
   hint: DurableObjectLocationHint;
 }
 
-/** Objects per region and database. Constant, so that a repeated click finds the object that knows it. */
+/** Objects per region and database, where one is not enough. Constant, so that a repeated click finds the object that knows it. */
 export const OBJECTS_PER_REGION = 4;
 
 /**
- * The object that takes a visitor's clicks on the programs of a shard, whose database must be bound: the region from the
+ * The object of a visitor's data center for the programs of a shard, whose database must be bound: the region from the
  * continent (longitude splits Europe, North America and Asia), the number from the data center. One isolate lives in one
  * data center, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognizes it
- * as a duplicate.
+ * as a duplicate. The first object of the region stands in for it until the region has split (`accept`).
  */
 export function clickObject(location: VisitorLocation | undefined, shard = 0): ClickObject {
   const hint = regionOf(location);
   const colo = typeof location?.colo === "string" ? location.colo : "";
-  return { name: clickObjectOn(shard, `${hint}:${numberOf(colo)}`), hint };
+  const named = (number: number) => clickObjectOn(shard, `${hint}:${number}`);
+  return { name: named(numberOf(colo)), first: named(0), hint };
+}
+
+/** Whether an object is the first of its region and database. */
+export function isFirst(name: string): boolean {
+  return /:0(?:@\d+)?$/.test(name);
+}
+
+/** The first object of an object's region and database; null of that itself, and of what has no number. */
+export function firstOf(name: string): string | null {
+  const [, region, shard = ""] = /^(.+):[1-9]\d*(@\d+)?$/.exec(name) ?? [];
+  return region === undefined ? null : `${region}:0${shard}`;
 }
 
 /**

@@ -17,13 +17,20 @@ export class Seen {
     this.#limit = limit;
   }
 
+  get size(): number {
+    return this.#times.size;
+  }
+
+  /** Whether `id` was added within the window before `now` (ms). */
+  has(id: string, now: number): boolean {
+    const before = this.#times.get(id);
+    return before !== undefined && now - before < this.#window;
+  }
+
   /** False when `id` was added within the window before `now` (ms); adds it otherwise. `now` never goes back. */
   add(id: string, now: number): boolean {
-    const before = this.#times.get(id);
-    if (before !== undefined) {
-      if (now - before < this.#window) return false;
-      this.#times.delete(id);
-    }
+    if (this.has(id, now)) return false;
+    this.#times.delete(id);
     this.#times.set(id, now);
     return true;
   }

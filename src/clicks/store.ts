@@ -1,7 +1,7 @@
 import type { Arrival } from "../domain/click.ts";
 import { randomToken } from "../lib/crypto.ts";
 import { MINUTE } from "../lib/time.ts";
-import type { ClickBatch } from "./batch.ts";
+import { batchKey, type ClickBatch } from "./batch.ts";
 import { Seen } from "./seen.ts";
 
 /** How long a click's id, or a batch's, is remembered, and how many at most: about 20 MB of an object's 128. */
@@ -36,6 +36,8 @@ export class ClickStore {
   #flushed = 0;
   #length = 0;
   #forgotAt = 0;
+  #madeAt: number | null = null;
+  #splitAt: number | null = null;
   /** The names of rows that may be written over, the oldest last. */
   #spare: number[] = [];
   #now: number;
@@ -55,6 +57,31 @@ export class ClickStore {
 
   get isNew(): boolean {
     return this.#epoch === "";
+  }
+
+  /** When the storage was begun, in ms; null where it is not, or was by a version whose regions always had several objects. */
+  get madeAt(): number | null {
+    return this.#madeAt;
+  }
+
+  /** When the region was split, in ms, as far as this object knows. 0: before anything was taken. */
+  get splitAt(): number | null {
+    return this.#splitAt;
+  }
+
+  /** Keeps it that the region was split at `at`. */
+  split(at: number, now: number): void {
+    this.#keepSplit(this.#madeAt ?? now, at);
+  }
+
+  /** How many ids of clicks and batches are remembered. */
+  get ids(): number {
+    return this.#seen.size;
+  }
+
+  /** Whether an id is one of those that `idsOf` a batch gives, and was taken within the window. */
+  knows(id: string, now: number): boolean {
+    return this.#seen.has(id, Math.max(this.#now, now));
   }
 
   /**
@@ -78,12 +105,12 @@ export class ClickStore {
 
   /**
    * Stores batches as few rows. A batch whose id was seen is left out; an arrival whose key was seen becomes one that is
-   * counted as a duplicate. Throws, with nothing stored, when the storage refuses.
+   * counted as a duplicate. `elsewhere` was seen by another object. Throws, with nothing stored, when the storage refuses.
    */
-  add(batches: readonly ClickBatch[], now: number): void {
+  add(batches: readonly ClickBatch[], now: number, elsewhere: ReadonlySet<string> = NOTHING): void {
     this.#now = Math.max(this.#now, now);
     try {
-      const rows = this.#rowsOf(batches);
+      const rows = this.#rowsOf(batches, elsewhere);
       if (rows.length === 1 && !this.isNew) this.#insert(rows[0]!);
       else this.#storage.transactionSync(() => this.#insertAll(rows));
       this.#seen.prune(this.#now);
@@ -140,8 +167,7 @@ export class ClickStore {
   }
 
   #keptName(): string {
-    const [table] = this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = 'name'");
-    const [kept] = table ? this.#sql.exec<{ name: string }>("select name from name") : [];
+    const [kept] = this.#hasTable("name") ? this.#sql.exec<{ name: string }>("select name from name") : [];
     if (!kept) throw new Error("the click object does not know its name");
     return kept.name;
   }
@@ -151,20 +177,33 @@ export class ClickStore {
     this.#sql.exec(`create table if not exists batches (
       last integer primary key, stored_at integer not null, length integer not null, keys text not null, entries text not null
     )`);
+    if (this.#splitAt === null) this.#keepSplit(this.#now, null);
     this.#epoch = randomToken(12);
     this.#sql.exec("insert into object (epoch, flushed) values (?, 0)", this.#epoch);
   }
 
-  #rowsOf(batches: readonly ClickBatch[]): Row[] {
+  #keepSplit(madeAt: number, at: number | null): void {
+    this.#sql.exec("create table if not exists split (id integer primary key, made_at integer not null, at integer)");
+    this.#sql.exec(
+      "insert into split (id, made_at, at) values (1, ?, ?) on conflict (id) do update set at = excluded.at",
+      madeAt,
+      at,
+    );
+    this.#madeAt = madeAt;
+    this.#splitAt = at;
+  }
+
+  #rowsOf(batches: readonly ClickBatch[], elsewhere: ReadonlySet<string>): Row[] {
     const rows: Row[] = [];
     let row: Row | undefined;
     for (const batch of batches) {
-      if (!this.#seen.add(batchKey(batch.id), this.#now)) continue;
-      const entries = this.#withoutRepetitions(batch);
+      const key = batchKey(batch.id);
+      if (elsewhere.has(key) || !this.#seen.add(key, this.#now)) continue;
+      const entries = this.#withoutRepetitions(batch, elsewhere);
       if (!row || row.entries.length + entries.length > MAX_LENGTH)
         rows.push((row = { count: 0, keys: "", entries: "" }));
       row.entries += row.count === 0 ? entries : `,${entries}`;
-      row.keys += `,${batchKey(batch.id)}${batch.keys === "" ? "" : `,${batch.keys}`}`;
+      row.keys += `,${key}${batch.keys === "" ? "" : `,${batch.keys}`}`;
       row.count += batch.count;
     }
     return rows;
@@ -191,11 +230,11 @@ export class ClickStore {
     this.#length += entries.length;
   }
 
-  #withoutRepetitions(batch: ClickBatch): string {
+  #withoutRepetitions(batch: ClickBatch, elsewhere: ReadonlySet<string>): string {
     if (batch.keys === "") return batch.entries;
     const repeated: number[] = [];
     batch.keys.split(",").forEach((key, i) => {
-      if (key !== "" && !this.#seen.add(key, this.#now)) repeated.push(i);
+      if (key !== "" && (elsewhere.has(key) || !this.#seen.add(key, this.#now))) repeated.push(i);
     });
     if (repeated.length === 0) return batch.entries;
     const arrivals = JSON.parse(`[${batch.entries}]`) as Arrival[];
@@ -211,8 +250,12 @@ export class ClickStore {
     this.#seen.clear();
     this.#spare = [];
     this.#forgotAt = 0;
-    const [table] = this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = 'object'");
-    const [object] = table
+    const [split] = this.#hasTable("split")
+      ? this.#sql.exec<{ made_at: number; at: number | null }>("select made_at, at from split")
+      : [];
+    this.#madeAt = split?.made_at ?? null;
+    this.#splitAt = split?.at ?? null;
+    const [object] = this.#hasTable("object")
       ? this.#sql.exec<{ epoch: string; flushed: number }>("select epoch, flushed from object")
       : [];
     this.#epoch = object?.epoch ?? "";
@@ -231,6 +274,10 @@ export class ClickStore {
     this.#length = this.#lengthBetween(this.#flushed, this.#last);
   }
 
+  #hasTable(name: string): boolean {
+    return this.#sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", name).toArray().length > 0;
+  }
+
   #lengthBetween(after: number, upTo: number): number {
     const [row] = this.#sql.exec<{ length: number }>(
       "select coalesce(sum(length), 0) as length from batches where last > ? and last <= ?",
@@ -241,13 +288,10 @@ export class ClickStore {
   }
 }
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 interface Row {
   count: number;
   keys: string;
   entries: string;
-}
-
-/** A batch's id among the keys of clicks, which begin with a program id. */
-function batchKey(id: string): string {
-  return `batch:${id}`;
 }

@@ -17,13 +17,14 @@ class PlayedObject implements Host {
   readonly kept: Promise<unknown>[] = [];
 
   constructor(name: string) {
-    this.object = { ...clickObject(undefined), name };
+    this.object = { ...clickObject(undefined), name, first: name };
   }
 
   readonly CLICKS = {
     getByName: (name: string) => {
       expect(name).toBe(this.object.name);
-      return { commit: (batch: ClickBatch) => this.#commit(batch) };
+      const commit = (batch: ClickBatch) => this.#commit(batch);
+      return { commit, take: commit };
     },
   };
 

@@ -1,13 +1,13 @@
 /**
  * Traffic in played time, in which the totals that the API gives equal a count of the rows at every hour (TRACK-8,
- * TRACK-17): clicks through several objects, flushes that come late, fail or lose their reply, objects that are evicted,
+ * TRACK-17): clicks through several objects, whose number changes, flushes that come late, fail or lose their reply, objects that are evicted,
  * crons, payments, and partners that come and go. A day of it, or a month: `MONTH_DAYS=30 npm test -- click-month`. A
  * failure names its seed, for `PROPERTY_SEED`.
  */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { clickObject } from "../../src/clicks/region.ts";
+import { clickObject, isFirst } from "../../src/clicks/region.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../../src/lib/time.ts";
 import { Chance } from "../faults/random.ts";
 import { clickStub, connect, faultyDatabase, flush, visit, VISITOR } from "../support/clicks.ts";
@@ -20,13 +20,13 @@ import { all } from "../support/rows.ts";
 const DAYS = Number(env.MONTH_DAYS);
 const SEED = Number(env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const PROGRAMS = 2;
-/** Where visitors are: each place has an object of its own. */
+/** Where visitors are: each place has an object of its own, and after a split two. */
 const PLACES = [
   { continent: "EU", longitude: "2.3", colo: "CDG" },
   { continent: "NA", longitude: "-74.0", colo: "EWR" },
   { continent: "OC", longitude: "151.2", colo: "SYD" },
 ];
-const OBJECTS = PLACES.map((cf) => clickObject(cf).name);
+const OBJECTS = [...new Set(PLACES.map((cf) => clickObject(cf)).flatMap(({ first, name }) => [first, name]))];
 const REFS = ["jane", "john", "changing", "nobody"];
 
 interface Shop extends TestProgram {
@@ -84,7 +84,7 @@ async function anHour(chance: Chance, shops: readonly Shop[], from: number): Pro
     else if (what <= 15) await flushBadly(chance, object);
     else if (what <= 17) await pay(chance, shop);
     else if (what <= 18) await changePartner(chance, shop);
-    else if (what <= 19) await restart(object);
+    else if (what <= 19) await restart(chance, object);
     else await fireCron("* * * * *");
     if (chance.happens(0.3)) await flush(object);
   }
@@ -113,8 +113,9 @@ async function flushBadly(chance: Chance, object: string): Promise<void> {
   await connect(env.DB, object);
 }
 
-/** An object that is evicted while it runs. */
-async function restart(object: string): Promise<void> {
+/** An object that is evicted while it runs, and now and then splits its region before. */
+async function restart(chance: Chance, object: string): Promise<void> {
+  if (isFirst(object) && chance.happens(0.3)) await clickStub(object).knows([]);
   await clickStub(object).ensureAlarm();
   await evictDurableObject(clickStub(object));
 }

@@ -26,8 +26,13 @@ export interface Service {
 /** The class of the click objects, as the platform calls it. */
 export interface ClickCounter {
   commit(batch: object): Promise<unknown>;
+  take(batch: object, own: string): Promise<unknown>;
+  hasTaken(): Promise<unknown>;
+  knows(ids: readonly string[]): Promise<unknown>;
   ensureAlarm(): Promise<unknown>;
   alarm(): Promise<void>;
+  /** From which load on a region is split. */
+  splitLoad?: { commits: number; within: number; ids: number };
 }
 
 /** Makes a new isolate of a version; and of the version before it, where that is to run too. */

@@ -21,8 +21,10 @@ interface Life {
   fail: (error: Error) => void;
 }
 
+type IsKept = () => Promise<unknown>;
+
 /** Makes the service's object; what it sends out sets out when `isKept` is. */
-type Make = (state: object, isKept: () => Promise<unknown>) => ClickCounter;
+type Make = (state: object, isKept: IsKept) => ClickCounter;
 
 /**
  * One object. What it writes without waiting is one write; no reply leaves it before all that was written until then is
@@ -184,6 +186,15 @@ class PlayedObject {
   }
 }
 
+/** An object of a version that has the method, or what the platform says of one that has not. */
+function known(object: ClickCounter, method: keyof ClickCounter): ClickCounter {
+  if (method in object) return object;
+  throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
+}
+
+/** What the namespace gives of an object. */
+type Stub = Pick<ClickCounter, "commit" | "take" | "hasTaken" | "knows" | "ensureAlarm">;
+
 /** The namespace that the service is bound to, and all its objects. */
 export class PlayedObjects {
   readonly #objects = new Map<string, PlayedObject>();
@@ -195,17 +206,29 @@ export class PlayedObjects {
     this.#make = make;
   }
 
-  getByName(name: string): Pick<ClickCounter, "commit" | "ensureAlarm"> {
+  /** As an object is bound to it. */
+  behind(isKept: IsKept): { getByName(name: string): Stub } {
+    return { getByName: (name) => this.getByName(name, isKept) };
+  }
+
+  getByName(name: string, isKept: IsKept = async () => {}): Stub {
     let object = this.#objects.get(name);
     if (!object) {
       object = new PlayedObject(name, this.#turns, this.#make);
       this.#objects.set(name, object);
     }
     const found = object;
+    const call = async <T>(run: (one: ClickCounter) => Promise<T>, isSilent = true): Promise<T> => {
+      await isKept();
+      return found.call(run, isSilent ? ["after", "silence"] : ["after"]);
+    };
     return {
-      commit: (batch) => found.call((one) => one.commit(structuredClone(batch)), ["after", "silence"]),
+      commit: (batch) => call((one) => one.commit(structuredClone(batch))),
+      take: (batch, own) => call((one) => known(one, "take").take(structuredClone(batch), own)),
+      hasTaken: () => call((one) => known(one, "hasTaken").hasTaken()),
+      knows: (ids) => call((one) => known(one, "knows").knows(structuredClone(ids))),
       // A cron that is never answered ends with its invocation, of which nothing is played.
-      ensureAlarm: () => found.call((one) => one.ensureAlarm(), ["after"]),
+      ensureAlarm: () => call((one) => one.ensureAlarm(), false),
     };
   }
 

@@ -9,6 +9,9 @@ import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 const WINDOW = 1_800_000;
 const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
 const COLOS = ["FRA", "AMS"];
+/** Each a region of its own. Visitors come from where it is day. */
+export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
+const DAYTIME = 14_400_000;
 /** How long the answer of one click takes at most. */
 const ANSWERED = 60_000;
 
@@ -19,6 +22,7 @@ interface Visit {
   /** Under which a repetition is recognized; the page may give none. */
   id: string | null;
   colo: string;
+  continent: (typeof CONTINENTS)[number];
   bot: boolean;
   tries: { at: number; isTaken: boolean }[];
   /** What the partner was from the first try to the last flush. */
@@ -37,10 +41,10 @@ export class Visitors {
 
   /** Somebody clicks, or a page reports a click again. */
   choose(world: World, chance: Chance): { text: string; run: () => Promise<Reply> } {
-    const again = this.#visits.slice(-30).filter((visit) => isClear(visit, time.now));
+    const again = this.#visits.slice(-chance.of([2, 30])).filter((visit) => isClear(visit, time.now));
     const isAgain = again.length > 0 && chance.happens(0.4);
     const visit = isAgain ? chance.of(again) : this.#arrive(chance);
-    const { landing, ref, id, colo, bot } = visit;
+    const { landing, ref, id, colo, continent, bot } = visit;
     const tried = { at: time.now, isTaken: false };
     visit.tries.push(tried);
     this.#open.add(visit);
@@ -48,7 +52,7 @@ export class Visitors {
     return {
       text: `a ${bot ? "bot" : "visitor"} of ${ref} at ${landing}${visit.program === "neighbor" ? " of the neighbor" : ""}${isAgain ? ", again" : ""}`,
       run: async () => {
-        const reply = await world.click(body, { colo, bot });
+        const reply = await world.click(body, { colo, continent, bot });
         tried.isTaken = reply.status === 202;
         return reply;
       },
@@ -63,6 +67,7 @@ export class Visitors {
       ref: chance.of(REFS),
       id: chance.happens(0.7) ? `click-${n}` : null,
       colo: chance.of(COLOS),
+      continent: CONTINENTS[Math.floor(time.now / DAYTIME) % CONTINENTS.length]!,
       bot: chance.happens(0.1),
       tries: [],
       statuses: new Set(),

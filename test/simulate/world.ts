@@ -18,6 +18,7 @@ import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
 import { restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
+import { CONTINENTS } from "./visitors.ts";
 
 const MIGRATIONS = join(ROOT, "migrations");
 const migrations = readdirSync(MIGRATIONS)
@@ -50,6 +51,9 @@ const SHARDS = [
   { program: 0, neighbor: 1 },
   { program: 1, neighbor: 0 },
 ];
+
+/** Regions split with the first click, after few that come together, or only when an object asks another. */
+const SPLIT_LOADS = [1, 2, 3, 1_000].map((commits) => ({ commits, within: 20_000, ids: 1_000 }));
 
 interface ProgramKey {
   id: string;
@@ -95,14 +99,12 @@ export class World {
     this.neighborDatabase = this.#shards.program === this.#shards.neighbor ? this.database : open();
     const latency = () => this.turns.gate(() => {}, []);
     this.vendors = VENDOR_KEYS.map((key) => openVendor({ now: time.now, keys: [key], latency }));
-    this.clicks = new PlayedObjects(
-      this.turns,
-      (state, isKept) =>
-        new this.#service.ClickCounter(
-          state,
-          this.#bound((database) => database.behind(isKept)),
-        ),
-    );
+    this.clicks = new PlayedObjects(this.turns, (state, isKept) => {
+      const databases = this.#bound((database) => database.behind(isKept));
+      const object = new this.#service.ClickCounter(state, { ...databases, CLICKS: this.clicks.behind(isKept) });
+      object.splitLoad = SPLIT_LOADS[seed % SPLIT_LOADS.length]!;
+      return object;
+    });
     this.#env = this.#bindings();
     this.#playOutside();
   }
@@ -188,6 +190,19 @@ export class World {
       if (reply!.status >= 300) throw new Error(`the world does not begin: ${JSON.stringify(reply)}`);
       this.endpoint_id = String(reply!.body["id"]);
     }
+    if (this.hasBefore) await this.#clickBefore(luck);
+  }
+
+  /** The version before has taken a click in every database, so that its regions always had several objects. */
+  async #clickBefore(luck: Luck): Promise<void> {
+    this.renew(true, true);
+    for (const { id } of [this.program, this.neighbor]) {
+      // Of a program that is none, on the same shard: it is counted nowhere.
+      const body = { program_id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`, ref: "ann", landing: "/" };
+      const all = CONTINENTS.map((continent) => () => this.click(body, { colo: "MAD", continent, bot: false }));
+      await this.turns.drive(all, luck);
+    }
+    this.renew(true);
   }
 
   /** A call of the API, with JSON or a file, of the first program unless another key is given. */
@@ -270,10 +285,13 @@ export class World {
   };
 
   /** A visitor's click, near a data center; whatever it comes to. */
-  async click(body: object, { colo, bot }: { colo: string; bot: boolean }): Promise<Reply> {
+  async click(
+    body: object,
+    { colo, continent, bot }: { colo: string; continent: string; bot: boolean },
+  ): Promise<Reply> {
     const headers = { "content-type": "text/plain", "user-agent": bot ? "Googlebot/2.1" : BROWSER };
     const request = new Request(`${BASE}/click`, { method: "POST", headers, body: JSON.stringify(body) });
-    Object.defineProperty(request, "cf", { value: { colo, continent: "EU" } });
+    Object.defineProperty(request, "cf", { value: { colo, continent } });
     return this.#send(request);
   }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clickObject, hintOf, OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
+import { clickObject, firstOf, hintOf, isFirst, OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
 
 describe("which object takes a click (architecture: objects are named by region and shard, not by program)", () => {
   it.each([
@@ -48,9 +48,11 @@ describe("which object takes a click (architecture: objects are named by region 
     );
     fc.assert(
       fc.property(location, (where) => {
-        const { name, hint } = clickObject(where);
+        const { name, first, hint } = clickObject(where);
         expect(name).toMatch(/^(wnam|enam|sam|weur|eeur|apac-ne|apac-se|oc|afr|me):[0-3]$/);
         expect(hintOf(name)).toBe(hint);
+        expect(firstOf(name)).toBe(name === first ? null : first);
+        expect([isFirst(first), isFirst(name)]).toEqual([true, name === first]);
       }),
     );
   });

@@ -43,6 +43,7 @@ const MEASURED: Measured = {
   flush_delay_ms: 1000,
   dense: { clicks: 200, delay_ms: 500 },
   shards: 4,
+  one_object_to: 0,
   flushes: { 1: flush(1), 2: flush(2), 20: flush(20) },
   payment: { requests: 3, d1_rows_written: 30, queue_operations: 6 },
   approval: { d1_rows_written: 5 },
@@ -120,6 +121,19 @@ describe("a simulated year", () => {
     const thin = clicksOfMonth(MEASURED, MONTHLY_CLICKS / 100, 1);
     assert.ok(thin.d1_rows_written / (MONTHLY_CLICKS / 100) > usage.d1_rows_written / MONTHLY_CLICKS);
     assert.ok(clicksOfMonth(MEASURED, MONTHLY_CLICKS, 5).d1_rows_written > usage.d1_rows_written);
+  });
+
+  it("has one object a region and database up to so many clicks a second, and several in those with more", () => {
+    const asked = (one_object_to: number, databases: number) => {
+      const usage = clicksOfMonth({ ...MEASURED, one_object_to, flushes: { 1: {}, 2: {} } }, MONTHLY_CLICKS, databases);
+      return usage.do_requests / DAYS_PER_MONTH / 1440;
+    };
+    const second = MONTHLY_CLICKS / DAYS_PER_MONTH / 86_400;
+    near(asked(second, 1), REGIONS.length);
+    // Two regions have 30 % each, the next 15 %.
+    near(asked(0.2 * second, 1), REGIONS.length + 2 * 3);
+    near(asked(0.2 * second, 2), REGIONS.length * 2);
+    near(asked(0.14 * second, 1), REGIONS.length + 3 * 3);
   });
 
   it("flushes soon after many clicks wait, however long few would", () => {

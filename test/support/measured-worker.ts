@@ -6,8 +6,11 @@ import { arrivalOf, batchOf } from "../../src/clicks/batch.ts";
 import { ClickCounter, DENSE, DENSE_DELAY } from "../../src/clicks/counter.ts";
 import { flushDelay } from "../../src/clicks/flush-time.ts";
 import { OBJECTS_PER_REGION } from "../../src/clicks/region.ts";
+import { SPLIT_LOAD } from "../../src/clicks/split.ts";
+import { SEEN_WINDOW } from "../../src/clicks/store.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { SECOND } from "../../src/lib/time.ts";
 import { meterDatabase } from "./metered-database.ts";
 
 /** What the platform counts. */
@@ -64,6 +67,11 @@ class MeasuredCounter extends ClickCounter {
 }
 export { MeasuredCounter as ClickCounter };
 
+/** A second, each alone in its commit: by commits, and by ids, of which each click has its own and that of its batch. */
+function clicksOfOneObject(): number {
+  return Math.min(SPLIT_LOAD.commits / SPLIT_LOAD.within, SPLIT_LOAD.ids / 2 / SEEN_WINDOW) * SECOND;
+}
+
 let made = 0;
 
 interface Commits {
@@ -83,6 +91,7 @@ const controls: Record<string, (env: Bindings, input: never) => unknown> = {
     flush_delay_ms: flushDelay({}),
     dense: { clicks: DENSE, delay_ms: DENSE_DELAY },
     shards: OBJECTS_PER_REGION,
+    one_object_to: clicksOfOneObject(),
     now: clock,
   }),
   advance: (_env, { ms }: { ms: number }) => ({ now: (clock += ms) }),

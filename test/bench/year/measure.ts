@@ -119,8 +119,8 @@ async function run(service: MeteredService): Promise<Measurements> {
   const deleted = await service.control<{ rows_written: number }>("sql", {
     sql: "delete from events where type = 'click'",
   });
-  const { flush_delay_ms, dense, shards } =
-    await service.control<Pick<Measured, "flush_delay_ms" | "dense" | "shards">>("constants");
+  const { flush_delay_ms, dense, shards, one_object_to } =
+    await service.control<Pick<Measured, "flush_delay_ms" | "dense" | "shards" | "one_object_to">>("constants");
   const { bytes, rows, ...usage } = ledger;
   return {
     commits,
@@ -130,6 +130,7 @@ async function run(service: MeteredService): Promise<Measurements> {
       flush_delay_ms,
       dense,
       shards,
+      one_object_to,
       flushes,
       bytes: {
         ...bytes,

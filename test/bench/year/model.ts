@@ -44,7 +44,7 @@ export const YEAR: Scenario = {
   invocation_logs: false,
 };
 
-/** Where visitors are. Each region has `Measured.shards` objects, between which its visitors spread evenly. */
+/** Where visitors are. */
 export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
 /**
  * Milliseconds that an object is at work: until a commit is confirmed, for the cron's question, and for a flush without its
@@ -76,8 +76,9 @@ export interface Measured {
   flush_delay_ms: number;
   /** Where so many clicks wait in an object, it flushes after so long. */
   dense: { clicks: number; delay_ms: number };
-  /** Objects of a region. */
+  /** Objects of a region and database: one up to so many clicks a second, else so many. */
   shards: number;
+  one_object_to: number;
   /** Usage of one flush of so many commits of one click each, by their number; of different partners. */
   flushes: Record<number, Partial<Usage>>;
   payment: Partial<Usage>;
@@ -138,24 +139,26 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
  * click need more traffic than this, so there is one a click.
  */
 export function clicksOfMonth(measured: Measured, clicks: number, databases: number): Usage {
-  const { shards, flush_delay_ms, dense } = measured;
+  const { flush_delay_ms, dense } = measured;
   const seconds = DAYS_PER_MONTH * SECONDS_PER_DAY;
+  let all = 0;
   const parts = REGIONS.map((share) => {
-    const objects = shards * databases;
+    const isOne = (clicks * share) / databases / seconds <= measured.one_object_to;
+    const objects = (isOne ? 1 : measured.shards) * databases;
+    all += objects;
     const rate = (clicks * share) / objects / seconds;
     const few = 1 + (rate * flush_delay_ms) / 1000;
     const perFlush = Math.min(few, dense.clicks + (rate * dense.delay_ms) / 1000);
     const flushes = (clicks * share) / perFlush;
     return sumOf([interpolate(measured.flushes, perFlush), flushes]);
   });
-  const objects = REGIONS.length * shards * databases;
   const inObjects = (clicks / (DAYS_PER_MONTH * 24 * 60)) * CLICK_IN_OBJECT_MINUTES * measured.bytes.click_in_object;
   return sumOf(
     ...parts.map((part) => [part, 1] as const),
     [{ requests: 1, cpu_ms: CPU_MS.click, do_gb_seconds: gbSeconds(COMMIT_MS) }, clicks],
     // The cron asks every object every minute.
-    [{ do_requests: 1, do_gb_seconds: gbSeconds(PING_MS) }, objects * DAYS_PER_MONTH * 24 * 60],
-    [{ do_gb_months: 1 / 1e9 }, objects * EMPTY_OBJECT_BYTES + inObjects],
+    [{ do_requests: 1, do_gb_seconds: gbSeconds(PING_MS) }, all * DAYS_PER_MONTH * 24 * 60],
+    [{ do_gb_months: 1 / 1e9 }, all * EMPTY_OBJECT_BYTES + inObjects],
   );
 }
 

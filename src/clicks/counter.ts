@@ -37,7 +37,7 @@ const OVERDUE = 30 * SECOND;
 const NOT_STORED: CommitReply = { stored: false, reason: "storage" };
 
 /** What the first object of a region says to another one. */
-export interface Told {
+export interface Report {
   /** When the region was split, in ms. */
   split_at: number;
   /** Those of the ids that it took within the window. */
@@ -125,7 +125,7 @@ export class ClickCounter extends DurableObject<ClickBindings> {
    * Which of the ids, as of `idsOf`, this first object of a region took. Who asks takes clicks, so the region is split now
    * if it was not.
    */
-  async knows(ids: readonly string[]): Promise<Told> {
+  async knows(ids: readonly string[]): Promise<Report> {
     if (this.#splitAt() === null) this.#split();
     const now = Date.now();
     return { split_at: this.#splitAt() ?? now, known: ids.filter((id) => this.#store.knows(id, now)) };
@@ -237,14 +237,14 @@ export class ClickCounter extends DurableObject<ClickBindings> {
 
   /** Those of the ids that the first object knows. One of a version before never took a click of another. */
   async #learn(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const told = await this.#call(
+    const report = await this.#call(
       firstOf(this.#name())!,
-      async (first): Promise<Told | null> => first.knows(ids),
+      async (first): Promise<Report | null> => first.knows(ids),
       null,
     );
-    if (told === null) return new Set();
-    if (told.split_at !== this.#store.splitAt) this.#store.split(told.split_at, Date.now());
-    return new Set(told.known);
+    if (report === null) return new Set();
+    if (report.split_at !== this.#store.splitAt) this.#store.split(report.split_at, Date.now());
+    return new Set(report.known);
   }
 
   /** One of a version before may have taken a click, or does before it hears of this one. */

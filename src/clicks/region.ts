@@ -27,7 +27,7 @@ export const OBJECTS_PER_REGION = 4;
  * The object of a visitor's data center for the programs of a shard, whose database must be bound: the region from the
  * continent (longitude splits Europe, North America and Asia), the number from the data center. One isolate lives in one
  * data center, so its clicks share one commit; and a visitor's retry meets the same object, which is what recognizes it
- * as a duplicate. The first object of the region stands in for it until the region has split (`accept`).
+ * as a duplicate. The first object of the region takes its place until the region has split (`accept`).
  */
 export function clickObject(location: VisitorLocation | undefined, shard = 0): ClickObject {
   const hint = regionOf(location);

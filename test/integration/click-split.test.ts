@@ -186,8 +186,8 @@ describe("the objects of a region (TRACK-18)", () => {
       const ahead = object.commit(batch());
       const behind = object.take(waiting, own(1));
       // Its own object, to which it came as well, asks before it is written.
-      const told = object.knows(idsOf(waiting));
-      return [await ahead, await behind, (await told).known];
+      const report = object.knows(idsOf(waiting));
+      return [await ahead, await behind, (await report).known];
     });
     expect(replies).toEqual([STORED, STORED, idsOf(waiting)]);
     await expectRecorded(3);

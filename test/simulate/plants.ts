@@ -154,10 +154,12 @@ export const PLANTS: readonly Plant[] = [
     'if (attempt === 2 || !isRetryable(error)) return "refused";',
     'if (attempt === 2 || !isRetryable(error)) return "stored";',
   ]),
-  plant("clicks: what is committed a second time has an id of its own", "clicks/accept.ts", [
-    "stub.commit(batch)",
-    "stub.commit({ ...batch, id: randomToken(12) })",
-  ]),
+  plant(
+    "clicks: what is committed a second time has an id of its own",
+    "clicks/accept.ts",
+    [".commit(batch);", ".commit({ ...batch, id: randomToken(12) });"],
+    [".take(batch, name);", ".take({ ...batch, id: randomToken(12) }, name);"],
+  ),
   plant("clicks: nobody looks for alarms that were lost", "clicks/counter.ts", [
     "if (waiting > 0 && !this.#flushing) {",
     "if (waiting > 1_000 && !this.#flushing) {",

@@ -6,6 +6,7 @@ import { codes, partnerCodes } from "./http/api/codes.ts";
 import { commissions } from "./http/api/commissions.ts";
 import { customers } from "./http/api/customers.ts";
 import { events } from "./http/api/events.ts";
+import { facts } from "./http/api/facts.ts";
 import { flows } from "./http/api/flows.ts";
 import { IMPORT_BODY_LIMIT, imports } from "./http/api/imports.ts";
 import { integrations } from "./http/api/integrations.ts";
@@ -81,6 +82,7 @@ const api = app
   .route("/api/v1/customers", customers)
   .route("/api/v1/imports", imports)
   .route("/api/v1/clicks", clicks)
+  .route("/api/v1/track", facts)
   .route("/api/v1/events", events)
   .route("/api/v1/webhooks", webhooks)
   .route("/api/v1/webhooks", webhookActions)

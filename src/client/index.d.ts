@@ -108,7 +108,7 @@ type Routes = {
         id: string;
         partner_id: string;
         program_id: string;
-        provider: "provider_a" | "provider_b";
+        provider: "api" | "provider_a" | "provider_b";
         provider_code_id: string | null;
       };
       outputFormat: "json";
@@ -127,7 +127,7 @@ type Routes = {
           status?: "approved" | "paid" | "pending" | "rejected" | undefined;
           partner_id?: string | undefined;
           payout_id?: string | undefined;
-          provider?: "provider_a" | "provider_b" | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
           flagged?: "false" | "true" | undefined;
         };
       };
@@ -148,7 +148,7 @@ type Routes = {
           payment_id: string | null;
           payout_id: string | null;
           program_id: string;
-          provider: "provider_a" | "provider_b" | null;
+          provider: "api" | "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
           rate:
             | {
@@ -202,7 +202,7 @@ type Routes = {
         payment_id: string | null;
         payout_id: string | null;
         program_id: string;
-        provider: "provider_a" | "provider_b" | null;
+        provider: "api" | "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
         rate:
           | {
@@ -250,7 +250,7 @@ type Routes = {
         payment_id: string | null;
         payout_id: string | null;
         program_id: string;
-        provider: "provider_a" | "provider_b" | null;
+        provider: "api" | "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
         rate:
           | {
@@ -301,7 +301,7 @@ type Routes = {
         payment_id: string | null;
         payout_id: string | null;
         program_id: string;
-        provider: "provider_a" | "provider_b" | null;
+        provider: "api" | "provider_a" | "provider_b" | null;
         provider_transaction_id: string | null;
         rate:
           | {
@@ -338,7 +338,7 @@ type Routes = {
                 status?: "approved" | "paid" | "pending" | "rejected" | undefined;
                 partner_id?: string | undefined;
                 payout_id?: string | undefined;
-                provider?: "provider_a" | "provider_b" | undefined;
+                provider?: "api" | "provider_a" | "provider_b" | undefined;
                 flagged?: boolean | undefined;
               }
             | undefined;
@@ -426,6 +426,7 @@ type Routes = {
             | "session.all_ended"
             | "session.ended"
             | "sign_in.failed"
+            | "webhook.api"
             | "webhook.provider_a"
             | "webhook.provider_b"
             | "webhook.refused"
@@ -482,6 +483,7 @@ type Routes = {
             | "session.all_ended"
             | "session.ended"
             | "sign_in.failed"
+            | "webhook.api"
             | "webhook.provider_a"
             | "webhook.provider_b"
             | "webhook.refused"
@@ -543,6 +545,7 @@ type Routes = {
           | "session.all_ended"
           | "session.ended"
           | "sign_in.failed"
+          | "webhook.api"
           | "webhook.provider_a"
           | "webhook.provider_b"
           | "webhook.refused"
@@ -834,7 +837,7 @@ type Routes = {
           dry_run?: "false" | "true" | undefined;
           param?: string | undefined;
           status?: "active" | "invited" | undefined;
-          provider?: "provider_a" | "provider_b" | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
           columns?: string | undefined;
         };
       };
@@ -1284,7 +1287,7 @@ type Routes = {
           id: string;
           partner_id: string;
           program_id: string;
-          provider: "provider_a" | "provider_b";
+          provider: "api" | "provider_a" | "provider_b";
           provider_code_id: string | null;
         }[];
       };
@@ -1309,7 +1312,7 @@ type Routes = {
         id: string;
         partner_id: string;
         program_id: string;
-        provider: "provider_a" | "provider_b";
+        provider: "api" | "provider_a" | "provider_b";
         provider_code_id: string | null;
       };
       outputFormat: "json";
@@ -1393,7 +1396,7 @@ type Routes = {
             | "unpaid"
             | "zero_amount"
             | undefined;
-          provider?: "provider_a" | "provider_b" | undefined;
+          provider?: "api" | "provider_a" | "provider_b" | undefined;
           partner_id?: string | undefined;
         };
       };
@@ -1419,7 +1422,7 @@ type Routes = {
             | null;
           partner_id: string | null;
           program_id: string;
-          provider: "provider_a" | "provider_b";
+          provider: "api" | "provider_a" | "provider_b";
           provider_transaction_id: string;
           ref: string | null;
           subscription_id: string | null;
@@ -1524,7 +1527,7 @@ type Routes = {
           payment_id: string | null;
           payout_id: string | null;
           program_id: string;
-          provider: "provider_a" | "provider_b" | null;
+          provider: "api" | "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
           rate:
             | {
@@ -1565,7 +1568,7 @@ type Routes = {
           | null;
         partner_id: string | null;
         program_id: string;
-        provider: "provider_a" | "provider_b";
+        provider: "api" | "provider_a" | "provider_b";
         provider_transaction_id: string;
         ref: string | null;
         subscription_id: string | null;
@@ -1668,7 +1671,7 @@ type Routes = {
           payment_id: string | null;
           payout_id: string | null;
           program_id: string;
-          provider: "provider_a" | "provider_b" | null;
+          provider: "api" | "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
           rate:
             | {
@@ -1709,7 +1712,7 @@ type Routes = {
           | null;
         partner_id: string | null;
         program_id: string;
-        provider: "provider_a" | "provider_b";
+        provider: "api" | "provider_a" | "provider_b";
         provider_transaction_id: string;
         ref: string | null;
         subscription_id: string | null;
@@ -1787,7 +1790,7 @@ type Routes = {
           payment_id: string | null;
           payout_id: string | null;
           program_id: string;
-          provider: "provider_a" | "provider_b" | null;
+          provider: "api" | "provider_a" | "provider_b" | null;
           provider_transaction_id: string | null;
           rate:
             | {
@@ -2120,6 +2123,127 @@ type Routes = {
         provider_a_webhook_secret_set: boolean;
         provider_b_webhook_secret_set: boolean;
         updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/track/lead": {
+    $post: {
+      input: {
+        json: {
+          external_id: string;
+          ref: string;
+          click_id?: string | undefined;
+          customer: {
+            id?: string | undefined;
+            email?: string | undefined;
+          };
+          occurred_at?: string | undefined;
+        };
+      };
+      output: {
+        received: true;
+        outcome:
+          | "adjusted"
+          | "commission"
+          | "flagged"
+          | "ignored"
+          | "linked"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "remembered"
+          | "test_mode"
+          | "unknown_code"
+          | "unknown_ref"
+          | "unpaid"
+          | "waiting"
+          | "zero_amount";
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/track/refund": {
+    $post: {
+      input: {
+        json: {
+          external_id: string;
+          sale_external_id: string;
+          amount_cents: number;
+          occurred_at?: string | undefined;
+        };
+      };
+      output: {
+        received: true;
+        outcome:
+          | "adjusted"
+          | "commission"
+          | "flagged"
+          | "ignored"
+          | "linked"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "remembered"
+          | "test_mode"
+          | "unknown_code"
+          | "unknown_ref"
+          | "unpaid"
+          | "waiting"
+          | "zero_amount";
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/track/sale": {
+    $post: {
+      input: {
+        json: {
+          external_id: string;
+          ref?: string | undefined;
+          click_id?: string | undefined;
+          customer?:
+            | {
+                id?: string | undefined;
+                email?: string | undefined;
+              }
+            | undefined;
+          amount_cents: number;
+          currency: string;
+          net_of_tax: true;
+          items?:
+            | {
+                product_id: string;
+                amount_cents: number;
+              }[]
+            | undefined;
+          occurred_at?: string | undefined;
+        };
+      };
+      output: {
+        received: true;
+        outcome:
+          | "adjusted"
+          | "commission"
+          | "flagged"
+          | "ignored"
+          | "linked"
+          | "merged"
+          | "no_ref"
+          | "partner_deactivated"
+          | "partner_not_active"
+          | "remembered"
+          | "test_mode"
+          | "unknown_code"
+          | "unknown_ref"
+          | "unpaid"
+          | "waiting"
+          | "zero_amount";
       };
       outputFormat: "json";
       status: 200;

@@ -239,9 +239,10 @@ export const facts = sqliteTable(
  * What the subject of a fact is: an id of a payment, a subscription or a customer, or (`email`) the `emailKey` of a
  * customer's address. `address` finds what was said of a customer's address, by the customer's id; with `email` the same
  * facts are found by the address. `coded` finds the payments and uses that carry a code, by its id, also in lower case;
- * `code` what was said of codes, by the name in lower case and by the ids of what a code was made from.
+ * `code` what was said of codes, by the name in lower case and by the ids of what a code was made from. `payer` finds the
+ * payments that the owner's server reported with an address, by its `emailKey`.
  */
-export type FactScope = "payment" | "subscription" | "customer" | "email" | "address" | "coded" | "code";
+export type FactScope = "payment" | "subscription" | "customer" | "email" | "address" | "coded" | "code" | "payer";
 
 /** By which vendor ids a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
@@ -260,7 +261,7 @@ export const factSubjects = sqliteTable(
 );
 
 /** `email` is a hash of the address. */
-export type ErasedScope = Exclude<FactScope, "address" | "coded" | "code">;
+export type ErasedScope = Exclude<FactScope, "address" | "coded" | "code" | "payer">;
 
 /**
  * The vendor ids of erased customers and their payments, and the addresses they were asked to be erased by, as hashes:

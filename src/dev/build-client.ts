@@ -19,7 +19,7 @@ import type * as z from "zod";
 import type { Api } from "../../src/app.ts";
 import type { ErrorStatus } from "../../src/http/errors.ts";
 import type { replies } from "../../src/http/openapi/replies.ts";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 
 /** A handler that names no status answers 200. */
 type Method<E> = E extends { input: infer I; output: infer O; outputFormat: infer F; status: infer S }
@@ -33,8 +33,8 @@ type Literals<T extends Key> = string extends T ? T : number extends T ? T : T e
 /** Of all the names that a provider could have, those of the list. */
 type Listed<T extends Key> = T extends unknown
   ? string extends T ? T
-  : \`provider_\${string}\` extends T ? ListedProvider
-  : \`webhook.provider_\${string}\` extends T ? \`webhook.\${ListedProvider}\` : T
+  : \`provider_\${string}\` extends T ? ListedVendor
+  : \`webhook.provider_\${string}\` extends T ? \`webhook.\${ListedVendor}\` : T
   : never;
 type Structures<T> = T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 

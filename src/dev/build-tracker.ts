@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { brotliCompressSync } from "node:zlib";
 import { transform } from "esbuild";
 import type { PaymentLinks } from "../providers/provider.ts";
-import { PROVIDERS } from "../providers/registry.ts";
+import { VENDORS } from "../providers/registry.ts";
 
 const FOLDER = new URL("../tracker/", import.meta.url);
 /** In brotli (TRACK-1). */
@@ -20,7 +20,7 @@ const PAYMENT_LINKS = /^ *if \(getRef\(\) && \(HOSTS[^}]*\}\n/m;
 const ONE_MORE: PaymentLinks = { hosts: /^(pay|shop)\.provider\.example$/, parameter: "passthrough_ref" };
 
 const source = await readFile(new URL("service.js", FOLDER), "utf8");
-const links = PROVIDERS.flatMap(({ checkout }) => checkout.payment_links ?? []);
+const links = VENDORS.flatMap(({ checkout }) => checkout.payment_links ?? []);
 const served = await minify(withPaymentLinks(source, links));
 const brotli = brotliCompressSync(served).length;
 const withOneMore = brotliCompressSync(await minify(withPaymentLinks(source, [...links, ONE_MORE]))).length;

@@ -27,6 +27,10 @@ export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T
 /** A fact without the address in it. */
 export function bareFact<F extends Fact>(fact: F): F {
   if (fact.kind === "payment") return { ...fact, customer_email: null };
+  if (fact.kind === "attribution") {
+    const { customer_email: _, ...bare } = fact;
+    return bare as F;
+  }
   return fact.kind === "customer" ? { ...fact, email: null } : fact;
 }
 

@@ -14,7 +14,7 @@ import type { Check, Figures } from "./reconciliation.ts";
 import type { RefusalReason } from "./refusal.ts";
 
 /** What `payload` holds, by the type of the event. Rows of earlier versions may lack a field that came later. */
-export interface EventPayloads {
+export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
   click: { ref: string; landing: string; referrer: string; partner_id: string };
   "commission.created": CommissionPayload;
   "commission.updated": CommissionPayload & {
@@ -35,7 +35,6 @@ export interface EventPayloads {
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; count: number };
-  [webhook: ProviderEventType]: ProviderEventPayload;
   /** `count`: how many were refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
   "flow.created": FlowPayload & AppliedPayload;

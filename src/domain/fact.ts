@@ -55,6 +55,8 @@ export interface PaymentFact extends FactBase {
   subscription_id: string | null;
   /** From a test event to a program that takes only live ones. */
   test?: true;
+  /** The lines of a sale that the owner's server reported, where it named them. */
+  items?: { product_id: string; amount_cents: Cents }[];
 }
 
 /** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
@@ -90,13 +92,13 @@ export interface AdjustmentFact extends FactBase {
   open?: true;
 }
 
-/** A reference to remember for a subscription and a customer. */
+/** A reference to remember for a subscription or a customer. */
 export interface AttributionFact extends FactBase {
   kind: "attribution";
   ref: string;
   subscription_id: string | null;
   customer_id: string | null;
-  /** Of an imported one only: the `emailKey` of the customer, where no id was known. */
+  /** Of an imported one, or of a lead: the `emailKey` of the customer, and then no id. */
   customer_email?: string;
   /**
    * The owner brought it along from another product: it serves payments made after it, none before, and gives way to

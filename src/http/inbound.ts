@@ -11,20 +11,20 @@ import type { AppEnv } from "../env.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import { remember } from "../lib/remembered.ts";
 import { HOUR, MINUTE } from "../lib/time.ts";
-import type { ClaimedOwner, Provider } from "../providers/provider.ts";
-import { PROVIDERS } from "../providers/registry.ts";
+import type { ClaimedOwner, Vendor } from "../providers/provider.ts";
+import { VENDORS } from "../providers/registry.ts";
 import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
 import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
 import { checkBody, checkUnread } from "./unverified-body.ts";
 
 /** `POST /webhooks/<provider>`: called by the payment providers, verified by their signatures. */
 export const inbound = new Hono<AppEnv>();
-for (const provider of PROVIDERS) inbound.post(`/${provider.name}`, (c) => receive(c, provider));
+for (const provider of VENDORS) inbound.post(`/${provider.name}`, (c) => receive(c, provider));
 
 interface Arrival {
   c: Context<AppEnv>;
   base: Ctx;
-  provider: Provider;
+  provider: Vendor;
   /** Of the signature. */
   header: string | null;
   /** The program that the URL names; null where the provider's events may name it. */
@@ -43,7 +43,7 @@ interface Verified {
  * these where it can be, and costs nothing of what comes after. 200 only after the facts are durable; what is
  * answered is IN-2 to IN-4.
  */
-async function receive(c: Context<AppEnv>, provider: Provider): Promise<Response> {
+async function receive(c: Context<AppEnv>, provider: Vendor): Promise<Response> {
   const arrival = await checkUnread(c.req, async () => {
     const arriving = arrivalOf(c, provider);
     await refuseByHeader(arriving);
@@ -95,7 +95,7 @@ function verify(arrival: Arrival): Promise<Verified> {
 }
 
 /** @throws `not_found` where no program is named that could be one. */
-function arrivalOf(c: Context<AppEnv>, provider: Provider): Arrival {
+function arrivalOf(c: Context<AppEnv>, provider: Vendor): Arrival {
   const program_id = c.req.query("program_id") ?? null;
   if (program_id === null ? !provider.claims_programs : !isProgramId(program_id)) throw unknownProgram(c, provider);
   const header = provider.signature_headers.map((name) => c.req.header(name)).find((value) => value !== undefined);
@@ -236,7 +236,7 @@ async function refused(
   return new AppError("provider_not_configured", "This program has no signing secret for this provider yet.");
 }
 
-function unknownProgram(c: Context<AppEnv>, provider: Provider): AppError {
+function unknownProgram(c: Context<AppEnv>, provider: Vendor): AppError {
   logUnowned(c, provider.name, "unknown_program");
   return notFound("program");
 }

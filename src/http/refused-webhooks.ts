@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { ProgramCtx } from "../core/kernel/context.ts";
 import { noteRefusals } from "../core/inbound/refusals.ts";
-import type { ProviderName } from "../domain/provider-name.ts";
+import type { VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason, UnownedRefusal } from "../domain/refusal.ts";
 import type { AppEnv } from "../env.ts";
 import { logLine, reasonOf } from "../lib/log.ts";
@@ -33,7 +33,7 @@ function due(key: string, now: number): Waiting | null {
 }
 
 /** Reports a refused delivery to the program, after the reply: what goes wrong there is nobody's error but the log's. */
-export function noteRefused(c: Context<AppEnv>, provider: ProviderName, reason: RefusalReason, ctx: ProgramCtx): void {
+export function noteRefused(c: Context<AppEnv>, provider: VendorName, reason: RefusalReason, ctx: ProgramCtx): void {
   const those = due(`${ctx.program.id} ${provider} ${reason}`, c.var.now);
   if (those) afterReply(c, () => noteRefusals(ctx, provider, reason, those.count));
 }
@@ -44,7 +44,7 @@ export function noteRefused(c: Context<AppEnv>, provider: ProviderName, reason: 
  */
 export function noteRefusedUnread(
   c: Context<AppEnv>,
-  provider: ProviderName,
+  provider: VendorName,
   reason: RefusalReason,
   program_id: string,
   find: () => Promise<ProgramCtx | null>,
@@ -60,7 +60,7 @@ export function noteRefusedUnread(
 }
 
 /** A delivery for a program that is not here: one line of the log a minute says how many there were. */
-export function logUnowned(c: Context<AppEnv>, provider: ProviderName, reason: UnownedRefusal): void {
+export function logUnowned(c: Context<AppEnv>, provider: VendorName, reason: UnownedRefusal): void {
   const those = due(`${provider} ${reason}`, c.var.now);
   if (!those) return;
   const { request_id } = c.var;

@@ -14,10 +14,11 @@ export type {
   LinkFact,
   PaymentFact,
 } from "../domain/fact.ts";
-export type { ProviderName } from "../domain/provider-name.ts";
+export type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type * as z from "zod";
 import type { Fact } from "../domain/fact.ts";
-import type { ProviderName } from "../domain/provider-name.ts";
+import type { Cents } from "../domain/money.ts";
+import type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason } from "../domain/refusal.ts";
 import type { Fetch } from "../lib/deadline.ts";
 import type { ConnectedAccounts, Transfers } from "./connect.ts";
@@ -138,11 +139,17 @@ export interface Reach {
   now: () => number;
 }
 
-/** All that is known of a payment provider. The service is loops over `registry.ts`: nothing else names one. */
-export interface Provider extends WebhookFormat {
+/** What is known of every provider, however its facts come. The service is loops over `registry.ts`: nothing else names one. */
+interface ProviderBase {
   name: ProviderName;
   /** Its name for people, inside a sentence. */
   text: string;
+}
+
+/** A payment provider that reports by signed webhooks. */
+export interface Vendor extends ProviderBase, WebhookFormat {
+  name: VendorName;
+  reported_by: "webhook";
   /** What its program can keep; a provider without an API key has no payouts. */
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
@@ -153,3 +160,53 @@ export interface Provider extends WebhookFormat {
   /** Payouts through its connected accounts: of the provider that the payout method is named after. */
   connect?: (reach: Reach) => Transfers & ConnectedAccounts;
 }
+
+/** How the owner's server names a customer: by its own id, by the address, or by both. */
+export interface ReportedCustomer {
+  id: string | null;
+  email: string | null;
+}
+
+/** A line of a sale. */
+export interface ReportedItem {
+  product_id: string;
+  amount_cents: Cents;
+}
+
+/** What the owner's server reports; `external_id` is its own, once for each kind. */
+export interface ReportedFacts {
+  lead: { external_id: string; ref: string; customer: ReportedCustomer };
+  sale: {
+    external_id: string;
+    ref: string | null;
+    customer: ReportedCustomer;
+    /** Smallest units, net of tax. */
+    amount_cents: Cents;
+    /** ISO 4217, upper case. */
+    currency: string;
+    items: ReportedItem[] | null;
+  };
+  refund: { external_id: string; sale_external_id: string; amount_cents: Cents };
+}
+export type ReportKind = keyof ReportedFacts;
+export type Report = { [K in ReportKind]: { kind: K } & ReportedFacts[K] }[ReportKind];
+
+/** The value of a field of what is reported; null where it is not given. */
+export type Said = string | number | null;
+
+/** The owner's own server: it reports what it sold itself, with the program's API key. */
+export interface OwnerProvider extends ProviderBase {
+  reported_by: "owner";
+  /** The form of the owner's own ids, of customers and of what is reported: an address is none, for the ledger goes by ids. */
+  id_pattern: RegExp;
+  /** The event that a reported fact is, at `occurred_at` (ISO 8601, milliseconds, UTC). The same fact has the same id. */
+  eventOf(report: Report, occurred_at: string): ProviderEvent;
+  /**
+   * What facts of one event say, by the fields of the request, to be compared with what is reported again; `personal` are
+   * those that an erasure takes away.
+   */
+  saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said>; personal: readonly string[] };
+}
+
+/** All that is known of a payment provider: what it has depends on how its facts come. */
+export type Provider = Vendor | OwnerProvider;

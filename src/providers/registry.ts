@@ -5,11 +5,14 @@ import type { ConnectedAccounts, Transfers } from "./connect.ts";
 import * as list from "./list.ts";
 import {
   SECRET_NAMES,
+  type OwnerProvider,
   type Provider,
   type ProviderName,
   type Reach,
   type SecretField,
   type SecretName,
+  type Vendor,
+  type VendorName,
 } from "./provider.ts";
 
 /** In the order of their names, which is that of pages and documents. */
@@ -20,16 +23,37 @@ type Listed = (typeof list)[keyof typeof list];
 export type ListedProvider = Listed["name"];
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name) as readonly ProviderName[] as readonly ListedProvider[];
 
+/** Those that report by webhooks: what has a webhook address, secrets, a status and snippets is a loop over them. */
+export const VENDORS: readonly Vendor[] = PROVIDERS.filter((provider) => provider.reported_by === "webhook");
+type ListedVendors = Extract<Listed, { reported_by: "webhook" }>;
+export type ListedVendor = ListedVendors["name"];
+export const VENDOR_NAMES = VENDORS.map(({ name }) => name) as readonly VendorName[] as readonly ListedVendor[];
+
+/** The one whose facts the owner's server reports. */
+export const OWNER_PROVIDER: OwnerProvider = PROVIDERS.find((provider) => provider.reported_by === "owner")!;
+
 /** The types of the audit log, those of the providers' events among them. */
 export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
 
 /**
  * Providers in the order of their names. Throws where two of them clash, so that the service does not start: by their
- * name, by the form of their customer ids, or as the one whose payments have an e-mail address; and where one that makes
- * no transfers (`TRANSFER_METHOD`) has what only they need.
+ * name, by the form of their customer ids, as the one whose payments have an e-mail address, or as the one that the
+ * owner's server reports; and where one that makes no transfers (`TRANSFER_METHOD`) has what only they need.
  */
 export function registered(providers: readonly Provider[]): Provider[] {
-  for (const [i, { name, customers, connect, secrets }] of providers.entries()) {
+  for (const [i, { name }] of providers.entries()) {
+    if (providers.slice(i + 1).some((other) => name === other.name))
+      throw new Error(`two providers have the name ${name}`);
+  }
+  if (providers.filter(({ reported_by }) => reported_by === "owner").length !== 1) {
+    throw new Error("one provider is the owner's server, and no more");
+  }
+  refuseClashes(providers.filter((provider) => provider.reported_by === "webhook"));
+  return providers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function refuseClashes(vendors: readonly Vendor[]): void {
+  for (const [i, { name, customers, connect, secrets }] of vendors.entries()) {
     if (name !== TRANSFER_METHOD && (connect !== undefined || secrets.api_key !== undefined)) {
       throw new Error(`${name}: payouts are transfers through ${TRANSFER_METHOD}, and no other API key is used`);
     }
@@ -37,8 +61,7 @@ export function registered(providers: readonly Provider[]): Provider[] {
     if (!id_pattern.source.startsWith(`^${id_prefix}`)) {
       throw new Error(`${name}: the form of its customer ids does not begin with "${id_prefix}"`);
     }
-    for (const other of providers.slice(i + 1)) {
-      if (name === other.name) throw new Error(`two providers have the name ${name}`);
+    for (const other of vendors.slice(i + 1)) {
       if (id_prefix.startsWith(other.customers.id_prefix) || other.customers.id_prefix.startsWith(id_prefix)) {
         throw new Error(`${name} and ${other.name}: customer ids begin alike`);
       }
@@ -47,7 +70,6 @@ export function registered(providers: readonly Provider[]): Provider[] {
       }
     }
   }
-  return providers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 const byName = new Map(PROVIDERS.map((provider) => [provider.name, provider]));
@@ -57,43 +79,51 @@ export function providerNamed(name: string): Provider | undefined {
   return byName.get(name as ProviderName);
 }
 
+/** The vendor of this name; undefined for a name that is not one's. */
+export function vendorNamed(name: string): Vendor | undefined {
+  const provider = providerNamed(name);
+  return provider?.reported_by === "webhook" ? provider : undefined;
+}
+
 /** Whether its events may say which program they belong to, so that the URL need not. */
 export function claimsPrograms(name: ProviderName): boolean {
-  return providerNamed(name)?.claims_programs === true;
+  return vendorNamed(name)?.claims_programs === true;
 }
 
 /** Whose a customer id is, by the form of its ids; null for one of no provider, an owner's own number say. */
 export function providerOfCustomer(customer_id: string): ProviderName | null {
-  return PROVIDERS.find(({ customers }) => customers.id_pattern.test(customer_id))?.name ?? null;
+  return VENDORS.find(({ customers }) => customers.id_pattern.test(customer_id))?.name ?? null;
 }
 
-/** The provider whose payments have the customer's e-mail address. */
-export const PROVIDER_WITH_EMAIL: Provider | undefined = PROVIDERS.find(({ customers }) => customers.has_email);
+/** The vendor whose payments have the customer's e-mail address. */
+export const VENDOR_WITH_EMAIL: Vendor | undefined = VENDORS.find(({ customers }) => customers.has_email);
 
 /** The API of the provider whose connected accounts payouts go through (OUT-6). */
 export function connectTo(reach: Reach): Transfers & ConnectedAccounts {
-  const connect = providerNamed(TRANSFER_METHOD)?.connect;
+  const connect = vendorNamed(TRANSFER_METHOD)?.connect;
   if (!connect) throw new Error(`${TRANSFER_METHOD} has no connected accounts`);
   return connect(reach);
 }
 
 /** The name of a secret in the API: `provider_a_webhook_secret`. */
-export type SecretSetting = `${ProviderName}_${SecretName}`;
+export type SecretSetting = `${VendorName}_${SecretName}`;
 
 /** Those of the listed providers, one by one. */
-export type ListedSetting = { [P in Listed["name"]]: `${P}_${SecretOf<Extract<Listed, { name: P }>>}` }[Listed["name"]];
-type SecretOf<P extends Pick<Provider, "secrets">> = keyof P["secrets"] & SecretName;
+export type ListedSetting = {
+  [P in ListedVendor]: `${P}_${SecretOf<Extract<ListedVendors, { name: P }>>}`;
+}[ListedVendor];
+type SecretOf<P extends Pick<Vendor, "secrets">> = keyof P["secrets"] & SecretName;
 
 export interface Setting {
   setting: SecretSetting;
-  provider: Provider;
+  provider: Vendor;
   secret: SecretName;
   field: SecretField;
 }
 
-/** The secrets of all providers: what the API takes, the settings page asks for, and a program keeps. */
+/** The secrets of all vendors: what the API takes, the settings page asks for, and a program keeps. */
 export const SECRET_SETTINGS: readonly Setting[] = SECRET_NAMES.flatMap((secret) =>
-  PROVIDERS.flatMap((provider): Setting[] => {
+  VENDORS.flatMap((provider): Setting[] => {
     const field = provider.secrets[secret];
     return field ? [{ setting: `${provider.name}_${secret}`, provider, secret, field }] : [];
   }),
@@ -110,8 +140,8 @@ export function bySecretSet<T>(valueOf: (of: Setting) => T): Record<`${ListedSet
   return Object.fromEntries(entries) as Record<`${ListedSetting}_set`, T>;
 }
 
-/** Gives each provider a value, by its name. */
-export function byProvider<T>(valueOf: (name: ListedProvider, provider: Provider) => T): Record<ListedProvider, T> {
-  const entries = PROVIDERS.map((provider) => [provider.name, valueOf(provider.name as ListedProvider, provider)]);
-  return Object.fromEntries(entries) as Record<ListedProvider, T>;
+/** Gives each vendor a value, by its name. */
+export function byVendor<T>(valueOf: (name: ListedVendor, vendor: Vendor) => T): Record<ListedVendor, T> {
+  const entries = VENDORS.map((vendor) => [vendor.name, valueOf(vendor.name as ListedVendor, vendor)]);
+  return Object.fromEntries(entries) as Record<ListedVendor, T>;
 }

@@ -6,8 +6,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 import Stripe from "stripe";
 import { Paddle, type Environment } from "@paddle/paddle-node-sdk";
 import type { Route } from "playwright-core";
-import type { Provider, Snippet } from "../../src/providers/provider.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { Snippet, Vendor } from "../../src/providers/provider.ts";
+import { VENDORS } from "../../src/providers/registry.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import {
@@ -199,13 +199,13 @@ function renewal(ref: string | null): object {
 }
 
 /** All that is read of the event the vendor then sends. */
-function heardOf(provider: Provider, event: object): string {
+function heardOf(provider: Vendor, event: object): string {
   const result = provider.parse(JSON.parse(JSON.stringify(event)));
   assert.ok(result.ok, JSON.stringify(result));
   return JSON.stringify(result.event.facts);
 }
 
-for (const provider of PROVIDERS) {
+for (const provider of VENDORS) {
   describe(`the checkouts of ${provider.name} (TRACK-13)`, () => {
     for (const snippet of provider.checkout.snippets) {
       it(`${snippet.label}: the payment names the partner whose link was followed, or nobody`, async () => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { seedProgram } from "./pages-seed.ts";
 import { mailedLink, SECRET_A, signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
@@ -42,7 +42,7 @@ describe("an owner's first run", () => {
     const program = await world.createProgram({ name: "First Shop", owner_email });
     const page = await world.visitor();
     await signInOwner(world, page, owner_email);
-    await see(page, `0 of ${PROVIDER_NAMES.length + 4} done`);
+    await see(page, `0 of ${VENDOR_NAMES.length + 4} done`);
 
     await page.getByRole("link", { name: "Open settings" }).first().click();
     await page.getByLabel("Domain").fill("Shop.Example");

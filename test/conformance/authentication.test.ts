@@ -1,6 +1,6 @@
 /** Authentication. The signatures of deliveries are in test/unit/send.test.ts. */
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { create, ENDPOINT, type Failure } from "../support/conformance.ts";
 import { call, callApi, makeProgram, TEST_SECRETS, type Reply, type TestProgram } from "../support/program.ts";
 import { saleAt } from "../support/sale.ts";
@@ -13,7 +13,7 @@ function codeOf({ status, body }: Reply<Failure>): [number, string] {
 }
 
 /** Posts a provider's event as it sends it, with this signature or none. */
-async function post(program: TestProgram, provider: ListedProvider, signature: string | null, body: string) {
+async function post(program: TestProgram, provider: ListedVendor, signature: string | null, body: string) {
   return call<Failure>(`/webhooks/${provider}?program_id=${program.id}`, {
     method: "POST",
     body,
@@ -26,7 +26,7 @@ async function post(program: TestProgram, provider: ListedProvider, signature: s
 
 /** For a program without a signing secret. */
 function withoutSecrets() {
-  return Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, null]));
+  return Object.fromEntries(VENDOR_NAMES.map((name) => [`${name}_webhook_secret`, null]));
 }
 
 /** How many events are about something processed: a refusal is an event of its own (IN-11). */
@@ -60,7 +60,7 @@ describe("authentication", () => {
 
   it("4. inbound webhooks are verified by their signature headers; unverified requests are rejected (IN-3, IN-8)", async () => {
     const program = await makeProgram();
-    const sales = PROVIDER_NAMES.map((name) => [name, saleAt(name, { ref: "jane", program: program.id })] as const);
+    const sales = VENDOR_NAMES.map((name) => [name, saleAt(name, { ref: "jane", program: program.id })] as const);
     for (const [provider, body] of sales) {
       const secret = TEST_SECRETS[provider];
       for (const wrong of [
@@ -90,7 +90,7 @@ describe("authentication", () => {
 
   it("4. without a stored secret nothing is processed (IN-4)", async () => {
     const program = await makeProgram(withoutSecrets());
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const body = saleAt(provider, { ref: "jane", program: program.id });
       for (const secret of [TEST_SECRETS[provider], "x"]) {
         const reply = await post(program, provider, await signatureOf(provider, body, secret), body);
@@ -102,13 +102,13 @@ describe("authentication", () => {
 
   it("5. the owner pastes each provider's signing secret into the program settings (PROG-9)", async () => {
     const program = await makeProgram(withoutSecrets());
-    const secretOf = (provider: ListedProvider) => `${TEST_SECRETS[provider]}_pasted`;
-    const settings = PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, secretOf(name)] as const);
+    const secretOf = (provider: ListedVendor) => `${TEST_SECRETS[provider]}_pasted`;
+    const settings = VENDOR_NAMES.map((name) => [`${name}_webhook_secret`, secretOf(name)] as const);
     const patched = await program.api("PATCH", ME, Object.fromEntries(settings));
     const set = Object.fromEntries(settings.map(([name]) => [`${name}_set`, true]));
     expect([patched.status, patched.body]).toMatchObject([200, set]);
     expect(JSON.stringify((await program.api("GET", ME)).body)).not.toContain("pasted");
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const body = saleAt(provider, { ref: "jane", program: program.id });
       const signature = await signatureOf(provider, body, secretOf(provider));
       expect([provider, (await post(program, provider, signature, body)).status]).toEqual([provider, 200]);

@@ -10,7 +10,7 @@ import {
   type Failure,
   type Row,
 } from "../support/conformance.ts";
-import { PROVIDER_NAMES, PROVIDERS, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
 import { sendA, sendB, sendBody } from "../support/ledger.ts";
 import { call, makePartner, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
@@ -262,13 +262,13 @@ describe("Program settings and integrations", () => {
 
   it("GET /api/v1/integrations/status has a key for each provider and for the delivery vendor (PROG-6)", async () => {
     const status = async (program: TestProgram) => (await program.api("GET", "/api/v1/integrations/status")).body;
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const program = await makeProgram({ [`${provider}_webhook_secret`]: null });
-      const before = PROVIDER_NAMES.map((name) => [name, { configured: false, webhook_secret_set: name !== provider }]);
+      const before = VENDOR_NAMES.map((name) => [name, { configured: false, webhook_secret_set: name !== provider }]);
       expect(await status(program)).toMatchObject({ ...Object.fromEntries(before), email: { configured: false } });
     }
     const program = await makeProgram();
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       await sendBody(program, provider, saleAt(provider, { ref: "nobody", program: program.id }));
       expect(await status(program)).toMatchObject({ [provider]: { configured: true, webhook_secret_set: true } });
     }
@@ -276,7 +276,7 @@ describe("Program settings and integrations", () => {
 });
 
 describe("Inbound webhooks (called by payment providers, no API key)", () => {
-  it.each(PROVIDERS.map(({ name, claims_programs }) => [name as ListedProvider, claims_programs] as const))(
+  it.each(VENDORS.map(({ name, claims_programs }) => [name as ListedVendor, claims_programs] as const))(
     "%s: the program is identified by the event where its events claim one (%s), else by the query (IN-1, IN-8)",
     async (provider, claims_programs) => {
       const [program, other] = [await makeProgram(), await makeProgram()];

@@ -1,7 +1,7 @@
 /** Events. How deliveries are sent, signed and retried is in test/unit/send.test.ts and test/integration. */
 import { describe, expect, it } from "vitest";
 import { OUTBOUND_EVENT_TYPES } from "../../src/domain/event.ts";
-import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { AUDIT_EVENT_TYPES, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { create, deliveriesOf, ENDPOINT, eventsOf } from "../support/conformance.ts";
 import { sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
@@ -43,12 +43,12 @@ describe("Audit events", () => {
 
   it("webhook.<provider>: a webhook was received, also one that makes no commission", async () => {
     const program = await makeProgram();
-    for (const name of PROVIDER_NAMES) {
+    for (const name of VENDOR_NAMES) {
       await sendBody(program, name, saleAt(name, { ref: "nobody", program: program.id }));
     }
     await sendB(program, eventB("customer.updated", { id: "ctm_1", custom_data: { service_program: program.id } }));
     const types = (await eventsOf(program)).map(({ type }) => type);
-    expect(types).toEqual([...PROVIDER_NAMES.map((name) => `webhook.${name}`), "webhook.provider_b"]);
+    expect(types).toEqual([...VENDOR_NAMES.map((name) => `webhook.${name}`), "webhook.provider_b"]);
   });
 });
 
@@ -60,15 +60,7 @@ describe("Outbound webhook event types", () => {
       expect(made["events"]).toEqual([type]);
     }
     expect((await create(program, "/api/v1/webhooks", ENDPOINT))["events"]).toEqual(["*"]);
-    for (const type of [
-      "click",
-      "partner.deleted",
-      `webhook.${PROVIDER_NAMES[0]}`,
-      "partner.none",
-      "x.none",
-      "",
-      "**",
-    ]) {
+    for (const type of ["click", "partner.deleted", `webhook.${VENDOR_NAMES[0]}`, "partner.none", "x.none", "", "**"]) {
       const refused = await program.api("POST", "/api/v1/webhooks", { ...ENDPOINT, events: [type] });
       expect([type, refused.status]).toEqual([type, 422]);
     }

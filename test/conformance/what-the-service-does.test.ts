@@ -1,6 +1,6 @@
 /** What the service does, as a whole. */
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { create, deliveriesOf, ENDPOINT, eventsOf, FLOW } from "../support/conformance.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
@@ -20,13 +20,13 @@ describe("what the service does", () => {
     const program = await makeProgram();
     const jane = await makePartner(program, { slug: "jane" });
     await makePartner(program, { slug: "joe" });
-    for (const [i, name] of PROVIDER_NAMES.entries()) {
+    for (const [i, name] of VENDOR_NAMES.entries()) {
       const sale = saleAt(name, { ref: "jane", program: program.id, amount: 5_000 * (i + 1) });
       expect((await sendBody(program, name, sale)).body.outcome).toBe("commission");
     }
     const made = await eventsOf(program, "commission.created");
     expect(made.map(({ payload }) => [payload["partner_id"], payload["amount_cents"], payload["provider"]])).toEqual(
-      PROVIDER_NAMES.map((name, i) => [jane.id, 1_000 * (i + 1), name]),
+      VENDOR_NAMES.map((name, i) => [jane.id, 1_000 * (i + 1), name]),
     );
   });
 

@@ -56,6 +56,22 @@ describe("the README and the guides", () => {
     assert.match(run.stdout, /^click$/m);
   });
 
+  it("have reports of the owner's server that all work, and can be sent again", () => {
+    const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
+    const env = { ...process.env, BASE_URL: printed("Base URL"), API_KEY: printed("API key") };
+    const guide = pages.get("src/docs/integrate.md")!;
+    const mark = "<!-- run by test/dev/readme.test.ts -->";
+    assert.ok(guide.includes(mark));
+    const [, commands = ""] = /```sh\n(.*?)```/s.exec(guide.slice(guide.indexOf(mark))) ?? [];
+    const outcomes = () => {
+      const run = spawnSync("bash", ["-c", `set -euo pipefail\n${commands}`], { env, encoding: "utf8" });
+      assert.equal(run.status, 0, `${run.stdout}\n${run.stderr}`);
+      return [...run.stdout.matchAll(/"outcome":"(\w+)"/g)].map(([, outcome]) => outcome);
+    };
+    assert.deepEqual(outcomes(), ["remembered", "commission", "adjusted"]);
+    assert.deepEqual(outcomes(), ["remembered", "commission", "adjusted"]);
+  });
+
   it("list only paths of the API that are there", async () => {
     const key = /^ {2}API key +(\S+)/m.exec(running.printed.out)?.[1] ?? "";
     const url = /^ {2}Base URL +(\S+)/m.exec(running.printed.out)?.[1] ?? "";

@@ -1,7 +1,7 @@
 /** The mixed load, and the books on it: what was asked for, and what was acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RawService } from "../bench/raw-service.ts";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
 import { adjustmentUpdated, bodyOfB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { signed } from "../support/signed.ts";
@@ -11,7 +11,7 @@ import type { Chance } from "./random.ts";
 
 /** One purchase of one customer, and what the provider reported of it. */
 export interface Purchase {
-  provider: ListedProvider;
+  provider: ListedVendor;
   partner: MixedPartner;
   /** Provider A's customer e-mail, provider B's transaction: by which the service's rows are found. */
   key: string;
@@ -23,7 +23,7 @@ export interface Purchase {
 }
 
 export interface VendorEvent {
-  provider: ListedProvider;
+  provider: ListedVendor;
   id: string;
   body: string;
   acknowledged: boolean;
@@ -165,7 +165,7 @@ export class Load {
 
   #purchase(): Purchase {
     const chance = this.#chance;
-    const provider = chance.of(PROVIDER_NAMES);
+    const provider = chance.of(VENDOR_NAMES);
     const partner = chance.of(this.#world.partners);
     const sale = { ref: partner.slug, amount: chance.whole(300, 99_999), n: this.#made++ };
     const { key, events, refund } = SELL[provider](sale, this.#world.program_id, chance);
@@ -298,7 +298,7 @@ interface Reports {
 type Report = Pick<VendorEvent, "id" | "body">;
 
 /** One that the list has more does not compile without its own. */
-const SELL: Record<ListedProvider, (sale: Sale, program: string, chance: Chance) => Reports> = {
+const SELL: Record<ListedVendor, (sale: Sale, program: string, chance: Chance) => Reports> = {
   provider_a: sellA,
   provider_b: sellB,
 };

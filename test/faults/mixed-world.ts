@@ -1,11 +1,11 @@
 /** The program that lives under the mixed load: its partners, rules, endpoints and connected accounts. */
 import { call } from "../bench/cases.ts";
 import { ADMIN_TOKEN } from "../bench/raw-service.ts";
-import { byProvider, type ListedProvider } from "../../src/providers/registry.ts";
+import { byVendor, type ListedVendor } from "../../src/providers/registry.ts";
 import { openVendor, type VendorApi } from "../support/provider-a-api.ts";
 import type { Answer, Call, World } from "./outside-world.ts";
 
-export const SECRETS = byProvider((name) => `whsec_faults_secret_of_${name}`);
+export const SECRETS = byVendor((name) => `whsec_faults_secret_of_${name}`);
 const VENDOR_KEY = "sk_live_faults_key_of_the_vendor";
 
 export const SOUND = "https://sound.example/hook";
@@ -101,7 +101,7 @@ async function answer(vendor: VendorApi, { method, url, headers, body }: Call): 
 /** What a payment must have earned in all, whatever happened to it (LAW-2), written unlike the service. */
 export function earned(
   partner: MixedPartner,
-  provider: ListedProvider,
+  provider: ListedVendor,
   base_cents: number,
   refunded_cents: number,
 ): number {

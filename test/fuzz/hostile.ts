@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { importQuery } from "../../src/http/api/imports.ts";
 import * as queries from "../../src/http/queries.ts";
-import { PROVIDERS } from "../../src/providers/registry.ts";
+import { VENDORS } from "../../src/providers/registry.ts";
 
 /** Where one of these is in a page as it is, and not as text, a script would run. */
 export const MARKUP = [
@@ -235,7 +235,7 @@ export const hostileHeader: fc.Arbitrary<[string, string]> = fc.oneof(
     fc.constantFrom(
       ..."idempotency-key cookie accept if-none-match origin referer user-agent x-forwarded-for".split(" "),
       ..."cf-connecting-ip authorization content-encoding sec-purpose".split(" "),
-      ...PROVIDERS.flatMap(({ signature_headers }) => signature_headers.map((name) => name.toLowerCase())),
+      ...VENDORS.flatMap(({ signature_headers }) => signature_headers.map((name) => name.toLowerCase())),
       ..."x-http-method-override x-request-id range expect x-d1-bookmark service-bookmark".split(" "),
     ),
     fc.oneof(

@@ -1,6 +1,6 @@
 /** Events of the payment providers: real ones, with things changed in them, rightly signed and not. */
 import fc from "fast-check";
-import { claimsPrograms, PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { claimsPrograms, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { EVENTS } from "../support/vendor-events.ts";
 import { contentType, hostileBody, hostileHeader, hostileJson, hostileName, hostileQuery } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
@@ -9,7 +9,7 @@ import { withHeader, type Draft } from "./requests.ts";
 
 export interface SignedDraft extends Draft {
   /** Whose secret signs the exact bytes, null where nobody does. */
-  signs: ListedProvider | null;
+  signs: ListedVendor | null;
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
@@ -21,7 +21,7 @@ const change: fc.Arbitrary<Change> = fc.record({
 
 export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
   .record({
-    provider: fc.constantFrom(...PROVIDER_NAMES),
+    provider: fc.constantFrom(...VENDOR_NAMES),
     event: fc.nat(1_000),
     nonce: fc.nat(),
     changes: fc.array(change, { maxLength: 3 }),

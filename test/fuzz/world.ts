@@ -1,7 +1,7 @@
 /** Two programs: the one that the requests come from, replaced now and then, and the one they must never reach. */
 import { env } from "cloudflare:workers";
 import { randomToken } from "../../src/lib/crypto.ts";
-import { byProvider } from "../../src/providers/registry.ts";
+import { byVendor } from "../../src/providers/registry.ts";
 import { setSecrets, webhookSecrets } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
@@ -20,7 +20,7 @@ export interface World {
 export async function makeWorld(): Promise<World> {
   const mark = `mark${randomToken(9).replaceAll(/[-_]/g, "x")}`.toLowerCase();
   const other = await makeStocked({ name: `N${mark}`, note: `T${mark}` });
-  await setSecrets(other.program.id, webhookSecrets(byProvider((name) => `whsec_${name}${mark}`)));
+  await setSecrets(other.program.id, webhookSecrets(byVendor((name) => `whsec_${name}${mark}`)));
   const own = await makeOwn();
   return {
     places: { own: own.places, other: placesOf(other) },

@@ -1,6 +1,6 @@
 /** Rate limits and body limits at their edges (HTTP-11, HTTP-13). */
 import { beforeAll, describe, expect, it } from "vitest";
-import { byProvider } from "../../src/providers/registry.ts";
+import { byVendor } from "../../src/providers/registry.ts";
 import { visit } from "../support/clicks.ts";
 import { call, makeProgram, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
@@ -54,7 +54,7 @@ const ROUTES: Record<string, Route> = {
     headers: () => ({ ...json, authorization: "Bearer test-admin-token" }),
     atLimit: 422,
   },
-  ...byProvider((name): Route => ({
+  ...byVendor((name): Route => ({
     limit: 1024 * KIB,
     path: () => `/webhooks/${name}?program_id=${program.id}`,
     body: (bytes) => sized(bytes, '{"id": "', '"}'),

@@ -8,6 +8,8 @@ import guide from "../../src/docs/integrate.md?raw";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
 import { welcome } from "../support/readme-client.ts";
 import example from "../support/readme-client.ts?raw";
+import { reportOrder } from "../support/track-client.ts";
+import trackExample from "../support/track-client.ts?raw";
 
 /** As an owner's server makes it, over the Worker in place of the network. */
 function clientOf({ api_key }: { api_key: string }) {
@@ -93,5 +95,21 @@ describe("the typed client", () => {
     vi.unstubAllGlobals();
     const { body } = await program.api<{ data: { status: string }[] }>("GET", "/api/v1/partners");
     expect(body.data.map(({ status }) => status)).toEqual(["active"]);
+  });
+
+  it("reports orders as the guide's example does (FACT-1, FACT-2)", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    expect(guide).toContain(`\`\`\`ts\n${trackExample}\`\`\``);
+    vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
+      exports.default.fetch(new Request(input, init)),
+    );
+    const ours = [BASE_URL, program.api_key] as const;
+    const order = { id: "order-1", net_cents: 5_000, ref: slug };
+    expect(await reportOrder(...ours, order)).toBe("commission");
+    expect(await reportOrder(...ours, order)).toBe("commission");
+    const changed = reportOrder(...ours, { ...order, net_cents: 6_000 });
+    await expect(changed).rejects.toThrow("amount_cents: This was 5000, and is 6000 now.");
+    vi.unstubAllGlobals();
   });
 });

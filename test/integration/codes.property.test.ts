@@ -5,7 +5,7 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import { discountEventA, discountEventB, giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
 import { deliver } from "../support/disorder.ts";
 import { ledgerOf } from "../support/ledger.ts";
@@ -63,13 +63,13 @@ function expectedOf(all: readonly Sale[]): Record<string, unknown>[] {
 
 type Event = Parameters<typeof deliver>[1];
 
-function parsed(provider: ListedProvider, event: object): Event {
-  const read = providerNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
+function parsed(provider: ListedVendor, event: object): Event {
+  const read = vendorNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
   if (!read.ok) throw new Error(JSON.stringify(read.details));
   return { provider, event: read.event };
 }
 
-const STORIES: Record<ListedProvider, (all: readonly Sale[]) => object[]> = {
+const STORIES: Record<ListedVendor, (all: readonly Sale[]) => object[]> = {
   provider_a: (all) => [
     promotionCodeEvent({ id: "promo_1", code: "Jane20", created: seconds(0) }),
     ...all.flatMap(({ day, renewal, refund }, i) => {
@@ -102,7 +102,7 @@ const STORIES: Record<ListedProvider, (all: readonly Sale[]) => object[]> = {
   ],
 };
 
-describe.each(Object.keys(STORIES) as ListedProvider[])("codes of %s", (provider) => {
+describe.each(Object.keys(STORIES) as ListedVendor[])("codes of %s", (provider) => {
   it(`end the same in any order (seed ${SEED}, ${RUNS} runs)`, { timeout: TIME_LIMIT }, async () => {
     const order = fc.array(fc.nat({ max: 999 }), { minLength: 16, maxLength: 16 });
     await fc.assert(

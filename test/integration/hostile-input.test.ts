@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { REQUESTS } from "../../src/http/openapi/requests.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
 const STRINGS = [
@@ -254,7 +254,7 @@ describe("hostile input (HTTP-27)", () => {
     // The shared program may have lost its secrets to a hostile PATCH.
     const { id } = await makeProgram();
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...PROVIDER_NAMES), hostileBody, async (provider, body) => {
+      fc.asyncProperty(fc.constantFrom(...VENDOR_NAMES), hostileBody, async (provider, body) => {
         const path = `/webhooks/${provider}?program_id=${id}`;
         const reply = await call(path, { method: "POST", body, headers: { "content-type": "application/json" } });
         expectAnswer(reply, { provider, body });

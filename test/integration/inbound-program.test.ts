@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PaymentFact } from "../../src/providers/provider.ts";
-import { claimsPrograms, providerNamed, PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { claimsPrograms, vendorNamed, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { filled } from "../fuzz/places.ts";
 import { sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -76,10 +76,10 @@ describe("what the buyer's data claims (IN-1)", () => {
   });
 });
 
-describe.each(PROVIDER_NAMES.filter(claimsPrograms))("events of %s, which claim programs (IN-1, IN-13)", (name) => {
+describe.each(VENDOR_NAMES.filter(claimsPrograms))("events of %s, which claim programs (IN-1, IN-13)", (name) => {
   it("are the claimed program's at whatever address, and so is what names their payment without a claim", async () => {
     const [q, p] = await threePrograms();
-    const { parse, claimedOwner } = providerNamed(name)!;
+    const { parse, claimedOwner } = vendorNamed(name)!;
     const events = EVENTS[name].flatMap((event) => {
       const body = filled(JSON.stringify(event), { own: { program: p.id, slug: "jane" }, other: {} });
       const read = parse(JSON.parse(body));

@@ -11,7 +11,7 @@ import type { RefusalReason } from "../../src/domain/refusal.ts";
 import type { Bindings } from "../../src/env.ts";
 import { newId } from "../../src/lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { BASE_URL, makeProgram, programContext, SECRET_A, TEST_SECRETS, type TestProgram } from "../support/program.ts";
 import { bodyOfA, customerEvent, signA } from "../support/provider-a.ts";
 import { limitOf, playLimiter, type PlayedLimiter } from "../support/rate-limits.ts";
@@ -48,14 +48,14 @@ function pass(ms: number): void {
 }
 
 interface Options {
-  provider?: ListedProvider;
+  provider?: ListedVendor;
   body?: string;
   header?: string | null;
   from?: string;
   faults?: Faults;
 }
 
-const forged = (provider: ListedProvider = "provider_a", at = nowSeconds()) =>
+const forged = (provider: ListedVendor = "provider_a", at = nowSeconds()) =>
   signatureOf(provider, "{}", "another secret", at);
 
 /** Sends a delivery; `writes` are the transactions that changed a program or its log. */
@@ -94,13 +94,13 @@ async function reported(program: TestProgram) {
 }
 
 async function statusOf(program: TestProgram) {
-  return (await program.api<Record<ListedProvider, object>>("GET", "/api/v1/integrations/status")).body;
+  return (await program.api<Record<ListedVendor, object>>("GET", "/api/v1/integrations/status")).body;
 }
 
 interface Case {
   status: number;
   secret?: null;
-  sent: (provider: ListedProvider) => Promise<Options>;
+  sent: (provider: ListedVendor) => Promise<Options>;
 }
 
 const CASES: Record<RefusalReason, Case> = {
@@ -120,10 +120,10 @@ const CASES: Record<RefusalReason, Case> = {
 describe("a refused delivery of a program", () => {
   it.each(Object.keys(CASES) as RefusalReason[])("is reported with its reason: %s", async (reason) => {
     const { status, secret, sent } = CASES[reason];
-    const none = () => Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, null]));
+    const none = () => Object.fromEntries(VENDOR_NAMES.map((name) => [`${name}_webhook_secret`, null]));
     const secrets = secret === null ? none() : {};
     const program = await makeProgram(secrets);
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const before = await statusOf(program);
       expect(before[provider]).toMatchObject({ refused: 0, last_refusal: null });
       expect((await send(program.id, { provider, ...(await sent(provider)) })).status).toBe(status);
@@ -137,7 +137,7 @@ describe("a refused delivery of a program", () => {
         actor: { type: "provider", id: null, name: provider },
       });
     }
-    expect(await reported(program)).toHaveLength(PROVIDER_NAMES.length);
+    expect(await reported(program)).toHaveLength(VENDOR_NAMES.length);
   });
 
   it("that is signed and not of the documented shape is reported as well (PROG-10)", async () => {

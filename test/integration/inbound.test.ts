@@ -1,7 +1,7 @@
 /** The table of answers of the inbound endpoints (IN-2 to IN-4), over HTTP, and races of deliveries. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { PROVIDER_NAMES, PROVIDERS, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import {
   bodyOfA,
@@ -35,7 +35,7 @@ function post(
   program_id: string | null,
   body: string | Uint8Array,
   headers: Record<string, string>,
-  provider: ListedProvider = "provider_a",
+  provider: ListedVendor = "provider_a",
 ) {
   const query = program_id === null ? "" : `?program_id=${program_id}`;
   return call<Answer>(`/webhooks/${provider}${query}`, {
@@ -60,11 +60,11 @@ async function stored(program: TestProgram): Promise<number> {
 const now = () => Math.floor(Date.now() / 1000);
 
 describe("signatures", () => {
-  type Signature = (provider: ListedProvider, body: string) => Promise<Record<string, string>>;
-  const headerOf = async (provider: ListedProvider, value: string | Promise<string>) => ({
+  type Signature = (provider: ListedVendor, body: string) => Promise<Record<string, string>>;
+  const headerOf = async (provider: ListedVendor, value: string | Promise<string>) => ({
     [signatureHeader(provider)]: await value,
   });
-  const own = (provider: ListedProvider, body: string, at = now()) =>
+  const own = (provider: ListedVendor, body: string, at = now()) =>
     signatureOf(provider, body, TEST_SECRETS[provider], at);
   const bad: [string, Signature][] = [
     ["missing", async () => ({})],
@@ -75,7 +75,7 @@ describe("signatures", () => {
     ["future", (provider, body) => headerOf(provider, own(provider, body, now() + 320))],
     ["truncated", async (provider, body) => headerOf(provider, (await own(provider, body)).slice(0, -1))],
     ["of another body", (provider, body) => headerOf(provider, own(provider, `${body} `))],
-    ...PROVIDER_NAMES.map((form): [string, Signature] => [
+    ...VENDOR_NAMES.map((form): [string, Signature] => [
       `of the form of ${form}`,
       (provider, body) =>
         headerOf(provider, signatureOf(form, body, form === provider ? "another secret" : TEST_SECRETS[provider])),
@@ -83,7 +83,7 @@ describe("signatures", () => {
   ];
   it.each(bad)("%s is 401 and stores nothing (IN-3)", async (_name, headers) => {
     const program = await makeProgram();
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const body = saleAt(provider, { ref: "jane", program: program.id });
       const reply = await post(program.id, body, await headers(provider, body), provider);
       expect([provider, reply.status, reply.body.error?.code]).toEqual([provider, 401, "invalid_signature"]);
@@ -93,8 +93,8 @@ describe("signatures", () => {
 
   it("are taken in each header of the provider (IN-6)", async () => {
     const program = await makeProgram();
-    for (const { name, signature_headers } of PROVIDERS) {
-      const provider = name as ListedProvider;
+    for (const { name, signature_headers } of VENDORS) {
+      const provider = name as ListedVendor;
       for (const header of [signatureHeader(provider), ...signature_headers]) {
         const body = saleAt(provider, { ref: "jane", program: program.id });
         const reply = await post(program.id, body, { [header]: await own(provider, body) }, provider);

@@ -1,7 +1,7 @@
 /** Rates, flows and settings are those in force when the payment was made (PAY-16). */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
@@ -114,15 +114,15 @@ describe("a payment that arrives late is decided by the rules of its own time (P
     const { slug } = await makePartner(program);
     await change(program, "POST", "/api/v1/flows", flow);
     const sell = async (at: Date) => {
-      for (const name of PROVIDER_NAMES) {
+      for (const name of VENDOR_NAMES) {
         await sendBody(program, name, saleAt(name, { ref: slug, program: program.id, at }));
       }
     };
     await sell(minutesAgo(1));
-    expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(PROVIDER_NAMES.map(() => "program"));
+    expect((await rowsOf(program)).map((row) => row.rate.source)).toEqual(VENDOR_NAMES.map(() => "program"));
     // Within the vendor's second: what was made before the payment was heard of counts.
     await sell(new Date());
-    expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(PROVIDER_NAMES.length);
+    expect((await rowsOf(program)).filter((row) => row.rate.source === "flow")).toHaveLength(VENDOR_NAMES.length);
   });
 
   it("one made while the partner was active earns, though it was deactivated since", async () => {

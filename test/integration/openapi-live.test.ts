@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import { REPLY_EXAMPLES } from "../../src/http/openapi/examples.ts";
 import { click } from "../support/clicks.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sendBody } from "../support/ledger.ts";
 import { saleAt } from "../support/sale.ts";
 import { assertDocumented, operationAt } from "../support/openapi.ts";
@@ -126,6 +126,17 @@ describe("live answers are as documented", () => {
     await send(200, "POST", "/api/v1/commissions/bulk", { ids, status: "approved" });
   });
 
+  it("of facts that the owner's server reports", async () => {
+    const at = "/api/v1/track";
+    const order = { external_id: "o", amount_cents: 100, currency: "USD", net_of_tax: true };
+    await send(200, "POST", `${at}/lead`, { external_id: "l", ref: "ada", customer: { id: "u" } });
+    await send(422, "POST", `${at}/lead`, { external_id: "l", ref: "ada", customer: {} });
+    await send(200, "POST", `${at}/sale`, order);
+    await send(409, "POST", `${at}/sale`, { ...order, amount_cents: 101 });
+    await send(422, "POST", `${at}/sale`, { ...order, net_of_tax: false });
+    await send(200, "POST", `${at}/refund`, { external_id: "r", sale_external_id: "o", amount_cents: 1 });
+  });
+
   it("of payouts", async () => {
     const at = "/api/v1/payouts";
     await send(200, "GET", at);
@@ -211,7 +222,7 @@ describe("live answers are as documented", () => {
   });
 
   it("of inbound webhooks", async () => {
-    for (const name of PROVIDER_NAMES) {
+    for (const name of VENDOR_NAMES) {
       const sale = saleAt(name, { ref: stocked.partner.slug, program: program.id });
       held(200, "POST", `/webhooks/${name}`, await sendBody(program, name, sale));
     }

@@ -8,7 +8,7 @@ import { app } from "../../src/app.ts";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../src/domain/event.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { deliveriesOf } from "../support/conformance.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { send } from "../support/every-event.ts";
@@ -171,7 +171,7 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
     import: null,
     provider: {
       ...Object.fromEntries(
-        PROVIDER_NAMES.map((name) => [
+        VENDOR_NAMES.map((name) => [
           `a payment at ${name}`,
           async ({ program, slug }: Scene) => {
             const sale = saleAt(name, { ref: slug, program: program.id });

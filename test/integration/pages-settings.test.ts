@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { bySecretSetting, PROVIDERS, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { bySecretSetting, VENDORS, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { sendA } from "../support/ledger.ts";
 import { call, callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
@@ -121,7 +121,7 @@ describe("secrets", () => {
 
   it("come with the exact webhook address and events of each provider", async () => {
     const shown = textOf((await owner.get("/dashboard/settings")).body);
-    for (const { name, wanted_events } of PROVIDERS) {
+    for (const { name, wanted_events } of VENDORS) {
       expect(shown).toContain(`https://service.example/webhooks/${name}?program_id=${program.id}`);
       for (const { type } of wanted_events.needed) expect(shown).toContain(type);
     }
@@ -288,7 +288,7 @@ describe("the overview (PAGE-7)", () => {
   it("ticks each step of the setup when the service sees it happen, and then leaves it out", async () => {
     const fresh = await makeProgram({ domain: null, ...bySecretSetting(() => null) });
     // Beside a provider each: the domain, a partner, an endpoint, the script.
-    const all = PROVIDERS.length + 4;
+    const all = VENDORS.length + 4;
     const boss = await signInOwner(fresh);
     const steps = async () => textOf((await boss.get("/dashboard")).body);
     expect(await steps()).toContain(`0 of ${all} done`);

@@ -9,7 +9,7 @@ import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import { programs } from "../../src/db/schema.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
-import { byProvider, bySecretSet, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { byVendor, bySecretSet, VENDOR_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { PROGRAM } from "../support/samples.ts";
@@ -215,7 +215,7 @@ describe("program settings", () => {
 
 describe("provider secrets", () => {
   it("stay valid for 24 h after they are replaced, and not a moment after they are cleared (PROG-5)", async () => {
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const field = `${provider}_webhook_secret`;
       const program = await makeProgram({ [field]: null });
       const set = async (secret: string | null) => {
@@ -245,11 +245,11 @@ describe("provider secrets", () => {
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
-    const event_types = byProvider((_, provider) =>
+    const event_types = byVendor((_, provider) =>
       seenTypes(provider, connectionOf({ connections: {} }, provider.name), 0),
     );
     expect((await status()).body).toEqual({
-      ...byProvider((name) => ({
+      ...byVendor((name) => ({
         configured: false,
         webhook_secret_set: name !== "provider_b",
         last_event_at: name === "provider_b" ? arrived : null,

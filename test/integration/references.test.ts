@@ -155,6 +155,16 @@ describe("candidates of a payment (REF-1, REF-2)", () => {
     },
   );
 
+  it("of an invoice with many lines are all tried, however many there are", async () => {
+    const program = await programOf("jane");
+    const metadata = (ref: string) => ({ metadata: { service_ref: ref } });
+    const data = Array.from({ length: 18 }, (_, i) => metadata(`cart-${i}`));
+    const lines = { data: [...data, metadata("jane")] };
+    const invoice = invoicePaid({ subscription: "sub_1", customer: "cus_1", object: { lines } });
+    expect((await sendA(program, invoice)).body).toMatchObject({ outcome: "commission" });
+    expect(await reported(program)).toEqual(["commission jane payment"]);
+  });
+
   it("where none leads to a partner, the first is named and the payment says so", async () => {
     const program = await programOf("jane");
     await sendA(program, sessionCompleted({ ref: "cart-77", metadata: { service_ref: "nobody" } }));

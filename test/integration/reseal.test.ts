@@ -11,7 +11,7 @@ import { baseContext } from "../../src/http/context.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../src/db/sealed.ts";
 import { toBase64 } from "../../src/lib/crypto.ts";
 import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
-import { bySecretSetting, PROVIDER_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
+import { bySecretSetting, VENDOR_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
@@ -140,7 +140,7 @@ async function stock(): Promise<Stocked> {
 }
 
 /** Those of `NEXT` and the webhook secrets before them; of a payout, a request with a key and an endpoint the others. */
-const SEALED_VALUES = SECRET_SETTINGS.length + PROVIDER_NAMES.length + 5;
+const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 5;
 
 // What the tests before left is under the new key, or is taken away.
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Bindings } from "../../src/env.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { customerEvent, sessionCompleted, type EventA } from "../support/provider-a.ts";
@@ -98,7 +98,7 @@ describe("D1 round trips", () => {
     };
     const ofA = (event: EventA) => trips((bindings) => sendA(program, event, bindings));
     const ofB = (event: EventB) => trips((bindings) => sendB(program, event, bindings));
-    for (const name of PROVIDER_NAMES) {
+    for (const name of VENDOR_NAMES) {
       const sale = saleAt(name, { ref: "jane", program: program.id });
       expect([name, await trips((bindings) => sendBody(program, name, sale, bindings))]).toEqual([name, 3]);
     }

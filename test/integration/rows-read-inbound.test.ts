@@ -4,7 +4,7 @@
  */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { meterDatabase, meterRowsRead, type RowMeter } from "../support/metered-database.ts";
 import { plannedByValue } from "../support/planned-by-value.ts";
@@ -26,7 +26,7 @@ const ofB =
     sendB(program, event, { DB });
 
 /** A customer's story, event by event: one that the list has more does not compile without its own. */
-const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = {
+const STORY_AT: Record<ListedVendor, (ref: string) => Record<string, Send>> = {
   provider_a: (ref) => {
     const [customer, subscription] = [uniqueId("cus_"), uniqueId("sub_")];
     const [payment_intent, charge, invoice] = [uniqueId("pi_"), uniqueId("ch_"), uniqueId("in_")];
@@ -57,7 +57,7 @@ const STORY_AT: Record<ListedProvider, (ref: string) => Record<string, Send>> = 
 
 /** The stories at all of them; each event is measured by its name. */
 function story(ref: string): Record<string, Send> {
-  return Object.assign({}, ...PROVIDER_NAMES.map((name) => STORY_AT[name](ref))) as Record<string, Send>;
+  return Object.assign({}, ...VENDOR_NAMES.map((name) => STORY_AT[name](ref))) as Record<string, Send>;
 }
 
 /** Rows read for each event of a new customer's story, and for each of them when it comes again. */

@@ -3,14 +3,14 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { SeenType } from "../../src/core/kernel/seen-types.ts";
 import { DAY, iso } from "../../src/lib/time.ts";
-import { PROVIDERS, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import { makeProgram, type ProgramFields, type TestProgram } from "../support/program.ts";
 import { eventA, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { saleAt } from "../support/sale.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
-type Status = Record<ListedProvider, { event_types: SeenType[]; last_event_at: string | null }>;
+type Status = Record<ListedVendor, { event_types: SeenType[]; last_event_at: string | null }>;
 
 async function statusOf(program: TestProgram): Promise<Status> {
   return (await program.api<Status>("GET", "/api/v1/integrations/status")).body;
@@ -35,15 +35,15 @@ describe("the types of events that came", () => {
   it("are listed beside those to select at the provider, of every provider", async () => {
     const program = await makeProgram();
     const sales = new Map(
-      PROVIDERS.map(({ name }) => [name, saleAt(name as ListedProvider, { ref: null, program: program.id })]),
+      VENDORS.map(({ name }) => [name, saleAt(name as ListedVendor, { ref: null, program: program.id })]),
     );
     for (const [name, body] of sales) {
-      expect((await sendBody(program, name as ListedProvider, body)).status).toBe(200);
+      expect((await sendBody(program, name as ListedVendor, body)).status).toBe(200);
     }
     await sendA(program, eventA("customer.tax_id.created", { id: "txi_1", object: "tax_id" }));
     const status = await statusOf(program);
-    for (const { name, wanted_events, parse } of PROVIDERS) {
-      const { event_types, last_event_at } = status[name as ListedProvider];
+    for (const { name, wanted_events, parse } of VENDORS) {
+      const { event_types, last_event_at } = status[name as ListedVendor];
       const sale = parse(JSON.parse(sales.get(name)!));
       const listed = event_types.map(({ type, need }) => `${need} ${type}`);
       expect(listed.filter((one) => !one.startsWith("none"))).toEqual([

@@ -15,7 +15,7 @@ import { ANSWER_WITHIN } from "../../src/db/bounded.ts";
 import { wakeClickObjects } from "../../src/clicks/wake.ts";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { claimsPrograms, PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { claimsPrograms, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { serveAll } from "../support/jobs.ts";
 import { playOutsideWorld } from "../support/dns.ts";
 import { ledgerOf } from "../support/ledger.ts";
@@ -112,11 +112,11 @@ async function abandonKeys(): Promise<void> {
 const json = (extra: Record<string, string> = {}) => ({ "content-type": "application/json", ...extra });
 
 /** The events of one payment at each provider. */
-const RECEIVED = Object.fromEntries(PROVIDER_NAMES.map((name) => [`webhook.${name}`, 1]));
+const RECEIVED = Object.fromEntries(VENDOR_NAMES.map((name) => [`webhook.${name}`, 1]));
 
 /** A payment at each provider, by its name. */
 async function ofProviders(): Promise<Record<string, readonly [path: string, init: RequestInit]>> {
-  const made = PROVIDER_NAMES.map(async (name) => {
+  const made = VENDOR_NAMES.map(async (name) => {
     const body = saleAt(name, { ref: "jane", program: program.id });
     const headers = json(await signed(name, body, TEST_SECRETS[name]));
     // One that claims programs is found by its event.
@@ -193,9 +193,9 @@ describe.each(["away", "overloaded", "locked", "hung"] as const)("a database tha
       if (name !== "API create") expect([name, failed > 0]).toEqual([name, true]);
     }
     const ledger = await ledgerOf(program);
-    expect(ledger.commissions).toHaveLength(PROVIDER_NAMES.length);
+    expect(ledger.commissions).toHaveLength(VENDOR_NAMES.length);
     expect(ledger.eventCounts).toEqual({
-      "commission.created": PROVIDER_NAMES.length,
+      "commission.created": VENDOR_NAMES.length,
       "flow.created": 1,
       "partner.created": 2,
       // Activated, renamed, deactivated.
@@ -265,15 +265,15 @@ describe("a database whose reply is lost after the work is done", () => {
   });
 
   it("is 503 for a payment, and the provider's redelivery makes no second commission", async () => {
-    for (const name of PROVIDER_NAMES) {
+    for (const name of VENDOR_NAMES) {
       const [path, init] = (await requests())[name]!;
       for (const from of [1, 2, 3]) await callWith({ DB: failingDatabase("lost", from) }, path, init);
       expect((await callWith({}, path, init)).status).toBe(200);
     }
     const ledger = await ledgerOf(program);
-    expect(ledger.commissions).toHaveLength(PROVIDER_NAMES.length);
+    expect(ledger.commissions).toHaveLength(VENDOR_NAMES.length);
     expect(ledger.eventCounts).toMatchObject({
-      "commission.created": PROVIDER_NAMES.length,
+      "commission.created": VENDOR_NAMES.length,
       ...RECEIVED,
     });
   });
@@ -310,7 +310,7 @@ describe("a queue that is down (HOOK-6)", () => {
     } as unknown as Bindings["DELIVERIES"];
     const [path, init] = (await requests())["API create"]!;
     expect((await callWith({ DELIVERIES: down }, path, init)).status).toBe(201);
-    const payment = (await ofProviders())[PROVIDER_NAMES[0]!]!;
+    const payment = (await ofProviders())[VENDOR_NAMES[0]!]!;
     expect((await callWith({ DELIVERIES: down }, ...payment)).status).toBe(200);
     const open = await deliveriesOf(program);
     expect(open.map(({ status, attempt_count }) => [status, attempt_count])).toEqual([

@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { finishOpenEvents } from "../../src/core/inbound/receive.ts";
 import { readOverview } from "../../src/core/overview/overview.ts";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import {
@@ -47,7 +47,7 @@ function simulated(event: EventB): EventB {
 }
 
 /** Sends a payment of Jane's in the provider's test mode. */
-function sendTest(program: TestProgram, provider: ListedProvider) {
+function sendTest(program: TestProgram, provider: ListedVendor) {
   const sale = JSON.parse(saleAt(provider, { ref: "jane", program: program.id })) as object;
   return sendBody(program, provider, JSON.stringify(IN_TEST_MODE[provider](sale)));
 }
@@ -85,7 +85,7 @@ describe("live_only", () => {
 
 describe("a test payment (PAY-13)", () => {
   it.each<[string, (program: TestProgram) => ReturnType<typeof sendA>]>([
-    ...PROVIDER_NAMES.map((name): [string, (program: TestProgram) => ReturnType<typeof sendA>] => [
+    ...VENDOR_NAMES.map((name): [string, (program: TestProgram) => ReturnType<typeof sendA>] => [
       name,
       (program) => sendTest(program, name),
     ]),
@@ -108,7 +108,7 @@ describe("a test payment (PAY-13)", () => {
     expect(payments[0]?.decision?.candidates).toMatchObject([
       { ref: "jane", partner_id: expect.stringMatching(/^par_/) },
     ]);
-    expect(PROVIDER_NAMES.map((name) => eventCounts[`webhook.${name}`] ?? 0).reduce((sum, n) => sum + n)).toBe(1);
+    expect(VENDOR_NAMES.map((name) => eventCounts[`webhook.${name}`] ?? 0).reduce((sum, n) => sum + n)).toBe(1);
     expect(eventCounts["commission.created"]).toBeUndefined();
     expect(await storedEvents(program)).toMatchObject([{ outcome: "test_mode" }]);
     const listed = await program.api<{ total: number }>("GET", "/api/v1/payments?outcome=test_mode");
@@ -129,10 +129,10 @@ describe("a test payment (PAY-13)", () => {
   it("earns where live_only is false", async () => {
     const program = await programOfJane();
     expect((await program.api("PATCH", "/api/v1/programs/me", { live_only: false })).status).toBe(200);
-    for (const name of PROVIDER_NAMES) {
+    for (const name of VENDOR_NAMES) {
       expect([name, (await sendTest(program, name)).body.outcome]).toEqual([name, "commission"]);
     }
-    expect((await ledgerOf(program)).commissions).toHaveLength(PROVIDER_NAMES.length);
+    expect((await ledgerOf(program)).commissions).toHaveLength(VENDOR_NAMES.length);
   });
 
   it("that was left out earns when the owner allows it and asks, and keeps what it earned", async () => {

@@ -1,6 +1,6 @@
 /** Texts and times of a vendor's event that cannot be stored as they are: refused with their path, or left out. */
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
@@ -30,7 +30,7 @@ describe("a vendor's event (IN-4)", () => {
     const program = await programOfKate();
     const named = sessionCompleted({ ref: text, metadata: { service_ref: "kate" }, customer: "cus_1" });
     expect((await sendA(program, named)).body.outcome).toBe("commission");
-    for (const provider of PROVIDER_NAMES) {
+    for (const provider of VENDOR_NAMES) {
       const sale = saleAt(provider, { ref: text, program: program.id });
       expect([provider, (await sendBody(program, provider, sale)).body.outcome]).toEqual([provider, "no_ref"]);
     }

@@ -23,6 +23,12 @@ function textsOf(name: string): string[] {
   return readdirSync(`${ROOT}src/providers/${name}`).map((file) => read(`src/providers/${name}/${file}`));
 }
 
+/** Those that report by webhooks; the owner's server has no webhook, secret or vendor. */
+const VENDORS = folders.filter((name) => textsOf(name).some((text) => text.includes('reported_by: "webhook"')));
+
+/** A name that is a word of its own, such as `api`, is a name where it is the whole of a text. */
+const isWord = (name: string) => !name.includes("-");
+
 /** A name of a provider or of its vendor, in any spelling that code has: those of the list, and what looks like one. */
 const NAMED = new RegExp(
   [
@@ -33,7 +39,7 @@ const NAMED = new RegExp(
         name.replaceAll("-", "_"),
         name.replaceAll(/-(\w)/g, (_, next: string) => next.toUpperCase()),
       ])
-      .map((name) => `\\b${name}\\b`),
+      .map((name) => (isWord(name) ? `(?<=["'\`])${name}(?=["'\`])` : `\\b${name}\\b`)),
   ].join("|"),
   "g",
 );
@@ -58,6 +64,8 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     why: "the API's payout method, as TRANSFER_METHOD",
   },
   { file: /^src\/http\/connect\.ts$/, texts: ["PROVIDER_A_API_URL"], why: "the deployment's variable (DEP-2)" },
+  { file: /^src\/domain\/provider-name\.ts$/, texts: ["api"], why: "the API's name of the owner's server" },
+  { file: /^src\/http\/pages\/dashboard\/integration\.tsx$/, texts: ["api"], why: "the anchor of the API's card" },
   {
     file: /^src\/db\/schema-ledger\.ts$/,
     texts: ["provider_[ab]_\\w+"],
@@ -114,6 +122,7 @@ describe("a provider", () => {
       'if (name === "provider_b") return;',
       "program.provider_a_webhook_secret",
       'import { providerA } from "x";',
+      'if (provider === "api") return;',
       "const host = 'buy.stripe.com';",
       '"Paddle-Signature"',
       "env.PROVIDER_B_API_URL",
@@ -125,6 +134,8 @@ describe("a provider", () => {
       "provider_connections",
       "partner.provider_a_account_id",
       "// provider_a",
+      'app.use("/api/v1/*")',
+      "program.api",
     ]) {
       assert.deepEqual(namesIn("src/http/x.ts", text), [], text);
     }
@@ -169,7 +180,7 @@ const NAMES = new Map(
     const types = textsOf(name).flatMap((text) =>
       [...text.matchAll(/\["([a-z_]+(?:\.[a-z_]+)+)", /g)].map(([, type]) => type!),
     );
-    return [name, [name, ...types]];
+    return [name, [isWord(name) ? `provider ${name}` : name, ...types]];
   }),
 );
 
@@ -178,13 +189,17 @@ const LETTERS = /(?<=\bproviders?,? )[a-z](?:, [a-z])*,? (?:or|and) [a-z]\b/g;
 
 /** The providers that a text names. */
 function namedIn(text: string, providers: readonly string[]): string[] {
-  const plain = (words: string) => words.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+  const plain = (words: string) =>
+    words
+      .toLowerCase()
+      .replaceAll("`", "")
+      .replaceAll(/[\s_-]+/g, " ");
   const whole = plain(text).replaceAll(LETTERS, (letters) => letters.replaceAll(/\b[a-z]\b/g, "provider $&"));
   const isNamed = (name: string) => new RegExp(`\\b${RegExp.escape(plain(name))}\\b`).test(whole);
   return providers.filter((provider) => (NAMES.get(provider) ?? [provider]).some(isNamed));
 }
 
-/** Texts that name two of the providers and not all, each with those that it lacks. */
+/** Texts that name two of these providers and not all, each with those that it lacks. */
 function lacking(providers: readonly string[], texts = TEXTS): string[] {
   const ofSomeAlone = OF_SOME.flatMap(({ texts: some }) => some);
   return texts.flatMap(({ at, text }) => {
@@ -195,9 +210,9 @@ function lacking(providers: readonly string[], texts = TEXTS): string[] {
   });
 }
 
-describe("a text that names two providers", () => {
+describe("a text that names two vendors", () => {
   it("names all", () => {
-    assert.deepEqual(lacking(folders), []);
+    assert.deepEqual(lacking(VENDORS), []);
   });
 
   it("is found where it lacks one, in whatever form it names the others", () => {
@@ -213,7 +228,7 @@ describe("a text that names two providers", () => {
   });
 
   it("is each rule and guide that says something of every provider", () => {
-    const found = lacking([...folders, "provider-none"]).join("\n");
+    const found = lacking([...VENDORS, "provider-none"]).join("\n");
     for (const rule of "IN-1 IN-6 IN-8 IN-9 PAY-1 PAY-17 PAY-19 REF-1 PROG-9 EVT-5 TRACK-13".split(" ")) {
       assert.ok(found.includes(`specification.md: - ${rule} `), rule);
     }
@@ -224,7 +239,7 @@ describe("a text that names two providers", () => {
 /** The folders one of whose files has this text. */
 const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** For each folder: true, or why what the texts say is not true of it. */
+/** For each vendor's folder: true, or why what the texts say is not true of it. */
 type Answers = Readonly<Record<string, string | true>>;
 
 /**
@@ -278,11 +293,11 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   },
 ];
 
-/** Texts that name some providers and not all. */
+/** Texts that name some vendors and not all; what is true of the owner's server as well names it. */
 function ofSome(texts = TEXTS): { at: string; named: string[] }[] {
   return texts
-    .map(({ at, text }) => ({ at, named: namedIn(text, folders) }))
-    .filter(({ named }) => named.length > 0 && named.length < folders.length);
+    .map(({ at, text }) => ({ at, named: namedIn(text, VENDORS) }))
+    .filter(({ named }) => named.length > 0 && named.length < VENDORS.length);
 }
 
 const isAt = (at: string) => (text: string) => at.startsWith(`src/docs/${text}`);
@@ -291,8 +306,8 @@ describe("a text that names some of the providers", () => {
   it("is true of these, and it was said for each other why it is not", () => {
     const groups = OF_SOME.map(({ why, of, texts }) => {
       const answers = Array.isArray(of) || of === "any" ? {} : (of as Answers);
-      const isAnswered = Array.isArray(of) || of === "any" || folders.every((name) => name in answers);
-      assert.ok(isAnswered, `for each of ${folders.join(", ")}: ${why}? ${texts.join(", ")}`);
+      const isAnswered = Array.isArray(of) || of === "any" || VENDORS.every((name) => name in answers);
+      assert.ok(isAnswered, `for each of ${VENDORS.join(", ")}: ${why}? ${texts.join(", ")}`);
       return { why, of: Array.isArray(of) ? of : Object.keys(answers).filter((name) => answers[name] === true), texts };
     });
     const used = new Set<string>();

@@ -1,6 +1,6 @@
 /** The specification's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
 
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 
 /** What an event says of a payment. */
 export interface Said {
@@ -33,7 +33,7 @@ export interface Adjustment {
 }
 
 export interface Purchase {
-  provider: ListedProvider;
+  provider: ListedVendor;
   customer: string | null;
   subscription: string | null;
   said: Said[];

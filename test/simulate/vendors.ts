@@ -1,5 +1,5 @@
 /** What customers do, as each vendor reports it: events that wait here until a step sends them, late, doubled or in any order. */
-import { PROVIDER_NAMES, providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import {
   bodyOfA,
@@ -20,7 +20,7 @@ import { time } from "./played-globals.ts";
 
 export interface VendorEvent {
   id: string;
-  provider: ListedProvider;
+  provider: ListedVendor;
   text: string;
   body: string;
   /** The purchase that it is about, or one of the subscription that ends. */
@@ -31,7 +31,7 @@ export interface VendorEvent {
 
 export interface Sold {
   key: string;
-  provider: ListedProvider;
+  provider: ListedVendor;
   customer: string;
   subscription: string | null;
   email: string | null;
@@ -47,13 +47,13 @@ export interface Sold {
 
 const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody", null, null];
 /** How often each is bought from, in 20. */
-const SHARES: Record<ListedProvider, number> = { provider_a: 13, provider_b: 7 };
-const SELLERS = PROVIDER_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
+const SHARES: Record<ListedVendor, number> = { provider_a: 13, provider_b: 7 };
+const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
-function customerAt(provider: ListedProvider, n: number): string {
-  return `${providerNamed(provider)!.customers.id_prefix}${n}`;
+function customerAt(provider: ListedVendor, n: number): string {
+  return `${vendorNamed(provider)!.customers.id_prefix}${n}`;
 }
 
 /** What a provider reports of its sales: one that the list has more does not compile without its own. */
@@ -74,7 +74,7 @@ export class Vendors {
   readonly sent: VendorEvent[] = [];
   readonly #program: string;
   #made = 0;
-  readonly #reporters: Record<ListedProvider, Reporter> = {
+  readonly #reporters: Record<ListedVendor, Reporter> = {
     provider_a: {
       key: (isSubscription) => (isSubscription ? "in" : "cs"),
       has_email: true,

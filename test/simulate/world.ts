@@ -10,7 +10,7 @@ import {
   type Fault as VendorFault,
   type VendorApi,
 } from "../support/provider-a-api.ts";
-import { byProvider, type ListedProvider } from "../../src/providers/registry.ts";
+import { byVendor, type ListedVendor } from "../../src/providers/registry.ts";
 import { signed } from "../support/signed.ts";
 import { Chance } from "../faults/random.ts";
 import type { Service, Versions } from "./bundle.ts";
@@ -28,7 +28,7 @@ const migrations = readdirSync(MIGRATIONS)
 
 const BASE = "https://service.example";
 const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
-const SECRETS = byProvider((name) => `whsec_of_the_simulated_${name}`);
+const SECRETS = byVendor((name) => `whsec_of_the_simulated_${name}`);
 const SETTINGS = Object.fromEntries(
   Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret]),
 );
@@ -216,7 +216,7 @@ export class World {
   }
 
   /** Vendor events arrive signed; one that claims programs has one address for all of its account. */
-  async vendorEvent(provider: ListedProvider, body: string, atNeighbor: boolean): Promise<Reply> {
+  async vendorEvent(provider: ListedVendor, body: string, atNeighbor: boolean): Promise<Reply> {
     const signature = await signed(provider, body, SECRETS[provider]);
     const { id } = atNeighbor ? this.neighbor : this.program;
     const headers = { "content-type": "application/json", ...signature };

@@ -1,9 +1,10 @@
 /** One program to which everything happens, through every way into the service: what makes an event of each type. */
 import { env } from "cloudflare:workers";
-import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { AUDIT_EVENT_TYPES, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
+import { sale, report } from "./api.ts";
 import { click, recorded } from "./clicks.ts";
 import { create, ENDPOINT } from "./conformance.ts";
 import { sendImport } from "./imports.ts";
@@ -40,12 +41,12 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await program.api("DELETE", `/api/v1/partners/${gone.id}`);
   },
   "code.created": async (world) => {
-    const input = { code: "WANDA20", provider: PROVIDER_NAMES[0] };
+    const input = { code: "WANDA20", provider: VENDOR_NAMES[0] };
     await create(world.program, `/api/v1/partners/${world.partner.id}/codes`, input);
   },
   "code.moved": async (world) => {
     const other = await makePartner(world.program);
-    const input = { code: "Wanda20", provider: PROVIDER_NAMES[0], move: true };
+    const input = { code: "Wanda20", provider: VENDOR_NAMES[0], move: true };
     world.code_id = (await create(world.program, `/api/v1/partners/${other.id}/codes`, input))["id"];
   },
   "code.deleted": ({ program, code_id }) => program.api("DELETE", `/api/v1/codes/${code_id}`),
@@ -68,6 +69,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     world.sale = transactionCompleted({ ref: world.partner.slug, program: world.program.id });
     await sendB(world.program, world.sale);
   },
+  "webhook.api": ({ program, partner }) => report(program, "sale", sale({ ref: partner.slug })),
   "webhook.provider_a": async (world) => {
     world.session = sessionCompleted({ ref: world.partner.slug, email: "customer@shop.example" });
     await sendA(world.program, world.session);

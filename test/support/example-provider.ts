@@ -3,7 +3,7 @@
  * vitest.config.ts adds its line to the list for `test/integration/example-provider.test.ts`.
  */
 import * as z from "zod";
-import type { Provider } from "../../src/providers/provider.ts";
+import type { Vendor } from "../../src/providers/provider.ts";
 import { checkHeader, verifySignature } from "../../src/providers/signature.ts";
 import {
   amount,
@@ -69,6 +69,7 @@ const READERS = new Map([
 export const providerExample = {
   name: "provider_example" as const,
   text: "provider Example",
+  reported_by: "webhook" as const,
   signature_headers: ["Provider-Example-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
@@ -97,7 +98,7 @@ export const providerExample = {
     event: z.looseObject({ id: z.string(), type: z.string(), at: z.string() }),
     example: { id: "example_evt_1", type: "order.paid", at: "2026-03-02T09:30:00Z" },
   },
-} satisfies Provider;
+} satisfies Vendor;
 
 export interface ExampleEvent {
   id: string;

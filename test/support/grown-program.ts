@@ -1,6 +1,6 @@
 /** Programs of any size, made of copies of a story that the service itself has written. */
 import { env } from "cloudflare:workers";
-import { PROVIDER_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
@@ -40,7 +40,7 @@ const OWN = new RegExp(
 );
 
 /** What customers do at each listed provider: one that the list has more does not compile without its own. */
-const STORY_AT: Record<ListedProvider, (program: TestProgram, ref: string) => Promise<void>> = {
+const STORY_AT: Record<ListedVendor, (program: TestProgram, ref: string) => Promise<void>> = {
   provider_a: async (program, ref) => {
     const email = `${NAME}@customers.example`;
     const payment_intent = uniqueId("pi_");
@@ -69,7 +69,7 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   await program.api("PATCH", `/api/v1/webhooks/${resting.id}`, { active: false });
   const partner = await makePartner(program, { slug: NAME, email: `${NAME}@partners.example`, first_name: NAME });
   const ref = partner.slug;
-  await program.api("POST", `/api/v1/partners/${partner.id}/codes`, { code: NAME, provider: PROVIDER_NAMES[0] });
+  await program.api("POST", `/api/v1/partners/${partner.id}/codes`, { code: NAME, provider: VENDOR_NAMES[0] });
   for (const live of Object.values(STORY_AT)) await live(program, ref);
   const statuses = ["approved", "approved", "rejected", "pending"] as const;
   await makeCommissions(

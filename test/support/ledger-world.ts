@@ -8,7 +8,7 @@ import { searchText, slugKey, type PartnerStatus } from "../../src/domain/partne
 import type { Condition, FlowActionType } from "../../src/domain/flow.ts";
 import type { ProviderName } from "../../src/domain/provider-name.ts";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import {
@@ -58,7 +58,7 @@ const amounts = fc.record({
 const KINDS = {
   provider_a: ["session", "subscription", "async", "api_invoice", "setup_then_pay", "renewals", "joined"],
   provider_b: ["transaction"],
-} as const satisfies Record<ListedProvider, readonly [string, ...string[]]>;
+} as const satisfies Record<ListedVendor, readonly [string, ...string[]]>;
 
 /** One purchase and everything that follows from it, as vendor events in the order of their times. */
 const story = fc.record({
@@ -105,7 +105,7 @@ export function eventsOf(stories: readonly Story[]): WorldEvent[] {
   return stories
     .flatMap((each, index) => eventsOfStory(each, `${index}`))
     .map(({ provider, event }): WorldEvent => {
-      const parsed = providerNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
+      const parsed = vendorNamed(provider)!.parse(JSON.parse(JSON.stringify(event)));
       if (!parsed.ok) throw new Error(`a maker made an event that does not parse: ${JSON.stringify(parsed.details)}`);
       return { provider, event: parsed.event };
     })

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import { commissions, payments, programs, eventCounts } from "../../src/db/schema.ts";
 import { eq } from "drizzle-orm";
 import type { Bindings } from "../../src/env.ts";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { call, TEST_SECRETS, type Reply, type TestProgram } from "./program.ts";
 import { bodyOfA, type EventA } from "./provider-a.ts";
 import { bodyOfB, type EventB } from "./provider-b.ts";
@@ -33,7 +33,7 @@ export async function sendB(
 /** Sends an event of any provider, signed. */
 export async function sendBody(
   program: TestProgram,
-  provider: ListedProvider,
+  provider: ListedVendor,
   body: string,
   bindings?: Partial<Bindings>,
 ): Promise<Reply<Received>> {

@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { PROVIDER_NAMES, providerNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import { life, type Life } from "./money-life.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
 import type { PlayedVendor } from "./money-vendor.ts";
@@ -18,7 +18,7 @@ const flow: fc.Arbitrary<ModelFlow> = fc.record({
   action_value: fc.integer({ min: 0, max: 100 }),
   priority: fc.nat(2),
   above: fc.constantFrom(0, 400, 100_000),
-  provider: fc.constantFrom(...PROVIDER_NAMES, null),
+  provider: fc.constantFrom(...VENDOR_NAMES, null),
 });
 
 export const moneyWorld = fc.record({
@@ -30,7 +30,7 @@ export type MoneyWorld = typeof moneyWorld extends fc.Arbitrary<infer W> ? W : n
 
 /** An event as the vendor sends it, and as it is understood. */
 export interface Reported {
-  provider: ListedProvider;
+  provider: ListedVendor;
   body: string;
   event: ProviderEvent;
 }
@@ -42,7 +42,7 @@ interface Played {
 }
 
 /** One that the list has more does not compile without its own. */
-const PLAYED: Record<ListedProvider, (life: Life, n: string) => Played> = {
+const PLAYED: Record<ListedVendor, (life: Life, n: string) => Played> = {
   provider_a(life, n) {
     const vendor = new VendorA(life, n);
     return { vendor, bodies: () => vendor.events.map(bodyOfA) };
@@ -81,8 +81,8 @@ export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   };
 }
 
-function understood(provider: ListedProvider, body: string): ProviderEvent {
-  const result = providerNamed(provider)!.parse(JSON.parse(body));
+function understood(provider: ListedVendor, body: string): ProviderEvent {
+  const result = vendorNamed(provider)!.parse(JSON.parse(body));
   if (!result.ok) throw new Error(`a played vendor's event is refused: ${JSON.stringify(result.details)}`);
   return result.event;
 }

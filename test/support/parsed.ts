@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import type { AttributionFact, Fact, PaymentFact } from "../../src/domain/fact.ts";
-import type { ParseResult, Provider, ProviderEvent } from "../../src/providers/provider.ts";
+import type { ParseResult, Vendor, ProviderEvent } from "../../src/providers/provider.ts";
 
 /** What a provider makes of an event as it comes off the wire. */
-export function readerOf(provider: Provider) {
+export function readerOf(provider: Vendor) {
   const parse = (event: object): ParseResult => provider.parse(JSON.parse(JSON.stringify(event)));
 
   /** The event, which must be understood; either it says something or it names why not. */

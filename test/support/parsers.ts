@@ -26,11 +26,11 @@ import { redact } from "../../src/lib/log.ts";
 import { escapeHtml } from "../../src/lib/mail.ts";
 import { resolveTarget } from "../../src/outbound/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
-import { PROVIDERS, providerOfCustomer, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDORS, providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
-import type { Provider } from "../../src/providers/provider.ts";
+import type { Vendor } from "../../src/providers/provider.ts";
 import { invoicePaid, sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
 import { allSlices } from "./slices.ts";
@@ -204,13 +204,13 @@ const OF_REQUESTS: Parser[] = [
 ];
 
 /** The time, the key of a signature, and what is between them, in the header of each provider. */
-const HEADERS: Record<ListedProvider, readonly [string, string, string]> = {
+const HEADERS: Record<ListedVendor, readonly [string, string, string]> = {
   provider_a: ["t=1795347945", "v1", ","],
   provider_b: ["ts=1795347945", "h1", ";"],
 };
 
 const OF_VENDORS: Parser[] = [
-  ...PROVIDERS.flatMap((provider) => [...signatures(provider), anEvent(provider)]),
+  ...VENDORS.flatMap((provider) => [...signatures(provider), anEvent(provider)]),
   parser("outbound/sign.ts", "signatureHeaders", `whsec_${btoa("secret")}`, (secret) =>
     signatureHeaders({ event_id: "evt_1", timestamp: 1, body: new Uint8Array(), secrets: [secret] }),
   ),
@@ -228,8 +228,8 @@ const OF_VENDORS: Parser[] = [
     "parseWith: JSON",
     "{}",
     (text) => [
-      ...PROVIDERS.map((provider) => provider.parse(JSON.parse(text))),
-      ...PROVIDERS.map((provider) => provider.claimedOwner(JSON.parse(text))),
+      ...VENDORS.map((provider) => provider.parse(JSON.parse(text))),
+      ...VENDORS.map((provider) => provider.claimedOwner(JSON.parse(text))),
     ],
     { worst: jsonTexts() },
   ),
@@ -279,9 +279,9 @@ export const PARSERS: readonly Parser[] = [
   ...OF_VENDORS,
 ];
 
-function signatures(provider: Provider) {
+function signatures(provider: Vendor) {
   const name = provider.text;
-  const [time, key, separator] = HEADERS[provider.name as ListedProvider];
+  const [time, key, separator] = HEADERS[provider.name as ListedVendor];
   const good = `${time}${separator}${key}=${"0".repeat(64)}`;
   const frames = [
     [`${time}${separator}${key}=`, ""],
@@ -306,7 +306,7 @@ function signatures(provider: Provider) {
 }
 
 /** Its event of the OpenAPI document, with the text in the place of each text but its type. */
-function anEvent({ name, document, parse, claimedOwner }: Provider): Parser {
+function anEvent({ name, document, parse, claimedOwner }: Vendor): Parser {
   const { example } = document;
   return parser("providers/wire.ts", `${name}: an event`, "jane", (text) => {
     const body: unknown = JSON.parse(JSON.stringify(example), (key, value: unknown) =>

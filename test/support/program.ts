@@ -10,7 +10,7 @@ import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { unplain, type Plain } from "./plain.ts";
 import { assertDocumented } from "./openapi.ts";
 
@@ -38,7 +38,7 @@ export interface Reply<T> {
 export const SECRET_A = "whsec_test_secret_of_provider_a";
 export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
 /** Each has the form of the vendor's own, which the log leaves out. */
-export const TEST_SECRETS: Record<ListedProvider, string> = { provider_a: SECRET_A, provider_b: SECRET_B };
+export const TEST_SECRETS: Record<ListedVendor, string> = { provider_a: SECRET_A, provider_b: SECRET_B };
 
 const SECRETS = ["webhook_secret", "webhook_secret_previous", "api_key"] as const;
 
@@ -84,7 +84,7 @@ export async function setSecrets(program_id: string, fields: ConnectionFields): 
 }
 
 /** Secrets by the names of their settings. */
-export function webhookSecrets(secrets: Partial<Record<ListedProvider, string>>): ConnectionFields {
+export function webhookSecrets(secrets: Partial<Record<ListedVendor, string>>): ConnectionFields {
   return Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [`${name}_webhook_secret`, secret]));
 }
 

@@ -1,6 +1,6 @@
 /** The routes of the API and of the operator that read no more rows where there is more. */
 import { DAY, iso } from "../../src/lib/time.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { makeProgram } from "./program.ts";
 import { admin, api, fresh, type Operation, type Subject } from "./rows-world.ts";
 
@@ -44,11 +44,11 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/partners/:id/codes": api("GET", "/api/v1/partners/{partner}/codes"),
   "POST /api/v1/partners/:id/codes": api("POST", "/api/v1/partners/{partner}/codes", () => ({
     code: fresh(),
-    provider: PROVIDER_NAMES[0],
+    provider: VENDOR_NAMES[0],
   })),
   "POST /api/v1/partners/:id/codes, moved": api("POST", "/api/v1/partners/{partner}/codes", ({ other_code }) => ({
     code: other_code,
-    provider: PROVIDER_NAMES[0],
+    provider: VENDOR_NAMES[0],
     move: true,
   })),
   "GET /api/v1/codes/:id": api("GET", "/api/v1/codes/{code}"),
@@ -74,6 +74,17 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/payments, of a partner and a time": api("GET", `/api/v1/payments?partner_id={partner}&${RECENT}`),
   "GET /api/v1/payments/:id": api("GET", "/api/v1/payments/{payment}"),
   "POST /api/v1/payments/:id/reprocess": api("POST", "/api/v1/payments/{payment}/reprocess"),
+
+  "POST /api/v1/track/lead": api("POST", "/api/v1/track/lead", ({ partner }) => ({
+    ...{ external_id: fresh(), ref: partner.slug, customer: { id: fresh(), email: `${fresh()}@c.example` } },
+  })),
+  "POST /api/v1/track/sale": api("POST", "/api/v1/track/sale", ({ partner }) => ({
+    ...{ external_id: fresh(), ref: partner.slug, customer: { id: fresh(), email: `${fresh()}@c.example` } },
+    ...{ amount_cents: 100, currency: "USD", net_of_tax: true },
+  })),
+  "POST /api/v1/track/refund": api("POST", "/api/v1/track/refund", () => ({
+    ...{ external_id: fresh(), sale_external_id: fresh(), amount_cents: 100 },
+  })),
 
   "GET /api/v1/commissions": api("GET", "/api/v1/commissions"),
   "GET /api/v1/commissions, of a status": api("GET", "/api/v1/commissions?status=pending"),

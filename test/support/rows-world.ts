@@ -4,7 +4,7 @@ import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { liveStory, run, type Story } from "./grown-program.ts";
 import { sendA } from "./ledger.ts";
 import { meterRowsRead } from "./metered-database.ts";
@@ -152,7 +152,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
 
 /** A code of the partner and one of another. */
 async function newCodes(program: TestProgram, partner: { id: string; slug: string }) {
-  const provider = PROVIDER_NAMES[0];
+  const provider = VENDOR_NAMES[0];
   const name = fresh();
   const other = await makePartner(program, { slug: name, email: `${name}@partners.example` });
   const give = async (id: string, code: string) =>

@@ -1,5 +1,5 @@
 /** A payment as each listed provider reports it: one that the list has more does not compile without its own. */
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { bodyOfA, sessionCompleted } from "./provider-a.ts";
 import { bodyOfB, transactionCompleted } from "./provider-b.ts";
 
@@ -15,13 +15,13 @@ export interface Sale {
   at?: Date;
 }
 
-const SALES: Record<ListedProvider, (sale: Required<Sale>) => string> = {
+const SALES: Record<ListedVendor, (sale: Required<Sale>) => string> = {
   provider_a: ({ at, program: _, ...sale }) =>
     bodyOfA(sessionCompleted({ ...sale, created: Math.floor(at.getTime() / 1_000), email: "buyer@shop.example" })),
   provider_b: ({ at, ...sale }) => bodyOfB(transactionCompleted({ ...sale, occurred_at: at.toISOString() })),
 };
 
 /** The body of an event that says so, in USD. */
-export function saleAt(provider: ListedProvider, sale: Sale): string {
+export function saleAt(provider: ListedVendor, sale: Sale): string {
   return SALES[provider]({ amount: 10_000, tax: 0, at: new Date(), ...sale });
 }

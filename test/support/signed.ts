@@ -1,20 +1,20 @@
 /** Events of the listed providers, signed as each of them signs: one that the list has more does not compile without its own. */
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { signA } from "./provider-a-event.ts";
 import { signB } from "./provider-b.ts";
 import { nowSeconds } from "./vendor.ts";
 
 type Sign = (body: string | Uint8Array, secret: string, at: number) => Promise<string>;
-const SIGN: Record<ListedProvider, Sign> = { provider_a: signA, provider_b: signB };
+const SIGN: Record<ListedVendor, Sign> = { provider_a: signA, provider_b: signB };
 
 /** The neutral header of a provider's signature (IN-6). */
-export function signatureHeader(provider: ListedProvider): string {
+export function signatureHeader(provider: ListedVendor): string {
   return `${provider.replace("_", "-")}-signature`;
 }
 
 /** The signature of these bytes under this secret, at a time in seconds: now by default. */
 export function signatureOf(
-  provider: ListedProvider,
+  provider: ListedVendor,
   body: string | Uint8Array,
   secret: string,
   at = nowSeconds(),
@@ -24,7 +24,7 @@ export function signatureOf(
 
 /** The neutral header with the signature of these bytes under this secret, as of now. */
 export async function signed(
-  provider: ListedProvider,
+  provider: ListedVendor,
   body: string | Uint8Array,
   secret: string,
 ): Promise<Record<string, string>> {

@@ -7,7 +7,7 @@ import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
-import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { click, recorded } from "./clicks.ts";
 import { sendA } from "./ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "./program.ts";
@@ -72,7 +72,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     url: `https://receiver.example.com/${encodeURIComponent(note)}`,
     events: ["*"],
   });
-  const code = await made(`/partners/${partner.id}/codes`, { ...free(codeCreate), provider: PROVIDER_NAMES[0] });
+  const code = await made(`/partners/${partner.id}/codes`, { ...free(codeCreate), provider: VENDOR_NAMES[0] });
   const payment_intent = uniqueId("pi_");
   await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));

@@ -28,7 +28,7 @@ import {
   type EventB,
 } from "./provider-b.ts";
 import { couponEvent, discount, discountEventA, discountEventB, promotionCodeEvent } from "./codes.ts";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 
 const ref = place("own", "slug");
@@ -139,10 +139,10 @@ const EVENTS_B: EventB[] = [
 ];
 
 /** One that the list has more does not compile without its own. What each must have: `test/unit/registry.test.ts`. */
-export const EVENTS: Record<ListedProvider, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
+export const EVENTS: Record<ListedVendor, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
 
 /** An event of each as its test mode, sandbox or simulator sends it (PAY-13, PAY-19). */
-export const IN_TEST_MODE: Record<ListedProvider, (event: object) => object> = {
+export const IN_TEST_MODE: Record<ListedVendor, (event: object) => object> = {
   provider_a: (event) => ({ ...event, livemode: false }),
   provider_b: (event) => simulated(event as EventB),
 };

@@ -5,7 +5,7 @@ import { isReferred, readCodes, readPercentage, readStatus, splitName } from "..
 import { importFields, IMPORT_KINDS, matchColumns, type ImportKind } from "../../src/domain/import-columns.ts";
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/domain/import-product.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
-import { providerOfCustomer, type ListedProvider } from "../../src/providers/registry.ts";
+import { providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
 
 function matched(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
   return matchColumns(kind, importProduct(product).columns, columns);
@@ -18,7 +18,7 @@ function fieldsOf(kind: ImportKind, product: ImportProductId, ...columns: string
 }
 
 /** What other products call its customer ids: one that the list has more does not compile without its own. */
-const CUSTOMER_COLUMN: Record<ListedProvider, string> = {
+const CUSTOMER_COLUMN: Record<ListedVendor, string> = {
   provider_a: "Stripe Customer ID",
   provider_b: "Paddle Customer ID",
 };

@@ -1,41 +1,42 @@
 /** The list of providers is refused where two of them clash; what each reads, asks for and claims agrees. */
 import { describe, expect, it } from "vitest";
-import type { Fact, Provider, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
-import { PROVIDERS, registered, type ListedProvider } from "../../src/providers/registry.ts";
+import type { Fact, Provider, Vendor, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
+import { OWNER_PROVIDER, PROVIDERS, VENDORS, registered, type ListedVendor } from "../../src/providers/registry.ts";
 import { place } from "../fuzz/places.ts";
 import { orderPaid, orderRefunded, providerExample } from "../support/example-provider.ts";
 import { EVENTS, IN_TEST_MODE } from "../support/vendor-events.ts";
 
 /** The example with other customers, or another name. */
-function example(customers: Partial<ProviderCustomers>, name: Provider["name"] = "provider_example"): Provider {
+function example(customers: Partial<ProviderCustomers>, name: Vendor["name"] = "provider_example"): Vendor {
   return { ...providerExample, name, customers: { ...providerExample.customers, ...customers } };
 }
 
 const { secrets } = providerExample;
-const withKey: Provider = { ...providerExample, secrets: { ...secrets, api_key: secrets.webhook_secret } };
+const withKey: Vendor = { ...providerExample, secrets: { ...secrets, api_key: secrets.webhook_secret } };
 
 describe("the list of providers", () => {
   it("is in the order of their names", () => {
     const names = registered([...PROVIDERS, example({}, "provider_0")]).map(({ name }) => name);
-    expect(names).toEqual(["provider_0", ...PROVIDERS.map(({ name }) => name)]);
+    expect(names).toEqual(["api", "provider_0", ...VENDORS.map(({ name }) => name)]);
   });
 
   it.each<[string, Provider, string]>([
-    ["a name that is taken", example({}, PROVIDERS[0]!.name), "two providers have the name"],
+    ["a name that is taken", example({}, VENDORS[0]!.name), "two providers have the name"],
     ["a second with the customer's address", example({ has_email: true }), "one provider at most has the customer's"],
     ["ids that begin as another's", example({ id_prefix: "cus_", id_pattern: /^cus_x/ }), "customer ids begin alike"],
     ["ids that another's begin with", example({ id_prefix: "cu", id_pattern: /^cu/ }), "customer ids begin alike"],
     ["ids that may begin otherwise", example({ id_pattern: /example_/ }), 'does not begin with "example_"'],
     ["an API key that nothing uses", withKey, "no other API key is used"],
     ["ids without a beginning", example({ id_prefix: "", id_pattern: /^[0-9]+$/ }), "customer ids begin alike"],
+    ["a second server of the owner's", { ...OWNER_PROVIDER, name: "provider_0" as "api" }, "no more"],
   ])("refuses %s", (_, provider, message) => {
     expect(() => registered([...PROVIDERS, provider])).toThrow(message);
   });
 });
 
-type Sample = [Provider, readonly unknown[]];
+type Sample = [Vendor, readonly unknown[]];
 const SAMPLES: Sample[] = [
-  ...PROVIDERS.map((provider): Sample => [provider, EVENTS[provider.name as ListedProvider]]),
+  ...VENDORS.map((provider): Sample => [provider, EVENTS[provider.name as ListedVendor]]),
   [providerExample, [orderPaid({ cents: 100, partner: "jane" }), orderRefunded("ord_1", 100)]],
 ];
 
@@ -61,7 +62,7 @@ const SOURCES = import.meta.glob<string>("../../{src/providers/*,test/support}/*
 });
 
 /** The kinds of facts that its folder writes. */
-function kindsWritten({ name }: Provider): Set<string> {
+function kindsWritten({ name }: Vendor): Set<string> {
   const own = name === providerExample.name ? "/example-provider.ts" : `/${name.replace("_", "-")}/`;
   const texts = Object.entries(SOURCES).flatMap(([path, text]) => (path.includes(own) ? [text] : []));
   const kinds = texts.flatMap((text) => [...text.matchAll(/\bkind: "([a-z]+)"/g)].map(([, kind]) => kind!));
@@ -147,7 +148,7 @@ describe.each(SAMPLES.map((sample) => [sample[0].name, sample] as const))(
   },
 );
 
-describe.each(PROVIDERS.map((provider) => [provider.name as ListedProvider, provider] as const))(
+describe.each(VENDORS.map((provider) => [provider.name as ListedVendor, provider] as const))(
   "what the test mode of %s sends (PAY-19)",
   (name, provider) => {
     it("is seen to be a test, in each type of event, and says what a live one says", () => {

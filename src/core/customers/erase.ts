@@ -49,7 +49,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   const program_id = ctx.program.id;
   const own = [...trace.payments.values()];
   const payment_ids = JSON.stringify(own.map(({ id }) => id));
-  const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope = 'email'
+  const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope in ('email', 'payer')
     and subject = ${emailKey(address)}`;
   const [linked, bound, [earned], replies] = await runBatch(db, [
     shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
@@ -239,14 +239,15 @@ function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
 
 /** No fact is found by the customer's other addresses either. */
 function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
-  const rows = facts.flatMap(({ provider, fact_id, fact }) =>
-    fact.kind === "customer" && fact.email !== null ? [{ provider, fact_id, subject: emailKey(fact.email) }] : [],
-  );
+  const rows = facts.flatMap(({ provider, fact_id, fact }) => {
+    const email = fact.kind === "customer" ? fact.email : fact.kind === "payment" ? fact.customer_email : null;
+    return email === null ? [] : [{ provider, fact_id, subject: emailKey(email) }];
+  });
   return [
     {
       statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
-        select ${ctx.program.id}, value ->> 'provider', 'email', value ->> 'subject', value ->> 'fact_id'
-        from json_each(${JSON.stringify(rows)}))`),
+        select ${ctx.program.id}, r.value ->> 'provider', scope.value, r.value ->> 'subject', r.value ->> 'fact_id'
+        from json_each(${JSON.stringify(rows)}) r cross join json_each('["email", "payer"]') scope)`),
     },
   ];
 }

@@ -21,11 +21,13 @@ export interface TracedFact {
 /** The vendor ids of one customer at one provider: of payments, of the customer, of subscriptions. */
 type Ids = Record<"payment" | "customer" | "subscription", Set<string>>;
 
+type IdsByProvider = Map<ProviderName, Ids>;
+
 export interface CustomerTrace {
   /** Those of the customer, by id. */
   payments: Map<string, Payment>;
   /** By provider; none where nothing is known there. */
-  ids: Record<ProviderName, Ids>;
+  ids: IdsByProvider;
   /** Others of which a reference holds the address. */
   naming: Payment[];
   /** Facts that hold the address, whoever's they are. */
@@ -100,7 +102,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   const [rows, factRows] = await runThenRead(ctx.db, PROVIDER_NAMES.map(mark), [payers, factsWith]);
   const trace: CustomerTrace = {
     payments: new Map(),
-    ids: {},
+    ids: new Map(),
     naming: rows.filter(({ ref, decision }) =>
       holdsAddress(JSON.stringify([ref, decision?.ref, decision?.candidates]), addresses),
     ),
@@ -119,7 +121,9 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
 }
 
 function idsAt({ ids }: Pick<CustomerTrace, "ids">, provider: ProviderName): Ids {
-  return (ids[provider] ??= { payment: new Set(), customer: new Set(), subscription: new Set() });
+  const known = ids.get(provider) ?? { payment: new Set(), customer: new Set(), subscription: new Set() };
+  ids.set(provider, known);
+  return known;
 }
 
 function addPayment(trace: CustomerTrace, row: Payment): void {
@@ -131,7 +135,7 @@ function addPayment(trace: CustomerTrace, row: Payment): void {
 }
 
 function sizeOf({ payments: found, ids }: CustomerTrace): number {
-  return Object.values(ids).reduce(
+  return [...ids.values()].reduce(
     (sum, ofProvider) => Object.values(ofProvider).reduce((inner, { size }) => inner + size, sum),
     found.size,
   );
@@ -146,8 +150,8 @@ function subjectsOf(ids: Ids): ErasedSubject[] {
 const listOf = (values: Iterable<string>): string => JSON.stringify([...values]);
 
 /** Everything that was said of the customer, by their ids. */
-export function factsOfCustomer(program_id: string, ids: Record<ProviderName, Ids>): SQL {
-  const about = Object.entries(ids).flatMap(([provider, { payment, customer, subscription }]) => {
+export function factsOfCustomer(program_id: string, ids: IdsByProvider): SQL {
+  const about = [...ids].flatMap(([provider, { payment, customer, subscription }]) => {
     return [
       ...[...payment].map((subject) => [provider, "payment", subject]),
       ...[...customer].flatMap((subject) => [

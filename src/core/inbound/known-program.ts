@@ -1,7 +1,7 @@
 /** Programs as an isolate knows them: a provider's events come in numbers, and their program changes seldom. */
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { shardOfProgram } from "../../domain/shard.ts";
 import { remember, type Remembered } from "../../lib/remembered.ts";
 import { SECOND } from "../../lib/time.ts";
@@ -18,7 +18,7 @@ const MAX_REMEMBERED = 1_000;
 const known = new WeakMap<Database, Remembered<string, Program>>();
 
 /** Of `program` the connection to this provider was read, in the database of the context, at its time. */
-export function rememberProgram({ db, now }: Pick<Ctx, "db" | "now">, provider: ProviderName, program: Program): void {
+export function rememberProgram({ db, now }: Pick<Ctx, "db" | "now">, provider: VendorName, program: Program): void {
   const programs = known.get(db) ?? remember(MAX_REMEMBERED);
   known.set(db, programs);
   programs.set(`${program.id} ${provider}`, program, now + REMEMBERED_MS);
@@ -31,7 +31,7 @@ export interface KnownProgramCtx extends ProgramCtx {
 }
 
 /** The program as this isolate has read it of late; null where it has not. No round trip. */
-export function knownProgram(ctx: Ctx, provider: ProviderName, id: string): KnownProgramCtx | null {
+export function knownProgram(ctx: Ctx, provider: VendorName, id: string): KnownProgramCtx | null {
   const on = onShard(ctx, shardOfProgram(id));
   const program = on && known.get(on.db)?.get(`${id} ${provider}`, on.now);
   if (!program) return null;

@@ -3,7 +3,7 @@ import { literal, runBatch } from "../../db/client.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { isProgramId, shardOfProgram } from "../../domain/shard.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
@@ -17,7 +17,7 @@ import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
 /** A vendor's event on its way to the program that it belongs to. */
 export interface Delivery {
-  provider: ProviderName;
+  provider: VendorName;
   event: ProviderEvent;
   /** As the vendor sent it. */
   body: string;
@@ -91,7 +91,7 @@ async function claimedProgram(verified: ProgramCtx, delivery: Delivery): Promise
  * The program with this id, bound to its database, in one read; null where there is none. Of its connections it has the one
  * to the provider alone: no event costs more than that row.
  */
-export async function openProgramOrNull(ctx: Ctx, provider: ProviderName, id: string): Promise<ProgramCtx | null> {
+export async function openProgramOrNull(ctx: Ctx, provider: VendorName, id: string): Promise<ProgramCtx | null> {
   const on = onShard(ctx, shardOfProgram(id));
   if (!on) return null;
   const [program] = await selectPrograms(on.db, provider).where(sql`${programs.id} = ${id}`);
@@ -111,7 +111,7 @@ interface Storing {
  */
 export async function programsStoring(
   ctx: Ctx,
-  provider: ProviderName,
+  provider: VendorName,
   { transaction_id, subscription_id }: ClaimedOwner,
   but: readonly string[] = [],
 ): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
@@ -132,7 +132,7 @@ export async function programsStoring(
 const MAX_STORING = 50;
 
 /** The programs of a select of `program_id` and `rank`, asked in all databases, but for some. */
-async function programsIn(ctx: Ctx, provider: ProviderName, ranked: SQL, but: readonly string[]) {
+async function programsIn(ctx: Ctx, provider: VendorName, ranked: SQL, but: readonly string[]) {
   const { said, failure } = await askAll(ctx, async (on) => {
     const rows = await on.db
       .select({ program: programFields(provider), rank: sql<number>`named.rank` })
@@ -237,12 +237,12 @@ function storedElsewhere(url: ProgramCtx, { provider, claim }: Delivery, strange
   );
 }
 
-function ofTransaction(program_id: string, provider: ProviderName, transaction_id: string | SQL | null): SQL {
+function ofTransaction(program_id: string, provider: VendorName, transaction_id: string | SQL | null): SQL {
   return sql`select 1 from payments where program_id = ${program_id} and provider = ${literal(provider)}
     and provider_transaction_id = ${transaction_id}`;
 }
 
-function ofSubscription(program_id: string, provider: ProviderName, subscription_id: string | SQL | null): SQL {
+function ofSubscription(program_id: string, provider: VendorName, subscription_id: string | SQL | null): SQL {
   return sql`select 1 from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
     and +provider = ${literal(provider)}`;
 }
@@ -318,16 +318,16 @@ async function receiveGuarded(
 }
 
 /** Other programs in which events wait for a payment. */
-function sourcesOf(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact): SQL {
+function sourcesOf(ctx: ProgramCtx, provider: VendorName, payment: PaymentFact): SQL {
   return sql`select distinct 'waiting' as what, program_id as data from waiting_events where ${waitFor(provider, payment)}
     and program_id <> ${ctx.program.id} limit ${literal(MAX_STORING)}`;
 }
 
-function forgetWaiting(ctx: ProgramCtx, provider: ProviderName, payment: PaymentFact, program_id: string): Statement {
+function forgetWaiting(ctx: ProgramCtx, provider: VendorName, payment: PaymentFact, program_id: string): Statement {
   return ctx.db.run(sql`delete from waiting_events where ${waitFor(provider, payment)} and program_id = ${program_id}`);
 }
 
-function waitFor(provider: ProviderName, { key, subscription_id }: PaymentFact): SQL {
+function waitFor(provider: VendorName, { key, subscription_id }: PaymentFact): SQL {
   return sql`provider = ${literal(provider)} and subject in (${key}, ${subscription_id})`;
 }
 
@@ -335,7 +335,7 @@ function waitFor(provider: ProviderName, { key, subscription_id }: PaymentFact):
 async function fetchFrom(
   source: ProgramCtx,
   ctx: ProgramCtx,
-  provider: ProviderName,
+  provider: VendorName,
   payment: PaymentFact,
 ): Promise<void> {
   const { key, subscription_id, customer_id } = payment;

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, shaped, text } from "../../db/rows.ts";
+import { flag, shaped } from "../../db/rows.ts";
 import { providerEvents, payments } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import { testFact, type Fact } from "../../domain/fact.ts";
@@ -15,6 +15,8 @@ import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } fr
 import {
   PAYMENT_KEY,
   factId,
+  factsOfEvent,
+  inOrder,
   isFound,
   namesIn,
   recordFacts,
@@ -148,13 +150,8 @@ async function settledOutcome(ctx: ProgramCtx, { provider, event }: Closing): Pr
 /** Finishes events and payments that a crash left open; run by the sweep. Returns how many it touched. */
 export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: ProviderName; event_id: string }[]) {
   for (const { provider, event_id } of open) {
-    const [rows, [event], [known]] = await ctx.read(
-      shaped(
-        ctx.db,
-        { data: text },
-        sql`select data from facts where program_id = ${ctx.program.id}
-        and provider = ${provider} and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`,
-      ),
+    const [rows, [event]] = await ctx.read(
+      factsOfEvent(ctx, provider, event_id),
       ctx.db
         .select({ event_type: providerEvents.event_type, ignored: providerEvents.ignored })
         .from(providerEvents)
@@ -166,11 +163,13 @@ export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: Provid
             isNull(providerEvents.audit_event_id),
           ),
         ),
-      shaped(ctx.db, { found: flag }, sql`select ${isFound(ctx.program.id, provider, event_id)} as found`),
     );
     if (!event) continue;
-    const facts = rows.map((row) => JSON.parse(row.data) as Fact);
-    const unsettled = await shaped(ctx.db, PAYMENT_KEY, unsettledAmong(ctx.program.id, provider, facts));
+    const facts = inOrder(rows);
+    const [unsettled, [known]] = await ctx.read(
+      shaped(ctx.db, PAYMENT_KEY, unsettledAmong(ctx.program.id, provider, facts)),
+      shaped(ctx.db, { found: flag }, sql`select ${isFound(ctx.program.id, provider, { event_id, facts })} as found`),
+    );
     const open = { event_id, ...event, facts, found: known?.found === 1 };
     await finishEvent(ctx, provider, open, { unsettled, closed: null, state: null });
   }

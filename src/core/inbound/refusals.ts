@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { jsonFields } from "../../db/json-object.ts";
 import type { EventPayloads } from "../../domain/event.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../../domain/refusal.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
@@ -31,7 +31,7 @@ export interface Refusals {
  */
 export async function noteRefusals(
   ctx: ProgramCtx,
-  provider: ProviderName,
+  provider: VendorName,
   reason: RefusalReason,
   count: number,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function noteRefusals(
 }
 
 /** What of a program's deliveries of one provider was refused. Reasons that this version does not know are left out. */
-export function refusalsOf(program: Program, provider: ProviderName): Refusals {
+export function refusalsOf(program: Program, provider: VendorName): Refusals {
   const text = connectionOf(program, provider).refusals;
   const kept = text === null ? {} : (JSON.parse(text) as Partial<Record<RefusalReason, Kept>>);
   const all = REFUSAL_REASONS.flatMap((reason) => (kept[reason] ? [{ reason, ...kept[reason] }] : []));

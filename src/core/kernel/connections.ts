@@ -1,15 +1,15 @@
-/** What a program keeps of each provider: a row of `provider_connections`, read with the program's own. */
+/** What a program keeps of each vendor: a row of `provider_connections`, read with the program's own. */
 import { getTableColumns, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonObject } from "../../db/json-object.ts";
 import { providerConnections } from "../../db/schema.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 
 export type Connection = Omit<InferSelectModel<typeof providerConnections>, "program_id" | "provider">;
 
 /** By provider; none where nothing was ever kept of it. */
 export interface Connections {
-  [provider: ProviderName]: Connection;
+  [provider: VendorName]: Connection;
 }
 
 const EMPTY: Connection = {
@@ -22,14 +22,14 @@ const EMPTY: Connection = {
   seen_types: null,
 };
 
-export function connectionOf(program: { connections: Connections }, provider: ProviderName): Connection {
+export function connectionOf(program: { connections: Connections }, provider: VendorName): Connection {
   return program.connections[provider] ?? EMPTY;
 }
 
 const { program_id: _program, provider: _provider, ...kept } = getTableColumns(providerConnections);
 
 /** SQL that makes the text of a program's `Connections`, in a select from `programs`: all of them, or the one to `provider`. */
-export function connectionsText(provider: ProviderName | null): SQL<string> {
+export function connectionsText(provider: VendorName | null): SQL<string> {
   const ofOne = provider === null ? sql`` : sql` and provider = ${literal(provider)}`;
   return sql`(select json_group_object(provider, json(${jsonObject<Connection>(kept)}))
     from provider_connections where program_id = programs.id${ofOne})`;

@@ -3,7 +3,7 @@ import type { Database } from "../../db/client.ts";
 import { jsonObject } from "../../db/json-object.ts";
 import type { JsonText } from "../../db/page.ts";
 import { programs } from "../../db/schema.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { connectionsText, type Connections } from "./connections.ts";
 import type { OwnColumns, Program } from "./rows.ts";
 
@@ -15,13 +15,13 @@ const OWN = Object.fromEntries(
 ) as Pick<Columns, keyof OwnColumns>;
 
 /** What is selected for a `Program`, from a table named `programs`; with `provider`, it has the connection to that one alone. */
-export function programFields(provider: ProviderName | null = null) {
+export function programFields(provider: VendorName | null = null) {
   const connections = connectionsText(provider).mapWith((text: string) => JSON.parse(text) as Connections);
   return { ...OWN, connections: connections.as("connections") };
 }
 
 /** Programs with their connections: `select … from programs`, to be given its conditions. */
-export function selectPrograms(db: Database, provider: ProviderName | null = null) {
+export function selectPrograms(db: Database, provider: VendorName | null = null) {
   return db.select(programFields(provider)).from(programs);
 }
 

@@ -1,6 +1,6 @@
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import type { Changes } from "../../domain/actor.ts";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { SECRET_SETTINGS, type SecretSetting } from "../../providers/registry.ts";
@@ -15,7 +15,7 @@ const PREVIOUS_VALID_FOR = DAY;
 export async function providerSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
   program: Program,
-  provider: ProviderName,
+  provider: VendorName,
 ): Promise<string[]> {
   const until = connectionOf(program, provider).webhook_secret_previous_until;
   const isPreviousValid = until !== null && until > iso(ctx.now);
@@ -27,16 +27,13 @@ export async function providerSecrets(
 }
 
 /** The API key for a provider in clear, for one call of the vendor. */
-export function openApiKey(
-  ctx: Pick<ProgramCtx, "sealer" | "program">,
-  provider: ProviderName,
-): Promise<string | null> {
+export function openApiKey(ctx: Pick<ProgramCtx, "sealer" | "program">, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
 }
 
 type SecretColumn = Extract<SealedPlace, { table: "provider_connections" }>["column"];
 
-function placeOf(program: Program, provider: ProviderName, column: SecretColumn): SealedPlace {
+function placeOf(program: Program, provider: VendorName, column: SecretColumn): SealedPlace {
   const row = rowOf(SEALED[`provider_connections.${column}`], program.id, provider);
   return { table: "provider_connections", column, row };
 }
@@ -44,7 +41,7 @@ function placeOf(program: Program, provider: ProviderName, column: SecretColumn)
 async function openSecret(
   ctx: Pick<BaseCtx, "sealer">,
   program: Program,
-  provider: ProviderName,
+  provider: VendorName,
   column: SecretColumn,
 ): Promise<string | null> {
   const sealed = connectionOf(program, provider)[column];
@@ -57,7 +54,7 @@ export interface SecretPatch {
 }
 
 /** What of a program's connections is to be changed, by provider. */
-export type ConnectionChanges = Map<ProviderName, Partial<Connection>>;
+export type ConnectionChanges = Map<VendorName, Partial<Connection>>;
 
 /**
  * What brings a program's secrets to what was given, sealed. The secret that is replaced stays valid for

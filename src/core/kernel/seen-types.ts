@@ -1,8 +1,8 @@
 /** Which types of events a provider sends to a program: shows the owner a type that is not selected there (PROG-10). */
 import { sql } from "drizzle-orm";
-import type { ProviderName } from "../../domain/provider-name.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { Vendor } from "../../providers/provider.ts";
 import { connectionOf, type Connection } from "./connections.ts";
 import type { ProgramCtx } from "./context.ts";
 
@@ -22,7 +22,7 @@ export interface SeenType {
  * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
  * of the type to the day. None where both are noted already.
  */
-export function noteSeen({ db, program, now }: ProgramCtx, provider: ProviderName, type: string) {
+export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName, type: string) {
   const { last_event_at, seen_types } = connectionOf(program, provider);
   const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
   const seen = typesOf(seen_types);
@@ -41,7 +41,7 @@ export function noteSeen({ db, program, now }: ProgramCtx, provider: ProviderNam
 }
 
 /** Those that the provider is asked to select, in their order, and then the others that came within 30 days. */
-export function seenTypes({ wanted_events }: Provider, { seen_types }: Connection, now: number): SeenType[] {
+export function seenTypes({ wanted_events }: Vendor, { seen_types }: Connection, now: number): SeenType[] {
   const from = iso(now - SHOWN_MS);
   const seen = new Map([...typesOf(seen_types)].filter(([, at]) => at >= from));
   const { needed, better } = wanted_events;

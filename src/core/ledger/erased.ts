@@ -21,11 +21,16 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
     if ("aliases" in fact) for (const alias of fact.aliases) add("payment", alias);
     if ("subscription_id" in fact) add("subscription", fact.subscription_id);
     if ("customer_id" in fact) add("customer", fact.customer_id);
-    const email = fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null;
+    const email = emailIn(fact);
     if (email !== null) emails.add(email);
   }
   for (const email of emails) add("email", await hashOf(program_id, email));
   return subjects;
+}
+
+function emailIn(fact: Fact): string | null {
+  if (fact.kind === "payment" || fact.kind === "attribution") return fact.customer_email ?? null;
+  return fact.kind === "customer" ? fact.email : null;
 }
 
 /** Salted with the program, so that one address is not the same in two. */

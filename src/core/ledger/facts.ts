@@ -5,19 +5,21 @@ import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import type { FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
-import type { AttributionFact, CodeUseFact, Fact } from "../../domain/fact.ts";
+import type { AttributionFact, Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
+import { OWNER_PROVIDER, vendorNamed } from "../../providers/registry.ts";
 import type { Write } from "../kernel/commit.ts";
 import { conflictIn } from "../kernel/conflict.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
 import { codeSubjects, namedByCode } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
+import { leads, servedBy } from "./served.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
 export interface PaymentKey {
@@ -85,6 +87,7 @@ export async function recordFacts(
   const ofErased = isErased(program_id, provider, subjects, event.occurred_at);
   // What is not used is not kept, and neither is what would bring back somebody that the owner had erased.
   const kept = event.ignored === null ? body : null;
+  const vendor = vendorNamed(provider);
   const statements: Statement[] = [
     ...beside.before,
     db.run(sql`insert into provider_events
@@ -93,7 +96,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    ...noteSeen(ctx, provider, event.event_type),
+    ...(vendor ? noteSeen(ctx, vendor.name, event.event_type) : []),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
@@ -111,7 +114,7 @@ export async function recordFacts(
   const read = shaped(
     db,
     PART,
-    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event.event_id))} as data
+    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event))} as data
       from provider_events where ${ofEvent}
       union all select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})
       ${sql.join(beside.ask.map((ask) => sql`union all select what, data from (${ask})`))}`,
@@ -147,10 +150,19 @@ function recordedIn(parts: Part[]): Recorded {
   };
 }
 
-/** SQL that is true where a fact of this event is found by something. */
-export function isFound(program_id: string, provider: ProviderName, event_id: string): SQL {
+/** SQL that is true where a fact of this event is found by something; of one with references where one of them is. */
+export function isFound(
+  program_id: string,
+  provider: ProviderName,
+  { event_id, facts }: Pick<ProviderEvent, "event_id" | "facts">,
+): SQL {
+  const references = facts.flatMap(({ kind }, i) => (kind === "attribution" ? [factId(event_id, i)] : []));
+  const sought =
+    references.length > 0
+      ? sql`fact_id in (select value from json_each(${JSON.stringify(references)}))`
+      : sql`fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`;
   return sql`exists (select 1 from fact_subjects where program_id = ${program_id} and provider = ${provider}
-    and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`})`;
+    and ${sought})`;
 }
 
 /** The payments that facts concern and whose settling is due; nothing for an event without facts. */
@@ -184,6 +196,25 @@ export function factId(event_id: string, position: number): string {
   return `${event_id}#${position}`;
 }
 
+/** Of an event's facts. */
+const FACT_OF_EVENT = { fact_id: text, data: text };
+
+/** The stored facts of one event, for `inOrder`. */
+export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName, event_id: string) {
+  return shaped(
+    db,
+    FACT_OF_EVENT,
+    sql`select fact_id, data from facts where program_id = ${program.id}
+      and provider = ${provider} and fact_id >= ${`${event_id}#`} and fact_id < ${`${event_id}$`}`,
+  );
+}
+
+/** The facts of an event at the places that they have in it. */
+export function inOrder(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
+  const place = ({ fact_id }: Row<typeof FACT_OF_EVENT>) => Number(fact_id.slice(fact_id.lastIndexOf("#") + 1));
+  return rows.toSorted((a, b) => place(a) - place(b)).map(({ data }) => JSON.parse(data) as Fact);
+}
+
 /** The vendor ids by which a stored fact names its payment: a one-column select. */
 export function namesIn(program_id: string, provider: ProviderName, fact_id: string): SQL {
   return sql`select subject from fact_subjects where program_id = ${program_id} and provider = ${provider}
@@ -212,39 +243,12 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
         and (+outcome is null or +outcome = 'commission')`);
     }
     if (fact.kind === "code") selects.push(namedByCode(program_id, provider, fact));
-    if (fact.kind === "code_use") selects.push(...servedByUse(program_id, provider, fact));
     if (fact.kind === "customer" && fact.email !== null) {
       selects.push(namedBy(program_id, provider, fact.customer_id, fact.email, fact.occurred_at));
     }
-    if (fact.kind === "attribution") {
-      selects.push(...servedBy(program_id, provider, fact, leads(program_id, sql`${slugKey(fact.ref)}`)));
-    }
   }
+  selects.push(...servedBy(program_id, provider, facts));
   return selects.length === 0 ? sql`select null` : sql.join(selects, sql` union all `);
-}
-
-/** What is remembered serves only payments that carry no partner's reference, made no earlier than the slack before it. */
-function servedBy(
-  program_id: string,
-  provider: ProviderName,
-  { occurred_at, subscription_id, customer_id }: AttributionFact | CodeUseFact,
-  leading: SQL,
-): SQL[] {
-  const condition = sql`+provider = ${provider}
-    and created_at >= ${iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS)}
-    and (+outcome is null or +partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
-    and ${leading}`;
-  return [
-    sql`select id from payments where program_id = ${program_id} and subscription_id = ${subscription_id}
-      and ${condition}`,
-    sql`select id from payments where program_id = ${program_id} and customer_id = ${customer_id} and ${condition}`,
-  ];
-}
-
-/** A code that is given to a partner later marks what it serves then: before the program's first there is none. */
-function servedByUse(program_id: string, provider: ProviderName, fact: CodeUseFact): SQL[] {
-  const hasCodes = sql`exists (select 1 from partner_codes where program_id = ${program_id} and provider = ${provider})`;
-  return servedBy(program_id, provider, fact, hasCodes);
 }
 
 /**
@@ -281,9 +285,10 @@ function insertFacts(
   return insertStoredFacts(
     ctx,
     event.facts.map((fact, position) => {
-      const stored = { provider, fact_id: factId(event.event_id, position), fact, stronger: [...stronger] };
-      if (fact.kind === "attribution") stronger.push(slugKey(fact.ref));
-      return stored;
+      const own = fact.kind === "attribution" ? slugKey(fact.ref) : null;
+      const others = stronger.filter((slug) => slug !== own);
+      if (own !== null) stronger.push(own);
+      return { provider, fact_id: factId(event.event_id, position), fact, stronger: others };
     }),
     isOurs,
     ofErased,
@@ -314,7 +319,7 @@ export function insertStoredFacts(
   }));
   const subjects = stored.flatMap(({ provider, fact_id, fact, stronger = [] }) => {
     const named = fact.kind === "attribution" ? { named: slugKey(fact.ref), stronger } : {};
-    return subjectsOf(fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
+    return subjectsOf(provider, fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
   });
   return [
     ctx.db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
@@ -324,7 +329,7 @@ export function insertStoredFacts(
     ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
       select ${program_id}, f.value ->> 'provider', f.value ->> 'scope', f.value ->> 'subject', f.value ->> 'fact_id'
         from json_each(${JSON.stringify(subjects)}) f
-        where ${when} and not (f.value ->> 'scope' = 'email' and ${ofErased})
+        where ${when} and not (f.value ->> 'scope' in ('email', 'payer') and ${ofErased})
           and (f.value ->> 'named' is null or (${leads(program_id, sql`f.value ->> 'named'`)} and not exists (
           select 1 from json_each(f.value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
       on conflict do nothing`),
@@ -347,11 +352,6 @@ export function rememberReference(ctx: ProgramCtx, payment: PaymentKey, fact: At
   ];
 }
 
-/** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */
-export function leads(program_id: string, key: SQL): SQL {
-  return sql`exists (select 1 from partner_slugs where program_id = ${program_id} and slug_key = ${key})`;
-}
-
 /** What a fact is looked up by beside its subjects: a reference's slug, a code's id. */
 function refKeyOf(fact: Fact): string | null {
   if (fact.kind === "code") return fact.code_id;
@@ -359,11 +359,11 @@ function refKeyOf(fact: Fact): string | null {
 }
 
 /** By which vendor ids a fact is found again. */
-function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
-  return [...ownSubjectsOf(fact), ...codeSubjects(fact)];
+function subjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; subject: string }[] {
+  return [...ownSubjectsOf(provider, fact), ...codeSubjects(fact)];
 }
 
-function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+function ownSubjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; subject: string }[] {
   if (fact.kind === "code") return [];
   if (fact.kind === "customer") {
     const found = { scope: "address" as const, subject: fact.customer_id };
@@ -379,7 +379,9 @@ function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
         : [{ scope: "email" as const, subject: fact.customer_email }]),
     ];
   }
-  return fact.aliases.map((subject) => ({ scope: "payment", subject }));
+  const named = fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
+  const payer = fact.kind === "payment" && provider === OWNER_PROVIDER.name ? fact.customer_email : null;
+  return payer === null ? named : [...named, { scope: "payer", subject: emailKey(payer) }];
 }
 
 /**

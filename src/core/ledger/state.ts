@@ -14,7 +14,8 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
 import { HELD, NAMED_CODE, withCodes, type StatedCode } from "./codes.ts";
-import { leads, PART, paymentsNamed, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { PART, paymentsNamed, reachable, type Part, type PaymentKey } from "./facts.ts";
+import { leads } from "./served.ts";
 
 interface SaleDecision extends Decided {
   id: string;

@@ -1,5 +1,5 @@
-import type { Provider } from "../../providers/provider.ts";
-import { byProvider, type ListedProvider } from "../../providers/registry.ts";
+import type { Vendor } from "../../providers/provider.ts";
+import { byVendor, type ListedVendor } from "../../providers/registry.ts";
 import { refusalsOf, type Refusals } from "../inbound/refusals.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import { prove, type Caller } from "../kernel/context.ts";
@@ -16,17 +16,17 @@ export interface ProviderStatus extends Refusals {
 }
 
 /** The state of the program's connections to the payment providers, and of its books. */
-export async function integrationStatus(caller: Caller): Promise<Record<ListedProvider, ProviderStatus> & BooksStatus> {
+export async function integrationStatus(caller: Caller): Promise<Record<ListedVendor, ProviderStatus> & BooksStatus> {
   const [{ program }, [books]] = await prove(caller, booksStatus(caller));
   return {
-    ...byProvider((_, provider) => statusOf(program, provider, caller.now)),
+    ...byVendor((_, provider) => statusOf(program, provider, caller.now)),
     reconciled_at: books?.reconciled_at ?? null,
     differences: books?.differences ?? 0,
     deliveries_left: books?.deliveries_left ?? 0,
   };
 }
 
-function statusOf(program: Program, provider: Provider, now: number): ProviderStatus {
+function statusOf(program: Program, provider: Vendor, now: number): ProviderStatus {
   const connection = connectionOf(program, provider.name);
   const { webhook_secret, last_event_at } = connection;
   const webhook_secret_set = webhook_secret !== null;

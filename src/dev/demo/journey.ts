@@ -1,13 +1,7 @@
 import { brotliCompressSync } from "node:zlib";
 import { saleAt } from "../../../test/support/sale.ts";
 import { signed } from "../../../test/support/signed.ts";
-import {
-  byProvider,
-  claimsPrograms,
-  PROVIDERS,
-  PROVIDER_NAMES,
-  type ListedProvider,
-} from "../../providers/registry.ts";
+import { byVendor, claimsPrograms, VENDORS, VENDOR_NAMES, type ListedVendor } from "../../providers/registry.ts";
 import { call, dollars, expectSame, expectStatus } from "./client.ts";
 import type { PlayedWorld } from "./receiver.ts";
 import { eventually, made, Steps } from "./steps.ts";
@@ -26,8 +20,8 @@ export interface Target {
 export const RECEIVER_HOST = "hooks.shop.example";
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
-const SECRETS = byProvider((name) => `whsec_demo_${name}_${crypto.randomUUID()}`);
-const SETTINGS = Object.fromEntries(PROVIDER_NAMES.map((name) => [`${name}_webhook_secret`, SECRETS[name]]));
+const SECRETS = byVendor((name) => `whsec_demo_${name}_${crypto.randomUUID()}`);
+const SETTINGS = Object.fromEntries(VENDOR_NAMES.map((name) => [`${name}_webhook_secret`, SECRETS[name]]));
 
 interface Identified {
   id: string;
@@ -154,18 +148,18 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
 
   await steps.step("The owner pastes the providers' signing secrets", "200, all set", async () => {
     const settings = expectStatus(await api<Record<string, unknown>>("PATCH", "/programs/me", SETTINGS), 200);
-    for (const name of PROVIDER_NAMES) expectSame(settings[`${name}_webhook_secret_set`], true, name);
+    for (const name of VENDOR_NAMES) expectSame(settings[`${name}_webhook_secret_set`], true, name);
     return "all set, shown nowhere again";
   });
-  const textOf = (name: ListedProvider) => PROVIDERS.find((one) => one.name === name)!.text;
-  const sell = async (name: ListedProvider, body: string, secret: string = SECRETS[name]) => {
+  const textOf = (name: ListedVendor) => VENDORS.find((one) => one.name === name)!.text;
+  const sell = async (name: ListedVendor, body: string, secret: string = SECRETS[name]) => {
     // One whose events claim their program needs no program in the address.
     const query = claimsPrograms(name) ? "" : `?program_id=${made(program, "program").id}`;
     const headers = await signed(name, body, secret);
     return call<{ outcome: string }>(`${url}/webhooks/${name}${query}`, { method: "POST", headers, body });
   };
-  const [first, ...others] = PROVIDER_NAMES as readonly [ListedProvider, ...ListedProvider[]];
-  const saleOf = (name: ListedProvider, amount: number, tax: number) =>
+  const [first, ...others] = VENDOR_NAMES as readonly [ListedVendor, ...ListedVendor[]];
+  const saleOf = (name: ListedVendor, amount: number, tax: number) =>
     saleAt(name, { ref: slug, program: made(program, "program").id, amount, tax });
   const firstSale = program && saleOf(first, 12_000, 2_000);
   await steps.step("A provider's event with a wrong signature", "401, nothing stored", async () => {
@@ -190,7 +184,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       return "200, commission";
     });
   }
-  const sales = PROVIDER_NAMES.length;
+  const sales = VENDOR_NAMES.length;
   const earned = 1_250 + 9_000 * others.length;
 
   await steps.step("The commissions", "12.5 % of 100.00 and 30 % of 300.00 USD, pending", async () => {
@@ -234,7 +228,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       "flow.created": 2,
       "webhook_endpoint.created": 1,
       click: 1,
-      ...Object.fromEntries(PROVIDER_NAMES.map((name) => [`webhook.${name}`, 1])),
+      ...Object.fromEntries(VENDOR_NAMES.map((name) => [`webhook.${name}`, 1])),
       "commission.created": sales,
     };
     for (const [type, count] of Object.entries(expected)) {
@@ -248,7 +242,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   });
   await steps.step("The integrations", "every provider configured", async () => {
     const status = expectStatus(await api<Record<string, { configured: boolean }>>("GET", "/integrations/status"), 200);
-    for (const name of PROVIDER_NAMES) expectSame(status[name]?.configured, true, name);
+    for (const name of VENDOR_NAMES) expectSame(status[name]?.configured, true, name);
     return "every provider configured";
   });
 

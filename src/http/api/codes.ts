@@ -4,7 +4,7 @@ import { createCode, deleteCode, getCode, listCodes, type CodeInput } from "../.
 import { viewCode } from "../../core/kernel/views.ts";
 import { MAX_CODE } from "../../domain/code.ts";
 import type { AppEnv } from "../../env.ts";
-import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import { VENDOR_NAMES } from "../../providers/registry.ts";
 import { replies } from "../idempotency.ts";
 import { jsonBody, requireJson, takes, text } from "../validate.ts";
 
@@ -13,7 +13,7 @@ const trimmed = (max: number) => z.string().trim().pipe(text(max));
 
 export const codeCreate = takes<CodeInput>()({
   code: trimmed(MAX_CODE),
-  provider: z.enum(PROVIDER_NAMES),
+  provider: z.enum(VENDOR_NAMES),
   provider_code_id: trimmed(255).nullish(),
   move: z.boolean().optional(),
 });

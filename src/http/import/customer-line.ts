@@ -3,7 +3,7 @@ import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isReferred, readCodes } from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import type { CellOf, ImportFile, LineCells, ReadLine } from "./line.ts";
-import { PROVIDER_WITH_EMAIL, providerNamed, providerOfCustomer, PROVIDERS } from "../../providers/registry.ts";
+import { VENDOR_WITH_EMAIL, providerNamed, providerOfCustomer, VENDORS } from "../../providers/registry.ts";
 
 /**
  * A line of a file of referred customers. One that names no customer, or nobody who referred it, is left out. Where the
@@ -31,26 +31,31 @@ export function readCustomerLine(file: ImportFile, { line, cell }: LineCells): R
 function customerOf({ order }: ImportFile, cell: CellOf): ReadLine<CustomerIdentity> {
   const [id, email] = [cell("customer_id"), cell("customer_email")];
   const own = providerOfCustomer(id);
-  if (own !== null && order.provider !== null && own !== order.provider) {
+  const named = order.provider === null ? null : providerNamed(order.provider);
+  const form = named?.reported_by === "owner" ? named.id_pattern : VENDOR_ID;
+  if (own !== null && named?.reported_by === "webhook" && own !== named.name) {
     return refused("customer_id", "This is an id of another provider.");
   }
-  const provider = /^[\x21-\x7e]{1,255}$/.test(id) ? (order.provider ?? own) : null;
+  const provider = form.test(id) ? (order.provider ?? own) : null;
   if (provider !== null) return { ok: true, value: { provider, scope: "customer", subject: id } };
   if (email === "") {
     return refused("customer_id", `This is not a provider's customer id, which begins with ${PREFIXES}.`);
   }
   const address = addressOrNull(email);
   if (address === null) return refused("customer_email", NO_ADDRESS);
-  const named = order.provider === null ? PROVIDER_WITH_EMAIL : providerNamed(order.provider);
-  if (!named?.customers.has_email) {
-    const whose = named?.text ?? "any provider";
+  const payer = named === null ? VENDOR_WITH_EMAIL : named;
+  if (!payer || (payer.reported_by === "webhook" && !payer.customers.has_email)) {
+    const whose = payer?.text ?? "any provider";
     return refused("customer_email", `Payments of ${whose} have no e-mail address: give the customer's id there.`);
   }
-  return { ok: true, value: { provider: named.name, scope: "email", subject: emailKey(address) } };
+  return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) } };
 }
 
+/** Of an id at a vendor, whatever it issues. */
+const VENDOR_ID = /^[\x21-\x7e]{1,255}$/;
+
 /** `cus_ (provider A) or ctm_ (provider B)` */
-const PREFIXES = PROVIDERS.map(({ text, customers }) => `${customers.id_prefix} (${text})`).join(" or ");
+const PREFIXES = VENDORS.map(({ text, customers }) => `${customers.id_prefix} (${text})`).join(" or ");
 
 const NO_ADDRESS = "This must be an e-mail address.";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { sentEvent, SENT_EVENT_TYPES, type SentEventType } from "../../domain/event.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 import { statusOf } from "../errors.ts";
-import { PROVIDERS } from "../../providers/registry.ts";
+import { VENDORS } from "../../providers/registry.ts";
 import { BOOKMARK_HEADER, BOOKMARK_PATTERN } from "../bookmark.ts";
 import { ERROR_MEANINGS, errorsOf, securityOf, takesBookmark, takesIdempotencyKey } from "./errors.ts";
 import { REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.ts";
@@ -135,7 +135,7 @@ export function buildDocument(): OpenApiDocument {
         api_key: { type: "http", scheme: "bearer", description: "The program's API key." },
         operator_token: { type: "http", scheme: "bearer", description: "The deployment's ADMIN_TOKEN." },
         ...Object.fromEntries(
-          PROVIDERS.map(({ name, signature_headers }) => [
+          VENDORS.map(({ name, signature_headers }) => [
             `${name}_signature`,
             { type: "apiKey", in: "header", name: signature_headers[0] },
           ]),

@@ -10,7 +10,8 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   forbidden: "This is not allowed.",
   not_found: "There is no such thing in this program.",
   method_not_allowed: "The address takes other methods: see the header `Allow`.",
-  already_exists: "Something else has this value already: `details[0].path` names the field.",
+  already_exists:
+    "Something else has this value already, or the same was reported differently before: `details` names the fields.",
   invalid_transition: "The thing is in a state that does not allow this; nothing was changed.",
   idempotency_conflict: "A request with this `Idempotency-Key` is still running.",
   provider_not_configured: "The program lacks a secret or key of this provider.",

@@ -1,8 +1,8 @@
-import { bySecretSet, byProvider, PROVIDER_NAMES, SECRET_SETTINGS } from "../../providers/registry.ts";
+import { bySecretSet, byVendor, VENDOR_NAMES, SECRET_SETTINGS } from "../../providers/registry.ts";
 import type { ReplyName } from "./replies.ts";
 import { eventSchemas, type RequestName } from "./requests.ts";
 
-const [PROVIDER] = PROVIDER_NAMES;
+const [PROVIDER] = VENDOR_NAMES;
 
 const AT = "2026-03-02T09:30:00.000Z";
 const LATER = "2026-03-31T00:00:00.000Z";
@@ -251,7 +251,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     next: null,
   },
   Integrations: {
-    ...byProvider((name) => (name === PROVIDER ? connected : unconnected)),
+    ...byVendor((name) => (name === PROVIDER ? connected : unconnected)),
     reconciled_at: AT,
     differences: 0,
     deliveries_left: 0,
@@ -390,6 +390,18 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   FlowCreate: flowCreate,
   FlowUpdate: { active: false },
   FlowSimulate: { flow: flowCreate, last: 100 },
+  LeadReport: { external_id: "signup-7001", ref: "jane", customer: { id: "user-7001", email: "customer@example.com" } },
+  SaleReport: {
+    external_id: "order-9001",
+    ref: "jane",
+    customer: { id: "user-7001" },
+    amount_cents: 12000,
+    currency: "USD",
+    net_of_tax: true,
+    items: [{ product_id: "plan-pro", amount_cents: 12000 }],
+    occurred_at: AT,
+  },
+  RefundReport: { external_id: "refund-301", sale_external_id: "order-9001", amount_cents: 4000 },
   CommissionCreate: { partner_id: id("par"), amount_cents: 2500, note: "Bonus for March" },
   CommissionUpdate: { status: "rejected", reason: "Ordered by the partner" },
   CommissionBulk: { ids: [id("com")], status: "approved" },

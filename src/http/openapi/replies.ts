@@ -25,7 +25,7 @@ import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES } from "../../domain/program.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
-import { AUDIT_EVENT_TYPES, byProvider, bySecretSet, PROVIDER_NAMES } from "../../providers/registry.ts";
+import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { ERROR_CODES } from "../errors.ts";
 import type { viewLate } from "../health.ts";
@@ -140,7 +140,7 @@ const code = once(() =>
     id: idOf("code"),
     program_id: idOf("program"),
     partner_id: idOf("partner"),
-    provider: z.enum(PROVIDER_NAMES),
+    provider: z.enum(VENDOR_NAMES),
     code: z.string(),
     provider_code_id: z.string().nullable().describe("The vendor's id of the promotion code, coupon or discount."),
     created_at: timestamp,
@@ -308,7 +308,7 @@ const imported = () =>
 
 const integrations = () =>
   z.strictObject({
-    ...byProvider(() => provider()),
+    ...byVendor(() => provider()),
     reconciled_at: timestamp.nullable().describe("When the daily check of the ledger last found no difference."),
     differences: z.int().min(0).describe("Differences that it has found and that are still there, at most 100."),
     deliveries_left: z

@@ -3,11 +3,12 @@ import { CLICK_ID_PATTERN, PROGRAM_ID_PATTERN } from "../../domain/click.ts";
 import { SLUG_PATTERN } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { WebhookDocument } from "../../providers/provider.ts";
-import { PROVIDERS, type ListedProvider } from "../../providers/registry.ts";
+import { VENDORS, type ListedVendor } from "../../providers/registry.ts";
 import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
 import { codeCreate } from "../api/codes.ts";
 import { commissionBulk, commissionCreate, commissionPatch } from "../api/commissions.ts";
 import { erasure } from "../api/customers.ts";
+import { leadReport, refundReport, saleReport } from "../api/facts.ts";
 import { flowCreate, flowPatch, simulation } from "../api/flows.ts";
 import { onboardingStart } from "../api/onboarding.ts";
 import { partnerCreate, partnerPatch } from "../api/partners.ts";
@@ -31,7 +32,7 @@ const click = z.strictObject({
 });
 
 /** `ProviderAEvent`: the name that the document gives to the events of a provider. */
-export type EventSchemaName = SchemaNameOf<ListedProvider>;
+export type EventSchemaName = SchemaNameOf<ListedVendor>;
 type SchemaNameOf<P extends string> = P extends `provider_${infer Own}` ? `Provider${Capitalize<Own>}Event` : never;
 
 export function eventSchemaName(name: ProviderName): EventSchemaName {
@@ -51,6 +52,9 @@ const OWN_REQUESTS = {
   FlowCreate: flowCreate,
   FlowUpdate: flowPatch,
   FlowSimulate: simulation,
+  LeadReport: leadReport,
+  SaleReport: saleReport,
+  RefundReport: refundReport,
   CommissionCreate: commissionCreate,
   CommissionUpdate: commissionPatch,
   CommissionBulk: commissionBulk,
@@ -75,8 +79,8 @@ export const REQUESTS: Readonly<Record<RequestName, z.ZodType>> = {
   ...eventSchemas(({ event }) => event),
 };
 
-/** Gives the schema of each provider's events a value. */
+/** Gives the schema of each vendor's events a value. */
 export function eventSchemas<T>(valueOf: (document: WebhookDocument) => T): Record<EventSchemaName, T> {
-  const entries = PROVIDERS.map(({ name, document }) => [eventSchemaName(name), valueOf(document)]);
+  const entries = VENDORS.map(({ name, document }) => [eventSchemaName(name), valueOf(document)]);
   return Object.fromEntries(entries) as Record<EventSchemaName, T>;
 }

@@ -8,6 +8,7 @@ export const TAGS = {
   Partners: "Who refers customers, and the slugs of their links.",
   Flows: "Rules that decide what a payment earns. The first whose conditions all match applies.",
   Payments: "What the payment providers reported, and how each payment was decided.",
+  Facts: "What your own server reports: leads, sales and refunds of a checkout without a payment provider.",
   Commissions: "What partners have earned.",
   Payouts: "What partners are paid: generated for a period, then paid by transfer or by hand.",
   Clicks: "Clicks on referral links.",

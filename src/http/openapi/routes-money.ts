@@ -31,6 +31,39 @@ export const MONEY_ROUTES: Route[] = [
     errors: ["not_found"],
   },
   {
+    method: "POST",
+    path: "/api/v1/track/lead",
+    tag: "Facts",
+    summary: "A customer that a partner brought",
+    description:
+      "Binds the customer to the partner, so that sales which name the customer are the partner's. Report again with the same `external_id`, it is answered alike and does nothing; with another value in a field it is 409.",
+    body: { schema: "LeadReport" },
+    replies: ok("Received", "Stored for good: `remembered`, or `unknown_ref` where the reference leads to nobody."),
+    errors: ["already_exists"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/track/sale",
+    tag: "Facts",
+    summary: "A payment that your server took",
+    description:
+      "A payment as a payment provider's: the same rules, traces and flows. Its `provider` is api. Report again with the same `external_id`, it is answered alike and does nothing; with another value in a field it is 409.",
+    body: { schema: "SaleReport" },
+    replies: ok("Received", "Stored for good, and decided."),
+    errors: ["already_exists"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/track/refund",
+    tag: "Facts",
+    summary: "A refund of such a payment, in part or in full",
+    description:
+      "It lowers the commission, or claws back what is paid. One that comes before its sale waits. Report again with the same `external_id`, it is answered alike and does nothing; with another value in a field it is 409.",
+    body: { schema: "RefundReport" },
+    replies: ok("Received", "Stored for good: `adjusted`, or `waiting` for its sale."),
+    errors: ["already_exists"],
+  },
+  {
     method: "GET",
     path: "/api/v1/commissions",
     tag: "Commissions",

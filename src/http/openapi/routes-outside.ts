@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { PROVIDERS } from "../../providers/registry.ts";
+import { VENDORS } from "../../providers/registry.ts";
 import { pageQuery } from "../validate.ts";
 import { eventSchemaName } from "./requests.ts";
 import { created, ok, type Route } from "./route.ts";
@@ -68,7 +68,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     body: { schema: "Nothing", optional: true },
     replies: ok("Resealing", "What was sealed again, what is left, and what no key opens."),
   },
-  ...PROVIDERS.map(({ name, text, document }): Route => ({
+  ...VENDORS.map(({ name, text, document }): Route => ({
     method: "POST",
     path: `/webhooks/${name}`,
     tag: "Inbound",

@@ -1,7 +1,7 @@
 /** How the reference is passed to provider A's checkouts (TRACK-13). */
-import type { Provider, SnippetValues } from "../provider.ts";
+import type { SnippetValues, Vendor } from "../provider.ts";
 
-export const checkout: Provider["checkout"] = {
+export const checkout: Vendor["checkout"] = {
   intro:
     "`Service.getRef()` gives the reference, or null. Pass it as `client_reference_id`, or where there is no checkout session as `service_ref` in the metadata:",
   snippets: [

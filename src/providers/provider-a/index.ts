@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Provider } from "../provider.ts";
+import type { Vendor } from "../provider.ts";
 import { providerAConnect } from "./connect.ts";
 import { webhooks } from "./events.ts";
 import { texts } from "./texts.ts";
@@ -8,6 +8,7 @@ import { texts } from "./texts.ts";
 export const providerA = {
   name: "provider_a" as const,
   text: "provider A",
+  reported_by: "webhook" as const,
   ...webhooks,
   ...texts,
   customers: { id_pattern: /^cus_[A-Za-z0-9_]{1,250}$/, id_prefix: "cus_", has_email: true },
@@ -27,4 +28,4 @@ export const providerA = {
     },
   },
   connect: providerAConnect,
-} satisfies Provider;
+} satisfies Vendor;

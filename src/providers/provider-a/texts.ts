@@ -1,5 +1,5 @@
 /** What pages say of provider A. */
-import type { Provider } from "../provider.ts";
+import type { Vendor } from "../provider.ts";
 import { checkout } from "./checkout.ts";
 
 export const texts = {
@@ -38,4 +38,4 @@ export const texts = {
     ],
   },
   checkout,
-} satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
+} satisfies Pick<Vendor, "secrets" | "wanted_events" | "checkout">;

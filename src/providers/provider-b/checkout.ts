@@ -1,7 +1,7 @@
 /** How the reference is passed to provider B's checkouts: as custom data, with the program (IN-1). */
-import type { Provider, SnippetValues } from "../provider.ts";
+import type { SnippetValues, Vendor } from "../provider.ts";
 
-export const checkout: Provider["checkout"] = {
+export const checkout: Vendor["checkout"] = {
   intro: "`Service.getRef()` gives the reference, or null. Pass it and your program's id as `custom_data`:",
   snippets: [
     { label: "Overlay checkout", page: overlay, server: null },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Provider } from "../provider.ts";
+import type { Vendor } from "../provider.ts";
 import { webhooks } from "./events.ts";
 import { texts } from "./texts.ts";
 
@@ -7,6 +7,7 @@ import { texts } from "./texts.ts";
 export const providerB = {
   name: "provider_b" as const,
   text: "provider B",
+  reported_by: "webhook" as const,
   ...webhooks,
   ...texts,
   customers: { id_pattern: /^ctm_[A-Za-z0-9_]{1,250}$/, id_prefix: "ctm_", has_email: false },
@@ -29,4 +30,4 @@ export const providerB = {
       },
     },
   },
-} satisfies Provider;
+} satisfies Vendor;

@@ -1,5 +1,5 @@
 /** What pages say of provider B. */
-import type { Provider } from "../provider.ts";
+import type { Vendor } from "../provider.ts";
 import { checkout } from "./checkout.ts";
 
 export const texts = {
@@ -27,4 +27,4 @@ export const texts = {
     ],
   },
   checkout,
-} satisfies Pick<Provider, "secrets" | "wanted_events" | "checkout">;
+} satisfies Pick<Vendor, "secrets" | "wanted_events" | "checkout">;

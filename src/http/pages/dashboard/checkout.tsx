@@ -1,5 +1,5 @@
 import type { Program } from "../../../core/kernel/rows.ts";
-import type { Provider } from "../../../providers/provider.ts";
+import type { Vendor } from "../../../providers/provider.ts";
 import { CopyBlock } from "../parts/copy.tsx";
 import { siteOf } from "../parts/snippets.ts";
 import { LastRefusal } from "./last-refusal.tsx";
@@ -8,7 +8,7 @@ import { ProviderWebhook } from "./provider-webhook.tsx";
 interface CheckoutProps {
   program: Program;
   origin: string;
-  provider: Provider;
+  provider: Vendor;
   /** An example of a partner's. */
   slug: string;
   isFirst: boolean;

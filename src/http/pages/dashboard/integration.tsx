@@ -1,14 +1,15 @@
 import { Hono } from "hono";
+import type { Program } from "../../../core/kernel/rows.ts";
 import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { PROVIDERS } from "../../../providers/registry.ts";
+import { VENDORS } from "../../../providers/registry.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
-import { apiSnippet, redirectLink, referralLink, scriptTag } from "../parts/snippets.ts";
+import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag } from "../parts/snippets.ts";
 import { Checkout } from "./checkout.tsx";
 
 const AT = "/dashboard/integration";
@@ -57,7 +58,7 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
           <OldLinks />
         </details>
       </section>
-      {PROVIDERS.map((provider, i) => (
+      {VENDORS.map((provider, i) => (
         <Checkout
           program={program}
           origin={origin}
@@ -67,19 +68,31 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
           now={c.var.now}
         />
       ))}
-      <section class="card" id="api">
-        <h2>3. The API, if you like</h2>
-        <p>
-          Whatever these pages do, the API does too. Its reference is at <a href="/docs">/docs</a>, the description for
-          tools at <a href="/openapi.json">/openapi.json</a>. Your program's id:
-        </p>
-        <CopyLine label="program id" text={program.id} />
-        <CopyBlock label="First call" text={apiSnippet(origin)} />
-        <p class="muted">
-          The key ends in <code>{program.api_key_last4}</code>. It is for your server only. Lost it?{" "}
-          <a href="/dashboard/settings#api-key">Make a new one</a>
-        </p>
-      </section>
+      <ApiCard program={program} origin={origin} />
     </>,
   );
 });
+
+/** The program's id, its key, and first calls: what an owner's server needs. */
+function ApiCard({ program, origin }: { program: Program; origin: string }) {
+  return (
+    <section class="card" id="api">
+      <h2>3. The API, if you like</h2>
+      <p>
+        Whatever these pages do, the API does too. Its reference is at <a href="/docs">/docs</a>, the description for
+        tools at <a href="/openapi.json">/openapi.json</a>. Your program's id:
+      </p>
+      <CopyLine label="program id" text={program.id} />
+      <CopyBlock label="First call" text={apiSnippet(origin)} />
+      <p>
+        What you sell without a payment provider your server reports itself: sign-ups, sales and refunds, without tax
+        and each under an id of your own. <a href="/docs/integrate#facts-from-your-own-server">How</a>
+      </p>
+      <CopyBlock label="A sale of your own" text={saleSnippet(origin, EXAMPLE_SLUG)} />
+      <p class="muted">
+        The key ends in <code>{program.api_key_last4}</code>. It is for your server only. Lost it?{" "}
+        <a href="/dashboard/settings#api-key">Make a new one</a>
+      </p>
+    </section>
+  );
+}

@@ -1,13 +1,13 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import { refusalsOf } from "../../../core/inbound/refusals.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
-import type { ProviderName } from "../../../domain/provider-name.ts";
+import type { VendorName } from "../../../domain/provider-name.ts";
 import { plural, providerWithin, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { REFUSAL_TEXTS } from "../parts/words.ts";
 
 /** The last delivery of a provider that was refused, why, and what to do; calm where verified events came after it. */
-export function LastRefusal({ program, provider }: { program: Program; provider: ProviderName }) {
+export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
   const { refused, last_refusal } = refusalsOf(program, provider);
   if (last_refusal === null) return null;
   const { last_event_at } = connectionOf(program, provider);

@@ -5,7 +5,7 @@ import { readPartnerNames, type PartnerName } from "../../../core/partners/displ
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../core/ledger/payments.ts";
 import { OUTCOMES } from "../../../domain/payment.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
+import { PROVIDER_NAMES, VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { paymentQuery } from "../../queries.ts";
@@ -72,7 +72,7 @@ export const payments = new Hono<PageEnv>()
               <Empty
                 title="No payments yet"
                 action={
-                  <a class="button primary" href={`/dashboard/settings#${PROVIDER_NAMES[0]}`}>
+                  <a class="button primary" href={`/dashboard/settings#${VENDOR_NAMES[0]}`}>
                     Connect a provider
                   </a>
                 }

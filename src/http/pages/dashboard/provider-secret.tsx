@@ -1,6 +1,6 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import { connectionOf } from "../../../core/kernel/connections.ts";
-import type { Provider, SecretField } from "../../../providers/provider.ts";
+import type { Vendor, SecretField } from "../../../providers/provider.ts";
 import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
@@ -54,7 +54,7 @@ function SecretForm({ setting, field, isSet, problems }: SecretFormProps) {
 interface ProviderSecretsProps {
   program: Program;
   origin: string;
-  provider: Provider;
+  provider: Vendor;
   /** The clock, ms. */
   now: number;
   problems: Problems | undefined;

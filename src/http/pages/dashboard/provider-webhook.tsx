@@ -1,7 +1,7 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { seenTypes } from "../../../core/kernel/seen-types.ts";
-import type { Provider, WantedEvent } from "../../../providers/provider.ts";
+import type { Vendor, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { When } from "../parts/figures.tsx";
 import { webhookUrl } from "../parts/snippets.ts";
@@ -9,7 +9,7 @@ import { webhookUrl } from "../parts/snippets.ts";
 interface ProviderWebhookProps {
   program: Program;
   origin: string;
-  provider: Provider;
+  provider: Vendor;
   /** The clock, ms. */
   now: number;
 }

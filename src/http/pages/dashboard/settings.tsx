@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { Hono } from "hono";
 import { regenerateApiKey, updateProgram } from "../../../core/programs/programs.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { PROVIDERS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
+import { VENDORS, SECRET_SETTINGS, type Setting } from "../../../providers/registry.ts";
 import { programPatch } from "../../api/programs.ts";
 import { dropSession, type PageEnv } from "../../session.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
@@ -157,7 +157,7 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
           </div>
         </Form>
       </section>
-      {PROVIDERS.map((provider) => (
+      {VENDORS.map((provider) => (
         <section class="card" id={provider.name}>
           <h2>{providerText(provider.name)}</h2>
           <ProviderSecrets

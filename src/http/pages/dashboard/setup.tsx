@@ -3,8 +3,8 @@ import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { SetupSeen } from "../../../core/overview/overview.ts";
 import { providerWithin, When } from "../parts/figures.tsx";
 import type { Program } from "../../../core/kernel/rows.ts";
-import type { ProviderName } from "../../../domain/provider-name.ts";
-import { PROVIDER_NAMES } from "../../../providers/registry.ts";
+import type { VendorName } from "../../../domain/provider-name.ts";
+import { VENDOR_NAMES } from "../../../providers/registry.ts";
 
 interface Step {
   title: string;
@@ -53,7 +53,7 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
 }
 
 function stepsOf(program: Program, seen: SetupSeen): Step[] {
-  const connected = PROVIDER_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
+  const connected = VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
   return [
     {
       title: "Set your domain",
@@ -76,7 +76,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
         </>
       ),
     },
-    ...PROVIDER_NAMES.map((name) => providerStep(program, name, connected)),
+    ...VENDOR_NAMES.map((name) => providerStep(program, name, connected)),
     {
       title: "Add a partner",
       done: seen.partners,
@@ -103,7 +103,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
   ];
 }
 
-function providerStep(program: Program, provider: ProviderName, connected: boolean): Step {
+function providerStep(program: Program, provider: VendorName, connected: boolean): Step {
   const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
   const isSet = webhook_secret !== null;
   return {

@@ -1,5 +1,5 @@
 import type { Program } from "../../../core/kernel/rows.ts";
-import type { ProviderName } from "../../../domain/provider-name.ts";
+import type { VendorName } from "../../../domain/provider-name.ts";
 
 /** What an owner or partner copies, filled with the program's own values. */
 
@@ -37,8 +37,15 @@ export function scriptTag(
   return `<script ${attributes.join(" ")} defer></script>`;
 }
 
-export function webhookUrl(origin: string, program: Pick<Program, "id">, provider: ProviderName): string {
+export function webhookUrl(origin: string, program: Pick<Program, "id">, provider: VendorName): string {
   return `${origin}/webhooks/${provider}?program_id=${program.id}`;
+}
+
+/** A sale of a checkout without a payment provider (FACT-1). */
+export function saleSnippet(origin: string, slug: string): string {
+  return `curl ${origin}/api/v1/track/sale \\
+  -H "Authorization: Bearer $SERVICE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"external_id": "order-9001", "ref": "${slug}", "amount_cents": 12000, "currency": "USD", "net_of_tax": true}'`;
 }
 
 export function apiSnippet(origin: string): string {

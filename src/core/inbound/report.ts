@@ -1,0 +1,101 @@
+/** What the owner's server reports, taken in as a vendor's event is (FACT-1). */
+import { sql } from "drizzle-orm";
+import { flag, shaped, text } from "../../db/rows.ts";
+import type { ErrorDetail } from "../../lib/errors.ts";
+import { AppError, invalidField } from "../../lib/errors.ts";
+import { iso, MINUTE } from "../../lib/time.ts";
+import type { ProviderEvent, Said, Report } from "../../providers/provider.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
+import { refuseIf } from "../kernel/conflict.ts";
+import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
+import { isErased, subjectsIn } from "../ledger/erased.ts";
+import { factsOfEvent, inOrder } from "../ledger/facts.ts";
+import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+
+/** Two clocks differ by less. */
+const AHEAD = 5 * MINUTE;
+
+/**
+ * Takes in a fact of the owner's own server, of `occurred_at` (ISO 8601, milliseconds, UTC), or of now where that is null:
+ * it is durable before this returns, and its payments are settled. Report again, at any time and at once, it
+ * is answered alike and does nothing (FACT-2).
+ * @throws `validation_failed` for a time to come, `already_exists` where it says something else than before, with each
+ * field that differs.
+ */
+export async function takeReport(caller: Caller, report: Report, occurred_at: string | null): Promise<Received> {
+  if (occurred_at !== null && Date.parse(occurred_at) > caller.now + AHEAD) {
+    throw invalidField("occurred_at", "This is in the future.");
+  }
+  const [ctx] = await prove(caller);
+  const { name } = OWNER_PROVIDER;
+  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now));
+  const isThere = sql`select 1 from provider_events where program_id = ${ctx.program.id} and provider = ${name}
+    and event_id = ${event.event_id}`;
+  const received = await receiveBeside(
+    ctx,
+    name,
+    event,
+    JSON.stringify({ ...report, occurred_at: event.occurred_at }),
+    {
+      before: [ctx.db.run(refuseIf(sql`exists (${isThere})`))],
+      ask: [],
+    },
+  );
+  return received ?? takeAgain(ctx, report, occurred_at, event);
+}
+
+/** The same fact again: what a crash left of it is finished, by what it said the first time. */
+async function takeAgain(
+  ctx: ProgramCtx,
+  report: Report,
+  occurred_at: string | null,
+  { event_id }: ProviderEvent,
+): Promise<Received> {
+  const { name } = OWNER_PROVIDER;
+  const [[stored], rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      { occurred_at: text },
+      sql`select occurred_at from provider_events where program_id = ${ctx.program.id} and provider = ${name}
+        and event_id = ${event_id}`,
+    ),
+    factsOfEvent(ctx, name, event_id),
+  );
+  if (!stored) throw new Error("an event was refused by no guard");
+  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? stored.occurred_at);
+  const before = { ...event, occurred_at: stored.occurred_at, facts: inOrder(rows) };
+  const details = await differences(ctx, before, event);
+  if (details.length > 0) {
+    throw new AppError("already_exists", `This ${report.kind} was reported before, and differently.`, { details });
+  }
+  return receiveEvent(ctx, name, before, null);
+}
+
+type Saying = ReturnType<typeof OWNER_PROVIDER.saidBy>;
+
+/** Each field of which something else was said before; nothing of what an erasure may have taken away since. */
+async function differences(ctx: ProgramCtx, before: ProviderEvent, now: ProviderEvent): Promise<ErrorDetail[]> {
+  const { name } = OWNER_PROVIDER;
+  const [old, { said, personal }] = [before, now].map(({ facts }) => OWNER_PROVIDER.saidBy(facts)) as [Saying, Saying];
+  const differing = [...said].filter(([field, value]) => (old.said.get(field) ?? null) !== value);
+  if (differing.length === 0) return [];
+  const subjects = await subjectsIn(ctx.program.id, now.facts);
+  const [[erased]] = await ctx.read(
+    shaped(ctx.db, { is: flag }, sql`select ${isErased(ctx.program.id, name, subjects, before.occurred_at)} as "is"`),
+  );
+  const isGone = erased?.is === 1;
+  // All that a lead said of an address was its facts.
+  if (isGone && before.facts.length === 0) return [];
+  return differing
+    .filter(([field]) => !(isGone && personal.includes(field)))
+    .map(([path, value]) => ({
+      path,
+      message: personal.includes(path)
+        ? "This is not what was reported before."
+        : `This was ${shown(old.said.get(path))}, and is ${shown(value)} now.`,
+    }));
+}
+
+function shown(value: Said | undefined): string {
+  return value === null || value === undefined ? "not given" : String(value);
+}

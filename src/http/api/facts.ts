@@ -1,0 +1,112 @@
+import { Hono } from "hono";
+import * as z from "zod";
+import { takeReport } from "../../core/inbound/report.ts";
+import type { Caller } from "../../core/kernel/context.ts";
+import { isCurrency } from "../../domain/currency.ts";
+import type { AppEnv } from "../../env.ts";
+import type { Report, ReportedCustomer } from "../../providers/provider.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
+import { instant } from "../../providers/wire.ts";
+import { cents, email, jsonBody, requireJson, text } from "../validate.ts";
+
+const ownId = z
+  .string()
+  .regex(
+    OWNER_PROVIDER.id_pattern,
+    "This must be 1 to 200 letters, digits and _ . : / = + ~ -, and no e-mail address.",
+  );
+
+const external_id = ownId.describe("Your own id: what is reported again under the same is taken in once.");
+const ref = text(64).describe("The partner's slug, as `Service.getRef()` gives it.");
+const occurred_at = instant
+  .optional()
+  .describe("When it happened, RFC 3339; now unless it is given. A repetition without it means the time of the first.");
+const net = cents.min(0);
+
+const customer = z.strictObject({
+  id: ownId.optional().describe("Your own id of the customer."),
+  email: email.optional(),
+});
+
+/** Clicks keep no id that a page or a server could give. */
+const click_id = z
+  .string()
+  .optional()
+  .refine((id) => id === undefined, "A click has no id that lasts: send the partner's reference as `ref`.")
+  .describe("Not taken: send `ref`.");
+
+/** What is reported, and when it happened (ISO 8601); null is now. */
+interface GivenReport {
+  report: Report;
+  occurred_at: string | null;
+}
+
+export const leadReport = z
+  .strictObject({
+    external_id,
+    ref,
+    click_id,
+    customer: customer.refine(({ id, email: address }) => id !== undefined || address !== undefined, {
+      error: "Name the customer by an id, by an e-mail address, or by both.",
+    }),
+    occurred_at,
+  })
+  .transform((body): GivenReport => {
+    const report = { kind: "lead" as const, external_id: body.external_id, ref: body.ref };
+    return { report: { ...report, customer: customerOf(body.customer) }, occurred_at: body.occurred_at ?? null };
+  });
+
+const MAX_ITEMS = 100;
+
+export const saleReport = z
+  .strictObject({
+    external_id,
+    ref: ref.optional(),
+    click_id,
+    customer: customer.optional(),
+    amount_cents: net.describe("What was paid without tax, in the currency's smallest unit."),
+    currency: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD."),
+    net_of_tax: z
+      .literal(true, "Send the amount without tax, and true here: commissions are of what is left after tax.")
+      .describe("That `amount_cents` is without tax."),
+    items: z
+      .array(z.strictObject({ product_id: text(255), amount_cents: net }))
+      .max(MAX_ITEMS)
+      .optional()
+      .describe("The lines of the sale, kept with it."),
+    occurred_at,
+  })
+  .transform(({ ref: slug = null, customer: who, items = null, occurred_at: at = null, ...body }): GivenReport => {
+    const sale = { external_id: body.external_id, amount_cents: body.amount_cents, currency: body.currency };
+    return { report: { kind: "sale", ...sale, ref: slug, customer: customerOf(who), items }, occurred_at: at };
+  });
+
+export const refundReport = z
+  .strictObject({
+    external_id,
+    sale_external_id: ownId.describe("The `external_id` of the sale; it may come later."),
+    amount_cents: cents.min(1).describe("What goes back without tax, in the currency of the sale."),
+    occurred_at,
+  })
+  .transform(({ occurred_at: at = null, ...refund }): GivenReport => ({
+    report: { kind: "refund", ...refund },
+    occurred_at: at,
+  }));
+
+/** `/api/v1/track` (FACT-1): what the owner's server reports. */
+export const facts = new Hono<AppEnv>()
+  .post("/lead", requireJson, jsonBody(leadReport), async (c) => c.json(await take(c.var.ctx, c.req.valid("json"))))
+  .post("/sale", requireJson, jsonBody(saleReport), async (c) => c.json(await take(c.var.ctx, c.req.valid("json"))))
+  .post("/refund", requireJson, jsonBody(refundReport), async (c) =>
+    c.json(await take(c.var.ctx, c.req.valid("json"))),
+  );
+
+/** Answered as a provider's webhook is. */
+async function take(caller: Caller, { report, occurred_at: at }: GivenReport) {
+  const { outcome } = await takeReport(caller, report, at);
+  return { received: true as const, outcome };
+}
+
+function customerOf(given: z.output<typeof customer> | undefined): ReportedCustomer {
+  return { id: given?.id ?? null, email: given?.email ?? null };
+}

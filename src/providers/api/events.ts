@@ -1,0 +1,84 @@
+import { emailKey } from "../../domain/email.ts";
+import type { CarriedRef } from "../../domain/fact.ts";
+import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, ReportKind } from "../provider.ts";
+import { attributionsOf, carriedRefs } from "../wire.ts";
+
+/** The facts of each kind, the same as those of a vendor's event that says it. */
+const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string) => Fact[] } = {
+  lead: ({ ref, customer }, occurred_at) => [
+    ...attributionsOf(carriedRefs(["metadata", ref]), { subscription_id: null, customer_id: customer.id }, occurred_at),
+    ...boundByAddress(ref, customer, occurred_at),
+    ...addressOf(customer, occurred_at),
+  ],
+  sale({ external_id, ref, customer, amount_cents, currency, items }, occurred_at) {
+    const refs: CarriedRef[] = carriedRefs(["metadata", ref]);
+    return [
+      {
+        kind: "payment",
+        occurred_at,
+        key: external_id,
+        source: "transaction",
+        aliases: [external_id],
+        paid: true,
+        currency,
+        base_cents: amount_cents,
+        gross_cents: amount_cents,
+        ref: refs[0]?.ref ?? null,
+        refs,
+        customer_email: customer.email,
+        customer_id: customer.id,
+        subscription_id: null,
+        ...(items === null ? {} : { items }),
+      },
+      ...attributionsOf(refs, { subscription_id: null, customer_id: customer.id }, occurred_at),
+    ];
+  },
+  refund: ({ external_id, sale_external_id, amount_cents }, occurred_at) => [
+    {
+      kind: "adjustment",
+      occurred_at,
+      adjustment_id: external_id,
+      aliases: [sale_external_id],
+      mode: "single",
+      amount_cents,
+      net_of_tax: true,
+      direction: "deduct",
+      reversal: "never",
+      stage: 0,
+      effective: true,
+    },
+  ],
+};
+
+/** The event that a reported fact is: its id is of its kind and the owner's own, so the same fact is the same event. */
+export function eventOf(report: Report, occurred_at: string): ProviderEvent {
+  const factsOf = FACTS[report.kind] as (report: Report, occurred_at: string) => Fact[];
+  return {
+    event_id: `${report.kind}:${report.external_id}`,
+    event_type: report.kind,
+    occurred_at,
+    test: false,
+    facts: factsOf(report, occurred_at),
+    ignored: null,
+  };
+}
+
+/** Binds who pays without an id. Apart from the binding of the id, which outlives an erasure of the address. */
+function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
+  if (email === null) return [];
+  return [
+    {
+      kind: "attribution",
+      occurred_at,
+      ref,
+      subscription_id: null,
+      customer_id: null,
+      customer_email: emailKey(email),
+    },
+  ];
+}
+
+/** The address of the id: for payments that name the id alone, and for an erasure by the address. */
+function addressOf({ id, email }: ReportedCustomer, occurred_at: string): Fact[] {
+  return id === null || email === null ? [] : [{ kind: "customer", occurred_at, customer_id: id, email }];
+}

@@ -1,0 +1,13 @@
+import type { OwnerProvider } from "../provider.ts";
+import { eventOf } from "./events.ts";
+import { saidBy } from "./said.ts";
+
+/** What the owner's server reports with the program's API key (FACT-1): it has no webhook, no secret and no vendor. */
+export const ownersServer = {
+  name: "api" as const,
+  text: "your server (API)",
+  reported_by: "owner" as const,
+  id_pattern: /^[\w.:/=+~-]{1,200}$/,
+  eventOf,
+  saidBy,
+} satisfies OwnerProvider;

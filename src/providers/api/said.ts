@@ -1,0 +1,47 @@
+import { emailKey } from "../../domain/email.ts";
+import type { Fact, Said } from "../provider.ts";
+
+/**
+ * What the facts of one event say, by the fields of the request that reported them. A field that was not given is null, a
+ * list is its JSON. An address is compared without case.
+ */
+export function saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said>; personal: readonly string[] } {
+  const said = new Map<string, Said>();
+  // A value that one fact says is not taken back by another that does not say it.
+  const say = (field: string, value: Said | undefined) => said.set(field, value ?? said.get(field) ?? null);
+  for (const fact of facts) {
+    say("occurred_at", fact.occurred_at);
+    switch (fact.kind) {
+      case "payment":
+        say("ref", fact.ref);
+        say("customer.id", fact.customer_id);
+        say("customer.email", keyOf(fact.customer_email));
+        say("amount_cents", fact.base_cents);
+        say("currency", fact.currency);
+        say("items", fact.items && JSON.stringify(fact.items));
+        break;
+      case "attribution":
+        say("ref", fact.ref);
+        say("customer.id", fact.customer_id);
+        say("customer.email", keyOf(fact.customer_email ?? null));
+        break;
+      case "customer":
+        say("customer.email", keyOf(fact.email));
+        break;
+      case "adjustment":
+        say("sale_external_id", fact.aliases[0]);
+        say("amount_cents", fact.amount_cents);
+        break;
+      case "code":
+      case "code_use":
+      case "cancellation":
+      case "link":
+        break;
+    }
+  }
+  return { said, personal: ["ref", "customer.email"] };
+}
+
+function keyOf(email: string | null): string | null {
+  return email === null ? null : emailKey(email);
+}

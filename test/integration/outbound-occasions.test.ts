@@ -117,6 +117,15 @@ const appliedByForm = (form: (scene: Scene) => Promise<[path: string, fields: Re
   };
 };
 
+/** A sale as the owner's server says it, and a refund of it. */
+const saidSale = (slug: string) => {
+  const sale = { external_id: `sale-${slug}`, ref: slug, customer: { id: `customer-${slug}` } };
+  return { ...sale, amount_cents: 10_000, currency: "USD", net_of_tax: true };
+};
+const saidRefund = (slug: string) => {
+  return { external_id: `refund-${slug}`, sale_external_id: `sale-${slug}`, amount_cents: 1_000 };
+};
+
 /** A payment that was refused while its partner was deactivated, and can be decided again. */
 async function refused({ program, slug, partner_id, api }: Scene): Promise<string> {
   await api("PATCH", `/partners/${partner_id}`, { status: "deactivated" });
@@ -148,6 +157,9 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
       "a payment is decided again": async (scene) => {
         const id = await refused(scene);
         return () => scene.api("POST", `/payments/${id}/reprocess`);
+      },
+      "a sale is said by the owner's server": async ({ api, slug }) => {
+        return () => api("POST", "/track/sale", saidSale(slug));
       },
       "the code of a payment is given to a partner": async ({ api, program, partner_id }) => {
         const discounts = [{ promotion_code: "promo_1", coupon: null }];
@@ -200,6 +212,10 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
       "the program's rate is changed since before it": applied(ofProgram),
       "a flow is changed since before it": applied(ofFlow),
       "a flow is added since before it": applied(ofNewFlow, "POST"),
+      "a refund is said by the owner's server": async ({ api, slug }) => {
+        await api("POST", "/track/sale", saidSale(slug));
+        return () => api("POST", "/track/refund", saidRefund(slug));
+      },
     },
     dashboard: {
       "one is approved": async (scene) => {

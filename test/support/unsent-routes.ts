@@ -29,6 +29,7 @@ export const UNPLAYED: Record<string, string[]> = {
     "POST /admin/secrets/reseal",
     "POST /sign-out",
     "POST /click",
+    "POST /api/v1/track/lead",
   ],
   "an erasure has no event": ["POST /api/v1/customers/erase"],
   "nothing is changed by it": [

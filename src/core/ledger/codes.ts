@@ -28,7 +28,8 @@ export function withCodes(program_id: string, provider: ProviderName): SQL {
         select p.value, up.at, ${nameAt(sql`p.value`, sql`up.at`)} from up cross join json_each(up.data, '$.parents') p
       ) select code_id, at, data from up),
     held_codes as materialized (
-      select h.* from (select lower(code_id) as code_key from named_codes union select lower(data ->> 'name') from named_codes) t
+      select h.* from (select distinct k.value as code_key
+          from named_codes c cross join json_each(json_array(lower(c.code_id), lower(c.data ->> 'name'))) k) t
         cross join partner_codes h on ${ofProgram} and h.code_key = t.code_key
       union
       select h.* from (select distinct code_id from named_codes) t

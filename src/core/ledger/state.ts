@@ -128,10 +128,13 @@ const NAMED = sql.raw(`select ref_key as slug_key from stated
  * facts and commissions, decisions about them, the active flows, the partners that the facts can name; and the
  * program's settings as they are, and the rules that were changed since the payment was made or heard of, those of the
  * program and of the partners that the facts name. Almost always there are none. The database takes five parts to a union.
+ *
+ * A table of the statement is compiled again for each place that names it, with all that it is made of: a webhook's time
+ * is mostly that. So what is made of others is named in as few places as can be.
  */
 export function selectState(program_id: string, provider: ProviderName, seeds: SQL): SQL {
-  const changed = (since: SQL) => sql`select r.* from time cross join whose cross join past_rules r
-    on r.program_id = ${program_id} and r.partner_id = whose.id and ${since}`;
+  const changed = (since: SQL) => sql`select a.seq from past_rules a
+    where a.program_id = ${program_id} and a.partner_id = w.id and ${since}`;
   return sql`${withStated(program_id, provider, reachable(program_id, provider, seeds))},
     time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
         (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
@@ -158,7 +161,8 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
       select 'settings', ${SETTINGS} from programs where id = ${program_id}
       union all
       select 'past', ${PAST}
-      from (${changed(sql`r.valid_until > time.occurred_at`)} union ${changed(sql`r.seq > time.seen`)}))
+      from (select whose.id, time.occurred_at, time.seen from time cross join whose) w cross join past_rules r
+        on r.seq in (${changed(sql`a.valid_until > w.occurred_at`)} union ${changed(sql`a.seq > w.seen`)}))
     union all
     select what, data from (
       select 'code' as what, ${NAMED_CODE} as data from named_codes where data is not null

@@ -53,6 +53,21 @@ export default {
   scheduled: (event, env, execution) => worker.scheduled(event, withLimiters(env), execution),
 };`;
 
+/** Where a request comes from, as JSON of the platform's fields: for `main: "places.js"`. */
+export const PLACE_HEADER = "x-played-place";
+
+/** The same with visitors anywhere, and regions that are split soon. */
+const PLAYED_PLACES = `
+import bench, { ClickCounter as Counter } from "./bench.js";
+export class ClickCounter extends Counter {
+  splitLoad = { commits: 20, within: 3_600_000, ids: 98_304 };
+}
+export default {
+  ...bench,
+  fetch: (request, env, execution) =>
+    bench.fetch(new Request(request, { cf: JSON.parse(request.headers.get("${PLACE_HEADER}") ?? "{}") }), env, execution),
+};`;
+
 export interface RawService {
   url: string;
   port: number;
@@ -68,6 +83,8 @@ export interface RawService {
 export interface RawServiceOptions {
   /** Where the Worker's own calls go: each as a POST with `{url, method, headers}` in this header. The network unless given. */
   outbound?: string;
+  /** The module that is entered. */
+  main?: "bench.js" | "places.js";
 }
 
 export const OUTBOUND_CALL = "x-outbound-call";
@@ -81,15 +98,16 @@ export async function buildWorker(folder: string): Promise<void> {
   });
   if ((await exitOf(child)) !== 0) throw new Error("The Worker could not be built.");
   await writeFile(join(folder, "bench.js"), PLAYED_LIMITERS);
+  await writeFile(join(folder, "places.js"), PLAYED_PLACES);
 }
 
 /** Starts the Worker that `buildWorker` put into `folder`. */
 export function startRawService(
   folder: string,
   persistTo: string,
-  { outbound = "" }: RawServiceOptions = {},
+  { outbound = "", main = "bench.js" }: RawServiceOptions = {},
 ): Promise<RawService> {
-  return start(persistTo, ["built", folder, outbound]);
+  return start(persistTo, ["built", folder, outbound, main]);
 }
 
 export function startMeasure(measure: keyof typeof MEASURES, persistTo: string): Promise<RawService> {
@@ -130,8 +148,8 @@ async function start(persistTo: string, what: string[]): Promise<RawService> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [port, persistTo, what, folder = "", outbound = ""] = process.argv.slice(2);
-  await serve(Number(port), persistTo!, what as "built" | keyof typeof MEASURES, folder, outbound);
+  const [port, persistTo, what, folder = "", outbound = "", main] = process.argv.slice(2);
+  await serve(Number(port), persistTo!, what as "built" | keyof typeof MEASURES, folder, outbound, main);
 }
 
 async function serve(
@@ -140,13 +158,14 @@ async function serve(
   what: "built" | keyof typeof MEASURES,
   folder: string,
   outbound: string,
+  main: string | undefined,
 ): Promise<void> {
   const shared = { name: "worker", cf: false, unsafeDirectSockets: [{ host: "127.0.0.1", port }] };
   const options: MiniflareOptions = convertV4MiniflareOptions(
     what === "built"
       ? {
           ...shared,
-          ...(await builtWorker(folder)),
+          ...(await builtWorker(folder, main)),
           ...(outbound === "" ? {} : { outboundService: (request: Request) => forward(request, outbound) }),
         }
       : { ...shared, ...MEASURES[what], modules: true, compatibilityDate: "2026-09-18" },

@@ -1,5 +1,6 @@
 /** Promotion codes: what a payment carries of a vendor's, and the partner that it was given to at the payment's time. */
 import { lowerAscii } from "./ascii.ts";
+import { SLUG_PATTERN } from "./partner.ts";
 import { compare } from "./payment-state.ts";
 
 /** Characters of a code, without those of no width. */
@@ -77,4 +78,15 @@ function holderOf(held: readonly HeldCode[], code_id: string, name: string | nul
   const later = own.filter((one) => one.created_at > at);
   const [next] = later.toSorted((a, b) => compare(a.created_at, b.created_at) || isById(b) - isById(a));
   return now ?? next ?? null;
+}
+
+/** Slugs that a code may be made from, the likeliest first: `JANE-DOE20` resembles `jane-doe20`, `jane-doe`, `janedoe` and `jane`. */
+export function suggestedSlugs(code: string): string[] {
+  const key = codeKey(code);
+  let end = key.length;
+  while (end > 0 && "0123456789%_-".includes(key.charAt(end - 1))) end--;
+  const bare = key.slice(0, end);
+  const words = key.split(/[^a-z]+/).filter((word) => word.length >= 3);
+  const slugs = [key, bare, bare.replaceAll(/[^a-z0-9]/g, ""), ...words];
+  return [...new Set(slugs)].filter((slug) => SLUG_PATTERN.test(slug));
 }

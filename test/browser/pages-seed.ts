@@ -127,7 +127,12 @@ function at(place: string, thing: WithId | undefined): string {
 }
 
 function partnerPlaces(href: string, name: string): Record<string, string> {
-  return { [name]: href, [`edit ${name}`]: `${href}/edit`, [`deactivate ${name}`]: `${href}/deactivate` };
+  return {
+    [name]: href,
+    [`codes of ${name}`]: `${href}/codes`,
+    [`edit ${name}`]: `${href}/edit`,
+    [`deactivate ${name}`]: `${href}/deactivate`,
+  };
 }
 
 function commissionPlaces(commissions: readonly Commission[], partner: WithId | undefined): Record<string, string> {
@@ -165,6 +170,7 @@ const PLACES = {
   "add partner": "/dashboard/partners/new",
   "import partners": "/dashboard/partners/import",
   payments: "/dashboard/payments",
+  "unknown codes": "/dashboard/payments/codes",
   payouts: "/dashboard/payouts",
   "prepare payouts": "/dashboard/payouts/new",
   flows: "/dashboard/flows",

@@ -5,6 +5,7 @@ import type { Detailed as CommissionDetailed } from "../../src/http/pages/dashbo
 import type { Listed as CommissionListed } from "../../src/http/pages/dashboard/commissions.tsx";
 import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
 import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows.tsx";
+import type { Listed as CodeListed } from "../../src/http/pages/dashboard/partner-codes.tsx";
 import type { Detailed as PartnerDetailed } from "../../src/http/pages/dashboard/partner-detail.tsx";
 import type { Listed as PartnerListed } from "../../src/http/pages/dashboard/partners.tsx";
 import type { Listed as PaymentListed } from "../../src/http/pages/dashboard/payments.tsx";
@@ -13,6 +14,7 @@ import type { Listed as PayoutListed } from "../../src/http/pages/dashboard/payo
 import type { Listed as EndpointListed } from "../../src/http/pages/dashboard/webhooks.tsx";
 import type { Listed as OwnCommission } from "../../src/http/pages/portal/commissions.tsx";
 import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
+import type { OwnCode } from "../../src/http/pages/portal/overview.tsx";
 import type { OwnProgram, Self } from "../../src/http/pages/portal/self.ts";
 import { setSecrets } from "../support/program.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
@@ -77,6 +79,14 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   // Whether transfers are offered.
   connections: "decides",
 };
+const CODE_LISTED: Marks<CodeListed> = {
+  id: "as it is",
+  code: { to: "MARKED20" },
+  provider: { to: "provider_b", reads: "Provider B" },
+  provider_code_id: { to: "promo_marked" },
+  created_at: at,
+};
+const OWN_CODE: Marks<OwnCode> = { code: { to: "MARKED20" } };
 const FLOW_LISTED: Marks<FlowListed> = {
   id: "as it is",
   name: { to: "Marked flow" },
@@ -188,10 +198,12 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>][] =
   // Before the partner is deactivated below, which ends the session.
   ["/portal/details /portal", "partners", SELF],
   ["/portal /portal/details", "programs", OWN_PROGRAM],
+  ["/portal", "partner_codes", OWN_CODE],
   ["/portal/commissions", "commissions", OWN_COMMISSION],
   ["/portal/payouts", "payouts", OWN_PAYOUT],
   ["/dashboard/partners", "partners", PARTNER_LISTED],
   ["/dashboard/partners/:partners", "partners", PARTNER_DETAILED],
+  ["/dashboard/partners/:partners/codes", "partner_codes", CODE_LISTED],
   ["/dashboard/flows", "flows", FLOW_LISTED],
   ["/dashboard/webhooks", "webhook_endpoints", ENDPOINT_LISTED],
   ["/dashboard/webhooks/:webhooks", "webhook_endpoints", ENDPOINT_DETAILED],
@@ -201,6 +213,9 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>][] =
   ["/dashboard/payouts", "payouts", PAYOUT_LISTED],
   ["/dashboard/payouts/:payouts", "payouts", PAYOUT_DETAILED],
 ];
+
+/** What the rows of a table are in addresses, where that is not its name. */
+const KINDS: Record<string, string> = { webhook_endpoints: "webhooks", partner_codes: "codes" };
 
 let stocked: Stocked;
 let visitors: Record<"dashboard" | "portal", Visitor>;
@@ -219,11 +234,11 @@ async function set(table: string, id: string, values: Record<string, Stored>): P
     .run();
 }
 
-async function bodyOf(addresses: string, id: string): Promise<string> {
+async function bodyOf(addresses: string): Promise<string> {
   const visitor = visitors[addresses.startsWith("/portal") ? "portal" : "dashboard"];
   const bodies = [];
   for (const address of addresses.split(" ")) {
-    const { status, body } = await visitor.get(address.replace(/:\w+/, id));
+    const { status, body } = await visitor.get(address.replace(/:(\w+)/, (_, kind: string) => stocked.ids[kind]!));
     expect(status).toBe(200);
     bodies.push(body);
   }
@@ -240,22 +255,21 @@ describe.each(PAGES)("%s shows (PAGE-7, PAGE-8): each column that is named as sh
   );
 
   it.each(columns)("%s", async (column, mark) => {
-    const kind = table === "webhook_endpoints" ? "webhooks" : table;
-    const id = kind === "programs" ? stocked.program.id : (stocked.ids[kind] ?? "");
+    const id = table === "programs" ? stocked.program.id : (stocked.ids[KINDS[table] ?? table] ?? "");
     const { to = null, reads = String(to), where = {} } = mark === "as it is" ? {} : mark;
     const changed = [column, ...Object.keys(where)].join(", ");
     const before = await env.DB.prepare(`select ${changed} from ${table} where id = ?`)
       .bind(id)
       .first<Record<string, Stored>>();
     if (mark === "as it is") {
-      expect(await bodyOf(address, id)).toContain(before?.[column]);
+      expect(await bodyOf(address)).toContain(before?.[column]);
       return;
     }
     try {
       if (Object.keys(where).length > 0) await set(table, id, where);
-      const without = countOf(await bodyOf(address, id), reads);
+      const without = countOf(await bodyOf(address), reads);
       await set(table, id, { [column]: to });
-      expect(countOf(await bodyOf(address, id), reads)).toBeGreaterThan(without);
+      expect(countOf(await bodyOf(address), reads)).toBeGreaterThan(without);
     } finally {
       await set(table, id, before ?? {});
     }

@@ -9,6 +9,7 @@ const PAGES = "src/http/pages/";
 
 /** Files with a table, or rows, of something else than what is decided by column, each with its reason. */
 const NO_ROWS: Record<string, string> = {
+  "dashboard/codes.tsx": "codes that payments wait for, by name",
   "dashboard/commission-new.tsx": "partners by name, to choose one",
   "dashboard/events.tsx": "events, whose payloads are shown whole",
   "dashboard/import-parts.tsx": "lines of a file",

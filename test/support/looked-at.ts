@@ -1,6 +1,7 @@
 /** Which pages the browser's suite looks at, by their routes: `test/browser/pages-seed.ts` has an address for each. */
 export const LOOKED_AT: string[] = [
   "/dashboard",
+  "/dashboard/payments/codes",
   "/dashboard/commissions",
   "/dashboard/commissions/:id",
   "/dashboard/commissions/matching",
@@ -13,6 +14,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/integration",
   "/dashboard/partners",
   "/dashboard/partners/:id",
+  "/dashboard/partners/:id/codes",
   "/dashboard/partners/:id/deactivate",
   "/dashboard/partners/:id/edit",
   "/dashboard/partners/import",

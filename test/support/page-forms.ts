@@ -18,6 +18,8 @@ export const CHANGING = [
 /** What else is posted, by what it is. */
 export const OTHERS: Record<string, string[]> = {
   "a button, or the page that asks before it acts": [
+    "/dashboard/payments/codes/give",
+    "/dashboard/partners/:id/codes/:code_id/remove",
     "/dashboard/flows/:id/delete",
     "/dashboard/flows/:id/switch",
     "/dashboard/partners/:id/activate",
@@ -47,6 +49,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/payouts/chosen/confirmed",
     "/dashboard/payouts/new",
   ],
+  "a name, given or taken away": ["/dashboard/partners/:id/codes"],
   "a file": ["/dashboard/partners/import"],
   "a secret, which no form shows": ["/dashboard/settings/secrets"],
 };

@@ -11,6 +11,7 @@ import { isReferred, readCodes, readPercentage, readStatus, splitName } from "..
 import { columnKey, matchColumns } from "../../src/domain/import-columns.ts";
 import { LINK_PARAM_PATTERN } from "../../src/domain/import-product.ts";
 import { linkTarget } from "../../src/domain/link.ts";
+import { codeKey, suggestedSlugs } from "../../src/domain/code.ts";
 import { maskAccount, maskAddress } from "../../src/domain/mask.ts";
 import { isOwnHost } from "../../src/domain/own-host.ts";
 import { searchText, SLUG_PATTERN, slugKey } from "../../src/domain/partner.ts";
@@ -122,6 +123,7 @@ const OF_NAMES: Parser[] = [
   parser("domain/erasure.ts", "withoutAddresses", "jane@example.com", (text) => withoutAddresses({ text }, ADDRESSES)),
   parser("domain/mask.ts", "maskAddress", "jane@example.com", maskAddress),
   parser("domain/mask.ts", "maskAccount", "acct_123456789", maskAccount),
+  parser("domain/code.ts", "suggestedSlugs", "JANE-DOE20", (text) => [codeKey(text), suggestedSlugs(text)]),
   parser("domain/partner.ts", "SLUG_PATTERN", "ann", (text) => [SLUG_PATTERN.test(text), slugKey(text)]),
   parser("domain/partner.ts", "searchText", "ann", (text) =>
     searchText({ email: text, slug: text, first_name: text, last_name: text }),

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
 import { sessions } from "../sessions.tsx";
+import { codes } from "./codes.tsx";
 import { commissionsChosen, commissionsMatching } from "./commission-bulk.tsx";
 import { commissionNew } from "./commission-new.tsx";
 import { commissions } from "./commissions.tsx";
@@ -8,6 +9,7 @@ import { events } from "./events.tsx";
 import { flows } from "./flows.tsx";
 import { integration } from "./integration.tsx";
 import { overview } from "./overview.tsx";
+import { partnerCodes } from "./partner-codes.tsx";
 import { partnerImport } from "./partner-import.tsx";
 import { partners } from "./partners.tsx";
 import { payments } from "./payments.tsx";
@@ -23,11 +25,13 @@ export const dashboard = new Hono<PageEnv>()
   .route("/", overview)
   .route("/partners/import", partnerImport)
   .route("/partners", partners)
+  .route("/partners", partnerCodes)
   .route("/flows", flows)
   .route("/commissions/bulk", commissionsChosen)
   .route("/commissions/matching", commissionsMatching)
   .route("/commissions/new", commissionNew)
   .route("/commissions", commissions)
+  .route("/payments/codes", codes)
   .route("/payments", payments)
   .route("/payouts/new", payoutNew)
   .route("/payouts/chosen", payoutChosen)

@@ -161,6 +161,7 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
         <a href={`/dashboard/commissions?partner_id=${partner.id}`}>Commissions</a>
         <a href={`/dashboard/payouts?partner_id=${partner.id}`}>Payouts</a>
         <a href={`/dashboard/payments?partner_id=${partner.id}`}>Payments</a>
+        <a href={`/dashboard/partners/${partner.id}/codes`}>Promotion codes</a>
       </p>
     </section>
   );

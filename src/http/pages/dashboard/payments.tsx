@@ -36,7 +36,7 @@ export const payments = new Hono<PageEnv>()
       c,
       { title: "Payments", at: AT },
       <>
-        <PageHead title="Payments" lede="Everything the providers reported, with or without a partner." />
+        <ListHead />
         <form method="get" action={AT} class="filter" aria-label="Filter payments">
           <SelectField
             name="outcome"
@@ -132,6 +132,20 @@ export const payments = new Hono<PageEnv>()
     const { payment } = await reprocessPayment(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
   });
+
+function ListHead() {
+  return (
+    <PageHead
+      title="Payments"
+      lede="Everything the providers reported, with or without a partner."
+      actions={
+        <a class="button" href="/dashboard/payments/codes">
+          Unknown codes
+        </a>
+      }
+    />
+  );
+}
 
 /** A payment in the list. */
 export type Listed = Decided<

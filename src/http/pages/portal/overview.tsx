@@ -1,4 +1,6 @@
 import { Hono } from "hono";
+import { listCodes } from "../../../core/partners/codes.ts";
+import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
 import { readPartnerOverview, type PartnerOverview } from "../../../core/overview/overview.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -20,6 +22,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const origin = publicUrl(c.env);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
+  const codes = await listCodes(c.var.ctx, partner.id);
   const clicks = countOf(seen.clicks);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
@@ -52,6 +55,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
           </>
         )}
       </section>
+      <Codes codes={codes} />
       <Standing overview={seen} program={program} clicks={clicks} />
       <div class="grid pairs">
         <section class="card">
@@ -69,6 +73,26 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     </>,
   );
 });
+
+/** A code as its partner sees it. */
+export type OwnCode = Decided<
+  PartnerCode,
+  "code",
+  ("id" | "program_id" | "partner_id" | "provider" | "code_key" | "provider_code_id") | ("created_at" | "ended_at")
+>;
+
+function Codes({ codes }: { codes: readonly OwnCode[] }) {
+  if (codes.length === 0) return null;
+  return (
+    <section class="card">
+      <h2>Your codes</h2>
+      <p class="muted small">A purchase with one of these codes counts for you, also without your link:</p>
+      {[...new Set(codes.map(({ code }) => code))].map((code) => (
+        <CopyLine label={`code ${code}`} text={code} />
+      ))}
+    </section>
+  );
+}
 
 function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: OwnProgram; clicks: number }) {
   const sum = (field: "pending_cents" | "approved_cents" | "paid_cents") =>

@@ -1,0 +1,82 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { partners } from "../../db/schema.ts";
+import { suggestedSlugs } from "../../domain/code.ts";
+import { slugKey } from "../../domain/partner.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
+import { invalidField } from "../../lib/errors.ts";
+import type { Caller, ProgramCtx } from "../kernel/context.ts";
+import type { PartnerCode } from "../kernel/rows.ts";
+import { createCode } from "./codes.ts";
+import { readPartnerNames, type PartnerName } from "./display-names.ts";
+
+/** The newest of the payments that wait for a code, among which unknown codes are looked for. */
+export const UNKNOWN_AMONG = 500;
+
+/** A code that payments wait for: nobody has it. */
+export interface UnknownCode {
+  provider: ProviderName;
+  /** Its name, else its id at the vendor. */
+  code: string;
+  payments: number;
+  /** The newest of them. */
+  last_payment_id: string;
+  last_at: string;
+  /** Partners whose slugs it resembles. */
+  suggested: PartnerName[];
+}
+
+const UNKNOWN = { provider: textOf<ProviderName>(), code: text, payments: whole, last_payment_id: text, last_at: text };
+const NAMED = { slug_key: text, partner_id: text };
+
+/** The codes that the newest waiting payments were made with, those of the newest first. */
+export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> {
+  const [found] = await ctx.read(
+    shaped(
+      ctx.db,
+      UNKNOWN,
+      sql`select provider, ref as code, count(*) as payments, max(id) as last_payment_id, max(created_at) as last_at
+      from (select id, provider, ref, created_at from payments where program_id = ${ctx.programId}
+        and outcome = 'unknown_code' and ref is not null order by id desc limit ${literal(UNKNOWN_AMONG)})
+      group by provider, lower(ref) order by last_payment_id desc`,
+    ),
+  );
+  if (found.length === 0) return [];
+  const slugs = [...new Set(found.flatMap(({ code }) => suggestedSlugs(code)))];
+  const [named] = await ctx.read(
+    shaped(
+      ctx.db,
+      NAMED,
+      sql`select s.slug_key, s.partner_id from json_each(${JSON.stringify(slugs)}) n
+      cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = n.value`,
+    ),
+  );
+  const names = await readPartnerNames(
+    ctx,
+    named.map(({ partner_id }) => partner_id),
+  );
+  const bySlug = new Map(named.map(({ slug_key, partner_id }) => [slug_key, names.get(partner_id)]));
+  return found.map((one) => ({
+    ...one,
+    suggested: [...new Set(suggestedSlugs(one.code).flatMap((slug) => bySlug.get(slug) ?? []))],
+  }));
+}
+
+/** `createCode` for the partner of a slug. @throws `validation_failed` where no partner has it. */
+export async function giveCodeToSlug(
+  caller: Caller,
+  { slug, ...input }: { slug: string; code: string; provider: ProviderName },
+): Promise<PartnerCode> {
+  const [[partner]] = await caller.read(
+    caller.db
+      .select({ id: partners.id })
+      .from(partners)
+      .where(
+        sql`${partners.program_id} = ${caller.programId} and ${partners.id} = (select partner_id from partner_slugs
+          where program_id = ${caller.programId} and slug_key = ${slugKey(slug)})`,
+      ),
+  );
+  if (!partner) throw invalidField("slug", "No partner has this slug.");
+  return createCode(caller, partner.id, input);
+}

@@ -1,0 +1,114 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import {
+  giveCodeToSlug,
+  readUnknownCodes,
+  UNKNOWN_AMONG,
+  type UnknownCode,
+} from "../../../core/partners/unknown-codes.ts";
+import type { PageEnv } from "../../session.ts";
+import { codeCreate } from "../../api/codes.ts";
+import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { ActionButton, Field, Form } from "../parts/form.tsx";
+import { Count, providerText, When } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { partnerText } from "../parts/partner.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+
+const AT = "/dashboard/payments/codes";
+
+const DONE = { given: "The code is the partner's. The payments that waited for it have earned their commissions." };
+
+/** `/dashboard/payments/codes`: promotion codes in payments that no partner has, each given to one with a click. */
+export const codes = new Hono<PageEnv>()
+  .get("/", (c) => unknownPage(c))
+  .post("/give", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const parsed = parseInput(codeCreate, { code: fields.given("code"), provider: fields.given("provider") });
+    if (!parsed.ok) return unknownPage(c, parsed.problems);
+    try {
+      await giveCodeToSlug(c.var.ctx, { ...parsed.value, slug: fields.text("slug") });
+      return c.redirect(`${AT}?done=given`, 303);
+    } catch (error) {
+      return unknownPage(c, problemsOf(error));
+    }
+  });
+
+async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
+  const unknown = await readUnknownCodes(c.var.ctx);
+  return framed(
+    c,
+    { title: "Unknown codes", at: "/dashboard/payments", status: problems ? 422 : 200 },
+    <>
+      <Done code={c.req.query("done")} texts={DONE} />
+      <PageHead
+        title="Unknown codes"
+        lede={`Promotion codes that are nobody's, in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
+        back={{ href: "/dashboard/payments", label: "Payments" }}
+      />
+      {problems ? (
+        <Notice tone="bad">
+          <p>{Object.values(problems.fields)[0] ?? problems.message}</p>
+        </Notice>
+      ) : null}
+      <section class="card flush">
+        {unknown.length === 0 ? (
+          <Empty title="No unknown codes">
+            A code in a payment that is no partner's appears here. Those that you have for everybody can stay.
+          </Empty>
+        ) : (
+          <UnknownTable unknown={unknown} />
+        )}
+      </section>
+    </>,
+  );
+}
+
+function UnknownTable({ unknown }: { unknown: readonly UnknownCode[] }) {
+  return (
+    <Table
+      label="Unknown codes"
+      columns={[
+        { label: "Code" },
+        { label: "Payments" },
+        { label: "Last" },
+        { label: "Give it to a partner", hidden: true },
+      ]}
+      rows={unknown.map((one, i) => [
+        <span>
+          <code>{one.code}</code>
+          <span class="second">{providerText(one.provider)}</span>
+        </span>,
+        <Count of={one.payments} />,
+        <a href={`/dashboard/payments/${one.last_payment_id}`}>
+          <When at={one.last_at} />
+        </a>,
+        <Give of={one} id={`slug-${i}`} />,
+      ])}
+    />
+  );
+}
+
+/** A button for each partner that it resembles, and a form for any other. */
+function Give({ of: { code, provider, suggested }, id }: { of: UnknownCode; id: string }) {
+  return (
+    <>
+      {suggested.map((partner) => (
+        <ActionButton
+          action={`${AT}/give`}
+          label={`Give ${code} to ${partnerText(partner)}`}
+          values={{ code, provider, slug: partner.slug }}
+          kind="primary"
+        />
+      ))}
+      <Form action={`${AT}/give`} class="inline">
+        <input type="hidden" name="code" value={code} />
+        <input type="hidden" name="provider" value={provider} />
+        <Field name="slug" id={id} label={`Slug of the partner of ${code}`} required={true} maxlength={64} />
+        <button type="submit">Give</button>
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+/** The pages of promotion codes: a partner's, those that nobody has, and the partner's own view (PAGE-7, PAGE-8). */
+import { beforeEach, describe, expect, it } from "vitest";
+import { suggestedSlugs } from "../../src/domain/code.ts";
+import { giveCode } from "../support/codes.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let jane: { id: string; email: string };
+let owner: Visitor;
+
+beforeEach(async () => {
+  program = await makeProgram();
+  jane = await makePartner(program, {
+    slug: "jane",
+    first_name: "Jane",
+    email: `${uniqueId("jane")}@partners.example`,
+  });
+  owner = await signInOwner(program);
+});
+
+const UNKNOWN = "/dashboard/payments/codes";
+
+describe("a partner's codes", () => {
+  it("are added, refused where somebody has one, moved and removed", async () => {
+    const at = `/dashboard/partners/${jane.id}/codes`;
+    await owner.get(at);
+    const fields = { code: "JANE20", provider: "provider_a", provider_code_id: "promo_1" };
+    expect((await owner.post(at, fields)).status).toBe(303);
+    const shown = textOf((await owner.get(`${at}?done=given`)).body);
+    for (const text of ["JANE20", "promo_1", "Payments that waited for it"]) expect(shown).toContain(text);
+    const joe = await makePartner(program, { slug: "joe" });
+    const other = `/dashboard/partners/${joe.id}/codes`;
+    await owner.get(other);
+    const refused = await owner.post(other, { ...fields, provider_code_id: "" });
+    expect(refused.status).toBe(422);
+    expect(textOf(refused.body)).toContain("This value is taken.");
+    expect((await owner.post(other, { ...fields, move: "on" })).status).toBe(303);
+    expect(textOf((await owner.get(at)).body)).toContain("No codes yet");
+    const [, id] = /codes\/(cod_\w+)\/remove/.exec((await owner.get(other)).body) ?? [];
+    expect((await owner.post(`${other}/${id}/remove`, {})).status).toBe(303);
+    expect(textOf((await owner.get(other)).body)).toContain("No codes yet");
+  });
+
+  it("are shown to the partner, and to no other", async () => {
+    await giveCode(program, jane.id, { code: "JANE20", provider: "provider_a" });
+    const joe = await makePartner(program, { email: `${uniqueId("joe")}@partners.example` });
+    expect(textOf((await (await signInPartner(jane.email)).get("/portal")).body)).toContain("JANE20");
+    expect(textOf((await (await signInPartner(joe.email)).get("/portal")).body)).not.toContain("JANE20");
+  });
+});
+
+describe("codes that nobody has", () => {
+  it("are listed with the partners that they resemble, and one click gives one away", async () => {
+    expect(textOf((await owner.get(UNKNOWN)).body)).toContain("No unknown codes");
+    const discounts = [{ promotion_code: { id: "promo_1", code: "JANE20" }, coupon: null }];
+    for (let i = 0; i < 2; i++) await sendA(program, sessionCompleted({ object: { discounts } }));
+    await sendB(program, transactionCompleted({ data: { discount_id: "dsc_1" } }));
+    const { body } = await owner.get(UNKNOWN);
+    expect(textOf(body)).toContain("Give JANE20 to Jane");
+    expect(textOf(body)).toContain("dsc_1");
+    const given = await owner.post(`${UNKNOWN}/give`, { code: "JANE20", provider: "provider_a", slug: "jane" });
+    expect(given.status).toBe(303);
+    const after = textOf((await owner.get(UNKNOWN)).body);
+    expect([after.includes("JANE20"), after.includes("dsc_1")]).toEqual([false, true]);
+    // By its id at the vendor, where nothing names it.
+    await owner.post(`${UNKNOWN}/give`, { code: "dsc_1", provider: "provider_b", slug: "JANE" });
+    const { commissions } = await ledgerOf(program);
+    expect(commissions.map(({ partner_id }) => partner_id)).toEqual([jane.id, jane.id, jane.id]);
+  });
+
+  it("are refused to a slug that nobody has", async () => {
+    await owner.get(UNKNOWN);
+    const reply = await owner.post(`${UNKNOWN}/give`, { code: "X", provider: "provider_a", slug: "nobody" });
+    expect(reply.status).toBe(422);
+    expect(textOf(reply.body)).toContain("No partner has this slug.");
+  });
+
+  it("resemble slugs by their letters", () => {
+    expect(suggestedSlugs("JANE-DOE20")).toEqual(["jane-doe20", "jane-doe", "janedoe", "jane", "doe"]);
+    expect(suggestedSlugs("20%")).toEqual([]);
+    expect(suggestedSlugs("É")).toEqual([]);
+  });
+});

@@ -13,9 +13,9 @@ import { payouts } from "../../src/db/schema.ts";
 import { deliver, deliverInDisorder, disorder } from "../support/disorder.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makeWorldProgram, WORLD_PARTNERS, type WorldFlow } from "../support/ledger-world.ts";
-import { ledgerOf, sendBody } from "../support/ledger.ts";
+import { ledgerOf } from "../support/ledger.ts";
 import { expectedOf, type Expected, type ModelFlow } from "../support/money-model.ts";
-import { liveAll, moneyWorld, type Lived, type MoneyWorld } from "../support/money-world.ts";
+import { liveAll, moneyWorld, send, type Lived, type MoneyWorld } from "../support/money-world.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
 import { uniqueId } from "../support/vendor.ts";
 
@@ -195,7 +195,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
     );
   });
 
-  it("through the signed addresses of the service", async () => {
+  it("through the addresses of the service", async () => {
     await fc.assert(
       fc.asyncProperty(moneyWorld, fc.infiniteStream(fc.nat()), async (world, keys) => {
         const lived = liveAll(world, uniqueId("x"));
@@ -205,7 +205,7 @@ describe(`what is earned is the rule applied to the money that moved (seed ${SEE
           .toSorted((a, b) => a.at - b.at)
           .map(({ each }) => each);
         for (let i = 0; i < shuffled.length; i += 3) {
-          const batch = shuffled.slice(i, i + 3).map((one) => sendBody(program, one.provider, one.body));
+          const batch = shuffled.slice(i, i + 3).map((one) => send(program, one));
           for (const { status } of await Promise.all(batch)) expect(status).toBe(200);
         }
         const ledger = await seen(program);

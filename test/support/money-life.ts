@@ -1,6 +1,6 @@
 /** Random lives of customers: what they buy, are credited, get back and dispute at any provider. */
 import * as fc from "fast-check";
-import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
 /** Partners in either case, of every status; a shop's own numbers, another product's slug, one that nobody has. */
 const slug = fc.constantFrom("ann", "ANN", "Bob", "ivy", "dan", "cart-77", "user_9", "other-product", null, null);
@@ -64,7 +64,7 @@ function bought<const Do extends "buy" | "subscribe" | "renew">(what: Do) {
 }
 
 export const life = fc.record({
-  provider: fc.constantFrom(...VENDOR_NAMES),
+  provider: fc.constantFrom(...PROVIDER_NAMES),
   currency: fc.constantFrom("USD", "JPY", "KWD"),
   tax_pct: fc.constantFrom(0, 8, 19, 25),
   /** Nobody's, or the partner's own: then it is no sale to somebody else. */

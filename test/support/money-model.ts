@@ -3,7 +3,7 @@
  * and sharing nothing with the code under test. Amounts are in smallest units of the currency.
  */
 
-import type { ListedVendor } from "../../src/providers/registry.ts";
+import type { ListedProvider } from "../../src/providers/registry.ts";
 
 /** Where a payment carries a reference, the strongest first (REF-1). */
 export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
@@ -15,7 +15,7 @@ export interface Carried {
 
 /** Money that left the customer once, and what happened to it. */
 export interface Truth {
-  provider: ListedVendor;
+  provider: ListedProvider;
   /** Its identity at the vendor. */
   key: string;
   currency: string;
@@ -117,7 +117,9 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
 /** What was charged, net of tax (PAY-1): the tax counts in proportion where credit paid a part. */
 function netOf({ provider, total, tax, charged }: Truth): number {
   if (charged <= 0 || total <= 0) return 0;
-  const net: Record<ListedVendor, number> = {
+  const net: Record<ListedProvider, number> = {
+    // The owner's server reports what is left after tax.
+    api: charged,
     provider_a: share(total - tax, charged, total),
     provider_b: charged - share(tax, charged, total),
   };

@@ -4,12 +4,16 @@
  */
 import * as fc from "fast-check";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
-import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
+import { PROVIDER_NAMES, vendorNamed, type ListedProvider } from "../../src/providers/registry.ts";
+import { eventOfApi, report } from "./api.ts";
+import { sendBody } from "./ledger.ts";
 import { life, type Life } from "./money-life.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
 import type { PlayedVendor } from "./money-vendor.ts";
 import { VendorA } from "./money-vendor-a.ts";
+import { VendorApi, type ApiEvent } from "./money-vendor-api.ts";
 import { VendorB } from "./money-vendor-b.ts";
+import type { Reply, TestProgram } from "./program.ts";
 import { bodyOfA } from "./provider-a.ts";
 import { bodyOfB } from "./provider-b.ts";
 
@@ -18,7 +22,7 @@ const flow: fc.Arbitrary<ModelFlow> = fc.record({
   action_value: fc.integer({ min: 0, max: 100 }),
   priority: fc.nat(2),
   above: fc.constantFrom(0, 400, 100_000),
-  provider: fc.constantFrom(...VENDOR_NAMES, null),
+  provider: fc.constantFrom(...PROVIDER_NAMES, null),
 });
 
 export const moneyWorld = fc.record({
@@ -30,7 +34,7 @@ export type MoneyWorld = typeof moneyWorld extends fc.Arbitrary<infer W> ? W : n
 
 /** An event as the vendor sends it, and as it is understood. */
 export interface Reported {
-  provider: ListedVendor;
+  provider: ListedProvider;
   body: string;
   event: ProviderEvent;
 }
@@ -42,7 +46,11 @@ interface Played {
 }
 
 /** One that the list has more does not compile without its own. */
-const PLAYED: Record<ListedVendor, (life: Life, n: string) => Played> = {
+const PLAYED: Record<ListedProvider, (life: Life, n: string) => Played> = {
+  api(life, n) {
+    const vendor = new VendorApi(life, n);
+    return { vendor, bodies: () => vendor.events.map((event) => JSON.stringify(event)) };
+  },
   provider_a(life, n) {
     const vendor = new VendorA(life, n);
     return { vendor, bodies: () => vendor.events.map(bodyOfA) };
@@ -81,8 +89,20 @@ export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   };
 }
 
-function understood(provider: ListedVendor, body: string): ProviderEvent {
-  const result = vendorNamed(provider)!.parse(JSON.parse(body));
+/** As it comes to the service: signed, or with the program's key. */
+export function send(program: TestProgram, { provider, body }: Reported): Promise<Reply<object>> {
+  if (provider !== "api") return sendBody(program, provider, body);
+  const { kind, body: reported } = JSON.parse(body) as ApiEvent;
+  return report(program, kind, reported);
+}
+
+function understood(provider: ListedProvider, body: string): ProviderEvent {
+  const vendor = vendorNamed(provider);
+  if (!vendor) {
+    const { kind, body: reported } = JSON.parse(body) as ApiEvent;
+    return eventOfApi(kind, reported);
+  }
+  const result = vendor.parse(JSON.parse(body));
   if (!result.ok) throw new Error(`a played vendor's event is refused: ${JSON.stringify(result.details)}`);
   return result.event;
 }

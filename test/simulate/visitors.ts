@@ -2,15 +2,14 @@
 import type { Chance } from "../faults/random.ts";
 import type { PlayedDatabase } from "./database.ts";
 import { time } from "./played-globals.ts";
-import type { Reply, World } from "./world.ts";
+import { CONTINENTS, type Reply, type World } from "./world.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 
 /** A click that comes again under its id counts once, for so long (TRACK-12). */
 const WINDOW = 1_800_000;
 const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
 const COLOS = ["FRA", "AMS"];
-/** Each a region of its own. Visitors come from where it is day. */
-export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
+/** Visitors come from where it is day. */
 const DAYTIME = 14_400_000;
 /** How long the answer of one click takes at most. */
 const ANSWERED = 60_000;

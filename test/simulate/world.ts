@@ -18,7 +18,6 @@ import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
 import { restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
-import { CONTINENTS } from "./visitors.ts";
 
 const MIGRATIONS = join(ROOT, "migrations");
 const migrations = readdirSync(MIGRATIONS)
@@ -51,6 +50,9 @@ const SHARDS = [
   { program: 0, neighbor: 1 },
   { program: 1, neighbor: 0 },
 ];
+
+/** Where visitors are: each a region of its own. */
+export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
 
 /** Regions split with the first click, after few that come together, or only when an object asks another. */
 const SPLIT_LOADS = [1, 2, 3, 1_000].map((commits) => ({ commits, within: 20_000, ids: 1_000 }));

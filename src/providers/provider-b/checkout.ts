@@ -2,7 +2,7 @@
 import type { SnippetValues, Vendor } from "../provider.ts";
 
 export const checkout: Vendor["checkout"] = {
-  intro: "`Service.getRef()` gives the reference, or null. Pass it and your program's id as `custom_data`:",
+  intro: "Pass the reference, `Service.getRef()`, and your program's id as `custom_data`:",
   snippets: [
     { label: "Overlay checkout", page: overlay, server: null },
     { label: "Inline checkout", page: inline, server: null },

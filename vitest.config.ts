@@ -50,6 +50,7 @@ const packages = [
 const DEPLOYMENT_WIDE = [
   "test/integration/{audit-trail,click-archive,click-flush,click-month,click-roll-up,commissions-approve,endpoint-health,erasure,journal,large-sums,overview,recount,reseal,retention,rows-read,schema,upgrade,worker-handlers}.test.ts",
   "test/integration/{outbound,payouts,sweep}-*.test.ts",
+  "test/integration/read-list*.test.ts",
   "test/integration/reconcile*.test.ts",
 ];
 const SHARDED = "test/integration/shard*.test.ts";

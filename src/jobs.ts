@@ -16,11 +16,12 @@ import { recountEvents } from "./core/operations/recount-events.ts";
 import { recountLists } from "./core/operations/recount-lists.ts";
 import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
 import { forgetOld } from "./core/operations/retention.ts";
+import { readEventLists } from "./core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
 import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
-import { connectOf } from "./http/connect.ts";
+import { connectOf, readsOf } from "./http/connect.ts";
 import { logLine } from "./lib/log.ts";
 import { sendMail } from "./lib/mail.ts";
 import type { ConsumerDeps } from "./outbound/consumer.ts";
@@ -55,6 +56,7 @@ export const JOBS: readonly Job<JobContext>[] = [
     every: "minute",
     work: ({ ctx, env }) => reconcileTransfers(ctx, connectOf(env)),
   },
+  { name: "read the providers' events", every: "minute", work: ({ ctx, env }) => readEventLists(ctx, readsOf(env)) },
   { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
   { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
   { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },

@@ -12,6 +12,7 @@ interface __BaseEnv_Env {
 	WORKER_NAME: string;
 	DNS_RESOLVER_URL: string;
 	PROVIDER_A_API_URL: string;
+	PROVIDER_B_API_URL: string;
 	CLICKS: DurableObjectNamespace<import("./index").ClickCounter>;
 }
 declare namespace Cloudflare {
@@ -32,6 +33,7 @@ declare namespace Cloudflare {
 		WORKER_NAME: string;
 		DNS_RESOLVER_URL: string;
 		PROVIDER_A_API_URL: string;
+		PROVIDER_B_API_URL: string;
 		CLICKS: DurableObjectNamespace<import("./index").ClickCounter>;
 	}
 	interface Env extends __BaseEnv_Env {}
@@ -41,7 +43,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "PUBLIC_URL" | "WORKER_NAME" | "DNS_RESOLVER_URL" | "PROVIDER_A_API_URL">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "PUBLIC_URL" | "WORKER_NAME" | "DNS_RESOLVER_URL" | "PROVIDER_A_API_URL" | "PROVIDER_B_API_URL">> {}
 }
 declare module "*.css" {
 	const value: string;

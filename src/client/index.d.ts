@@ -896,6 +896,39 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/integrations/:provider/reconcile": {
+    $post: {
+      input: {
+        param: {
+          provider: string;
+        };
+        json?: {
+          since?: string | undefined;
+        };
+      };
+      output: {
+        api_key_set: boolean;
+        complete_from: string | null;
+        complete_until: string | null;
+        recovered: number;
+        is_reading: boolean;
+        read_failure: {
+          reason:
+            | "api_key_refused"
+            | "not_stored"
+            | "permission_missing"
+            | "rate_limited"
+            | "refused"
+            | "unavailable"
+            | "unreadable";
+          at: string;
+          since: string;
+        } | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/integrations/status": {
     $get: {
       input: {};
@@ -907,6 +940,23 @@ type Routes = {
           configured: boolean;
         };
         provider_a: {
+          api_key_set: boolean;
+          complete_from: string | null;
+          complete_until: string | null;
+          recovered: number;
+          is_reading: boolean;
+          read_failure: {
+            reason:
+              | "api_key_refused"
+              | "not_stored"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "unavailable"
+              | "unreadable";
+            at: string;
+            since: string;
+          } | null;
           refused: number;
           last_refusal: {
             at: string;
@@ -922,6 +972,23 @@ type Routes = {
           }[];
         };
         provider_b: {
+          api_key_set: boolean;
+          complete_from: string | null;
+          complete_until: string | null;
+          recovered: number;
+          is_reading: boolean;
+          read_failure: {
+            reason:
+              | "api_key_refused"
+              | "not_stored"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "unavailable"
+              | "unreadable";
+            at: string;
+            since: string;
+          } | null;
           refused: number;
           last_refusal: {
             at: string;
@@ -2076,6 +2143,7 @@ type Routes = {
         payout_term: string;
         provider_a_api_key_set: boolean;
         provider_a_webhook_secret_set: boolean;
+        provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
         updated_at: string;
       };
@@ -2099,6 +2167,7 @@ type Routes = {
           apply_from?: string | undefined;
           provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
+          provider_b_api_key?: string | null | undefined;
           provider_b_webhook_secret?: string | null | undefined;
         };
       };
@@ -2121,6 +2190,7 @@ type Routes = {
         payout_term: string;
         provider_a_api_key_set: boolean;
         provider_a_webhook_secret_set: boolean;
+        provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
         updated_at: string;
       };

@@ -54,26 +54,6 @@ export const programs = sqliteTable(
   (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
 );
 
-/** What a program keeps of one provider. WITHOUT ROWID. */
-export const providerConnections = sqliteTable(
-  "provider_connections",
-  {
-    program_id: text().notNull(),
-    provider: text().$type<ProviderName>().notNull(),
-    webhook_secret: text().$type<Sealed>(),
-    /** The one before stays valid until its `_until`. */
-    webhook_secret_previous: text().$type<Sealed>(),
-    webhook_secret_previous_until: text(),
-    api_key: text().$type<Sealed>(),
-    last_event_at: text(),
-    /** Deliveries that were refused, by reason: `{"time": {"at": "2026-…", "count": 3, "event_id": "evt_…"}}` (`core/refusals.ts`). */
-    refusals: text(),
-    /** When each type of its events last came, to the day: `{"invoice.paid": "2026-…"}` (`core/kernel/seen-types.ts`). */
-    seen_types: text(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.provider] })],
-);
-
 export const partners = sqliteTable(
   "partners",
   {

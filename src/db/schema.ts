@@ -3,6 +3,7 @@
  * they sort); money is integer smallest units with its currency beside it; percentages are numbers with at most four
  * decimals. Tables marked WITHOUT ROWID get that by hand in the migration; a test compares the migrated database.
  */
+export * from "./schema-connections.ts";
 export * from "./schema-ledger.ts";
 export * from "./schema-journal.ts";
 export * from "./schema-log.ts";

@@ -1,12 +1,25 @@
+import type { ReadsOf } from "../core/inbound/read-list.ts";
 import type { Bindings } from "../env.ts";
 import type { ConnectedAccounts, Transfers } from "../providers/connect.ts";
+import type { VendorName, Reach } from "../providers/provider.ts";
 import { connectTo } from "../providers/registry.ts";
+import { TRANSFER_METHOD } from "../domain/partner.ts";
 
 /** The API that payouts go through, as the deployment reaches it, through the global `fetch` (DEP-2). */
-export function connectOf(env: Pick<Bindings, "PROVIDER_A_API_URL">): Transfers & ConnectedAccounts {
-  return connectTo({
+export function connectOf(env: Bindings): Transfers & ConnectedAccounts {
+  return connectTo(reachOf(env, TRANSFER_METHOD));
+}
+
+/** The same of what the providers keep. */
+export function readsOf(env: Bindings): ReadsOf {
+  return ({ name, reads }) => reads?.(reachOf(env, name)) ?? null;
+}
+
+function reachOf(env: Bindings, name: VendorName): Reach {
+  const baseUrl = Object.entries(env).find(([variable]) => variable === `${name.toUpperCase()}_API_URL`)?.[1];
+  return {
     fetch: (url, init) => fetch(url, init),
-    baseUrl: env.PROVIDER_A_API_URL,
+    baseUrl: typeof baseUrl === "string" ? baseUrl : "",
     now: Date.now,
-  });
+  };
 }

@@ -15,13 +15,15 @@ export type {
   PaymentFact,
 } from "../domain/fact.ts";
 export type { ProviderName, VendorName } from "../domain/provider-name.ts";
+export type { Reach } from "./reach.ts";
 import type * as z from "zod";
 import type { Fact } from "../domain/fact.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason } from "../domain/refusal.ts";
-import type { Fetch } from "../lib/deadline.ts";
 import type { ConnectedAccounts, Transfers } from "./connect.ts";
+import type { Reach } from "./reach.ts";
+import type { VendorReads } from "./reads.ts";
 
 /** A vendor event after parsing. `facts` empty means deliberately ignored, and `ignored` names the reason. */
 export interface ProviderEvent {
@@ -30,6 +32,8 @@ export interface ProviderEvent {
   occurred_at: string;
   /** Of the vendor's test mode, its sandbox or its simulator: no money moved. */
   test: boolean;
+  /** It was found in the vendor's list: it says nothing of whether the vendor's webhooks come. */
+  listed?: true;
   facts: Fact[];
   ignored: string | null;
 }
@@ -130,15 +134,6 @@ export interface WebhookDocument {
   example: unknown;
 }
 
-/** How the vendor's API is reached. */
-export interface Reach {
-  fetch: Fetch;
-  /** `<NAME>_API_URL`, without a path. */
-  baseUrl: string;
-  /** The clock, ms. */
-  now: () => number;
-}
-
 /** What is known of every provider, however its facts come. The service is loops over `registry.ts`: nothing else names one. */
 interface ProviderBase {
   name: ProviderName;
@@ -150,7 +145,7 @@ interface ProviderBase {
 export interface Vendor extends ProviderBase, WebhookFormat {
   name: VendorName;
   reported_by: "webhook";
-  /** What its program can keep; a provider without an API key has no payouts. */
+  /** What its program can keep; the API key is for `reads` and `connect`. */
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
   /** How the reference is passed to its checkout; `intro` has code in backquotes. */
@@ -159,6 +154,8 @@ export interface Vendor extends ProviderBase, WebhookFormat {
   document: WebhookDocument;
   /** Payouts through its connected accounts: of the provider that the payout method is named after. */
   connect?: (reach: Reach) => Transfers & ConnectedAccounts;
+  /** What the vendor keeps, where it can be read with an API key. */
+  reads?: (reach: Reach) => VendorReads;
 }
 
 /** How the owner's server names a customer: by its own id, by the address, or by both. */

@@ -38,7 +38,8 @@ export const AUDIT_EVENT_TYPES = auditEventTypes(PROVIDER_NAMES);
 /**
  * Providers in the order of their names. Throws where two of them clash, so that the service does not start: by their
  * name, by the form of their customer ids, as the one whose payments have an e-mail address, or as the one that the
- * owner's server reports; and where one that makes no transfers (`TRANSFER_METHOD`) has what only they need.
+ * owner's server reports; and where one has connected accounts and is not `TRANSFER_METHOD`, or an API key and nothing
+ * that it is for, or the reverse.
  */
 export function registered(providers: readonly Provider[]): Provider[] {
   for (const [i, { name }] of providers.entries()) {
@@ -53,9 +54,12 @@ export function registered(providers: readonly Provider[]): Provider[] {
 }
 
 function refuseClashes(vendors: readonly Vendor[]): void {
-  for (const [i, { name, customers, connect, secrets }] of vendors.entries()) {
-    if (name !== TRANSFER_METHOD && (connect !== undefined || secrets.api_key !== undefined)) {
-      throw new Error(`${name}: payouts are transfers through ${TRANSFER_METHOD}, and no other API key is used`);
+  for (const [i, { name, customers, connect, reads, secrets }] of vendors.entries()) {
+    if (name !== TRANSFER_METHOD && connect !== undefined) {
+      throw new Error(`${name}: payouts are transfers through ${TRANSFER_METHOD}`);
+    }
+    if ((connect === undefined && reads === undefined) !== (secrets.api_key === undefined)) {
+      throw new Error(`${name}: an API key is for what is read or paid with it, and for nothing else`);
     }
     const { id_prefix, id_pattern, has_email } = customers;
     if (!id_pattern.source.startsWith(`^${id_prefix}`)) {

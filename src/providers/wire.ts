@@ -17,7 +17,11 @@ export interface Envelope {
 }
 
 /** Reads the body of one event type. */
-export type Reader = (body: unknown, event: Envelope) => Reading;
+export interface Reader {
+  (body: unknown, event: Envelope): Reading;
+  /** Of one that reads nothing: why. */
+  ignores?: string;
+}
 
 /** More complaints than this about one body help nobody. */
 const MAX_DETAILS = 20;
@@ -46,7 +50,12 @@ export function factsOr(reason: string, ...facts: (Fact | null)[]): Reading {
 
 /** A reader for events that are deliberately not used, whatever their shape. */
 export function ignore(reason: string): Reader {
-  return () => ({ facts: [], ignored: reason });
+  return Object.assign(() => ({ facts: [], ignored: reason }), { ignores: reason });
+}
+
+/** The types that something is read of, in the order of their readers. */
+export function typesRead(readers: ReadonlyMap<string, Reader>): string[] {
+  return [...readers].flatMap(([type, { ignores }]) => (ignores === undefined ? [type] : []));
 }
 
 export function refuse(...details: ErrorDetail[]): Reading {

@@ -58,7 +58,14 @@ describe("the environments of wrangler.toml", () => {
       assert.deepEqual(d1_databases.map(named), ["DB"]);
       assert.deepEqual(queues.producers?.map(named), ["DELIVERIES", "DELIVERIES_DEAD"]);
       assert.deepEqual(durable_objects.bindings, [{ name: "CLICKS", class_name: "ClickCounter" }]);
-      const variables = ["DNS_RESOLVER_URL", "ENVIRONMENT", "PROVIDER_A_API_URL", "PUBLIC_URL", "WORKER_NAME"];
+      const variables = [
+        "DNS_RESOLVER_URL",
+        "ENVIRONMENT",
+        "PROVIDER_A_API_URL",
+        "PROVIDER_B_API_URL",
+        "PUBLIC_URL",
+        "WORKER_NAME",
+      ];
       assert.deepEqual(Object.keys(vars).toSorted(), variables);
       const crons = /^\* \* \* \* \* \| \d+ \d+ \* \* \* \| \d+ \d+ 1 \* \*$/;
       assert.match(triggers.crons?.join(" | ") ?? "", crons);

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eq } from "drizzle-orm";
 import { partners } from "../../src/db/schema.ts";
-import { API_VERSION } from "../../src/providers/provider-a/connect.ts";
+import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { BASE_URL, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { API_KEY_A, db, playOutside } from "../support/payouts.ts";
 import { openVendor, type VendorApi } from "../support/provider-a-api.ts";

@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import { REPLY_EXAMPLES } from "../../src/http/openapi/examples.ts";
 import { click } from "../support/clicks.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
 import { sendBody } from "../support/ledger.ts";
 import { saleAt } from "../support/sale.ts";
 import { assertDocumented, operationAt } from "../support/openapi.ts";
@@ -45,6 +46,16 @@ describe("live answers are as documented", () => {
     await send(422, "PATCH", "/api/v1/programs/me", { currency: "EUR" });
     await send(415, "PATCH", "/api/v1/programs/me", "x", { "content-type": "text/plain" });
     await send(200, "GET", "/api/v1/integrations/status");
+    await send(409, "POST", "/api/v1/integrations/provider_a/reconcile");
+    await send(404, "POST", "/api/v1/integrations/provider_x/reconcile", {});
+    await send(422, "POST", "/api/v1/integrations/provider_a/reconcile", { since: "soon" });
+    vi.spyOn(globalThis, "fetch").mockImplementation((url, init) =>
+      openEventLists().fetch(new Request(url).url, init ?? {}),
+    );
+    await send(200, "PATCH", "/api/v1/programs/me", { provider_a_api_key: LIST_KEYS.provider_a });
+    await send(200, "POST", "/api/v1/integrations/provider_a/reconcile", { since: "2026-01-01" });
+    await send(200, "PATCH", "/api/v1/programs/me", { provider_a_api_key: null });
+    vi.restoreAllMocks();
   });
 
   it("of partners", async () => {

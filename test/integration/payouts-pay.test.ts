@@ -5,7 +5,7 @@ import { eq } from "drizzle-orm";
 import { viewPayout } from "../../src/core/kernel/views.ts";
 import { payouts } from "../../src/db/schema.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
-import { API_VERSION } from "../../src/providers/provider-a/connect.ts";
+import { API_VERSION } from "../../src/providers/provider-a/api.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { setSecrets, type TestProgram } from "../support/program.ts";
 import {

@@ -245,6 +245,7 @@ describe("provider secrets", () => {
     const program = await makeProgram({ provider_b_webhook_secret: null, provider_b_last_event_at: arrived });
     const status = () => program.api("GET", "/api/v1/integrations/status");
     const refusals = { refused: 0, last_refusal: null };
+    const unread = { complete_from: null, complete_until: null, recovered: 0, is_reading: false, read_failure: null };
     const event_types = byVendor((_, provider) =>
       seenTypes(provider, connectionOf({ connections: {} }, provider.name), 0),
     );
@@ -255,6 +256,7 @@ describe("provider secrets", () => {
         last_event_at: name === "provider_b" ? arrived : null,
         event_types: event_types[name],
         ...refusals,
+        ...{ api_key_set: false, ...unread },
       })),
       email: { configured: false },
       reconciled_at: null,

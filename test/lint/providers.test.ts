@@ -63,7 +63,6 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     texts: ["provider_a"],
     why: "the API's payout method, as TRANSFER_METHOD",
   },
-  { file: /^src\/http\/connect\.ts$/, texts: ["PROVIDER_A_API_URL"], why: "the deployment's variable (DEP-2)" },
   { file: /^src\/domain\/provider-name\.ts$/, texts: ["api"], why: "the API's name of the owner's server" },
   { file: /^src\/http\/pages\/dashboard\/integration\.tsx$/, texts: ["api"], why: "the anchor of the API's card" },
   {
@@ -249,11 +248,11 @@ type Answers = Readonly<Record<string, string | true>>;
 const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: string[] }[] = [
   {
     why: "payouts are transfers through it",
-    of: having("api_key: {"),
+    of: having("connect: "),
     texts: [
       "architecture.md: | transfer, attempt",
       "comparison.md: What the others have",
-      ...["| `PROVIDER_A_API_URL`", "| `transfer`"].map((text) => `deploy.md: ${text}`),
+      ...["| `transfer`"].map((text) => `deploy.md: ${text}`),
       ...["| `/api/v1/partners/:id/provider-a-accou", "| `/api/v1/payouts/:id/pay`"].map(
         (text) => `integrate.md: ${text}`,
       ),
@@ -262,7 +261,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         (text) => `payouts.md: ${text}`,
       ),
       "security.md: | money",
-      ...["PART-9", "OUT-6", "OUT-15", "DEP-1"].map((rule) => `specification.md: - ${rule} `),
+      ...["PART-9", "OUT-6", "OUT-15"].map((rule) => `specification.md: - ${rule} `),
     ],
   },
   {

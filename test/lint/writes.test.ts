@@ -37,6 +37,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["provider_connections"],
     why: "when a type of event last came is no change of anything; the vendor's event is written when it is closed",
   },
+  "core/inbound/reading.ts": {
+    outside: ["provider_connections"],
+    why: "how far a list is read; losing it repeats work, and what is found there is an event of the vendor's",
+  },
   "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
   "core/clicks/clicks.ts": {
     outside: ["click_batches", "click_counts", "click_drops", "click_objects", "click_rollups", "events"],

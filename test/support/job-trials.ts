@@ -192,6 +192,15 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on payments", row: "new" },
     runs: { 1: 14, 32: 14 },
   },
+  "read the providers' events": {
+    most: 1,
+    why: "the rest is at the vendor: each page is a call, each event of it a step of its own",
+    seed: [],
+    hasKeys: true,
+    left: noted("provider_connections", "reading is null"),
+    fails: { at: "before update on provider_connections", row: "new" },
+    runs: { 1: 8, 32: 8 },
+  },
   "reconcile open transfers": {
     most: 100,
     why: "each is two transactions and a call to the vendor",

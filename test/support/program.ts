@@ -49,7 +49,7 @@ export type ConnectionFields = { [field: `provider_${string}_${keyof Connection}
 export type ProgramFields = Partial<Plain<Omit<Program, "connections">>> & ConnectionFields;
 
 const COLUMN =
-  /^(provider_[a-z]+)_(webhook_secret|webhook_secret_previous|webhook_secret_previous_until|api_key|last_event_at|refusals|seen_types)$/;
+  /^(provider_[a-z]+)_(webhook_secret|webhook_secret_previous|webhook_secret_previous_until|api_key|last_event_at|refusals|seen_types|reading|next_read_at)$/;
 
 /** The rows of `provider_connections` of a program, by provider, their secrets sealed. */
 async function connectionsOf(program_id: string, fields: ConnectionFields): Promise<Connections> {

@@ -184,6 +184,9 @@ async function carryOut(
   }
   const route = `${request.method} ${url.pathname}`;
   if (route === "GET /v1/transfers") return listTransfers(vendor, url);
+  // Nothing happened there: `event-lists.ts` plays the list.
+  if (route === "GET /v1/events")
+    return { status: 200, body: { object: "list", url: "/v1/events", has_more: false, data: [] } };
   if (route === "GET /v1/account") return tellAccount(vendor, key);
   const execute = ROUTES[route];
   if (!execute) return refusal(404, { type: "invalid_request_error", message: `Unrecognized request URL (${route}).` });

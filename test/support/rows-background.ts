@@ -15,6 +15,7 @@ import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
 import { reconcilePrograms } from "../../src/core/reconcile/reconcile.ts";
 import { forgetOld } from "../../src/core/operations/retention.ts";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -24,7 +25,9 @@ import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { run } from "./grown-program.ts";
 import { serveAll } from "./jobs.ts";
 import { deliveriesOf, openOutbound } from "./outbound.ts";
-import { clientOf } from "./payouts.ts";
+import { openEventLists } from "./event-lists.ts";
+import { API_KEY_A, clientOf } from "./payouts.ts";
+import { customerEvent } from "./provider-a.ts";
 import { SECRET_B, testContext } from "./program.ts";
 import { bodyOfB, signB, subscriptionCanceled } from "./provider-b.ts";
 import { admin, api, fresh, meter, METERED, meteredContext, send, type Operation, type Subject } from "./rows-world.ts";
@@ -135,6 +138,13 @@ export const BACKGROUND: Record<string, Operation> = {
     );
     // At a moment before any other operation left a transfer open.
     expect(await serveAll(reconcileTransfers(meteredContext(now), clientOf(vendor)))).toBe(1);
+  },
+  "cron: read the providers' events": async ({ program }) => {
+    await run("update provider_connections set next_read_at = iif(program_id = ?, '', '9')", program.id);
+    const lists = openEventLists();
+    lists.keys.add(API_KEY_A);
+    lists.a.push(customerEvent({ ref: fresh() }));
+    expect(await serveAll(readEventLists(meteredContext(now + MINUTE), lists.readsOf))).toBeGreaterThan(2);
   },
   "cron: fold what partners are searched by": async ({ partner }) => {
     // Those that the routes have made.

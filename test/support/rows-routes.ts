@@ -23,6 +23,7 @@ export const ROUTES: Record<string, Operation> = {
   "PATCH /api/v1/programs/me": api("PATCH", "/api/v1/programs/me", () => ({ name: fresh() })),
   "PATCH /api/v1/programs/me, applied": applied("PATCH", "/api/v1/programs/me", () => ({ default_commission_pct: 21 })),
   "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
+  "POST /api/v1/integrations/:provider/reconcile": api("POST", "/api/v1/integrations/provider_a/reconcile"),
 
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),

@@ -1,7 +1,8 @@
 import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
 import { cents } from "../../src/domain/money.ts";
-import { API_VERSION, providerAConnect } from "../../src/providers/provider-a/connect.ts";
+import { API_VERSION } from "../../src/providers/provider-a/api.ts";
+import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { connectJourney, EXPECTED_JOURNEY } from "../support/connect-journey.ts";
 import { fixtures } from "../support/fixtures.ts";
 import { openVendor, VENDOR_URL, type VendorApi } from "../support/provider-a-api.ts";

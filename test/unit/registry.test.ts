@@ -26,7 +26,7 @@ describe("the list of providers", () => {
     ["ids that begin as another's", example({ id_prefix: "cus_", id_pattern: /^cus_x/ }), "customer ids begin alike"],
     ["ids that another's begin with", example({ id_prefix: "cu", id_pattern: /^cu/ }), "customer ids begin alike"],
     ["ids that may begin otherwise", example({ id_pattern: /example_/ }), 'does not begin with "example_"'],
-    ["an API key that nothing uses", withKey, "no other API key is used"],
+    ["an API key that nothing uses", withKey, "and for nothing else"],
     ["ids without a beginning", example({ id_prefix: "", id_pattern: /^[0-9]+$/ }), "customer ids begin alike"],
     ["a second server of the owner's", { ...OWNER_PROVIDER, name: "provider_0" as "api" }, "no more"],
   ])("refuses %s", (_, provider, message) => {

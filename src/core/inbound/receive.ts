@@ -33,6 +33,8 @@ export interface Received {
   outcome: EventOutcome;
   /** Why an event was deliberately not used. */
   ignored: string | null;
+  /** It was stored now, and not before. */
+  isNew: boolean;
 }
 
 /**
@@ -47,7 +49,8 @@ export async function receiveEvent(
 ): Promise<Received> {
   const received = await receiveBeside(ctx, provider, event, body, { before: [], ask: [] });
   if (!received) throw new Error("an event was refused by no guard");
-  return { outcome: received.outcome, ignored: received.ignored };
+  const { outcome, ignored, isNew } = received;
+  return { outcome, ignored, isNew };
 }
 
 /**
@@ -67,9 +70,9 @@ export async function receiveBeside(
   const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
   if (!recorded && "unchanged" in ctx) throw new ProgramChanged();
   if (!recorded) return null;
-  const { found, asked } = recorded;
+  const { found, asked, isNew } = recorded;
   const outcome = await finishEvent(ctx, provider, { ...taken, found }, { ...recorded, state: stateOf(asked) });
-  return { outcome, ignored: event.ignored, asked };
+  return { outcome, ignored: event.ignored, isNew, asked };
 }
 
 /** Selects the state of the payment that an event itself is about: nearly always that is all that it leaves unsettled. */

@@ -20,6 +20,8 @@ const EMPTY: Connection = {
   last_event_at: null,
   refusals: null,
   seen_types: null,
+  reading: null,
+  next_read_at: "",
 };
 
 export function connectionOf(program: { connections: Connections }, provider: VendorName): Connection {

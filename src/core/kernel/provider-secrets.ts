@@ -58,8 +58,8 @@ export type ConnectionChanges = Map<VendorName, Partial<Connection>>;
 
 /**
  * What brings a program's secrets to what was given, sealed. The secret that is replaced stays valid for
- * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing. One that can no
- * longer be opened (its key is gone) equals nothing and leaves no predecessor.
+ * 24 h; clearing one ends it and its predecessor at once; giving the present one again changes nothing. With another API
+ * key the provider's list of events is read from the beginning. One that can no longer be opened (its key is gone) equals nothing and leaves no predecessor.
  */
 export async function changedSecrets(
   ctx: Pick<BaseCtx, "sealer" | "now">,
@@ -77,6 +77,8 @@ export async function changedSecrets(
     const present = sealed === null ? null : await ctx.sealer.openOrNull(sealed, placeOf(before, name, secret));
     if (isSame(sealed, present, plain)) continue;
     const changed: Partial<Connection> = { ...changes.get(name), [secret]: await seal(plain, secret) };
+    // What was read with one key says nothing of what another sees, which may be of another account.
+    if (secret === "api_key") Object.assign(changed, { reading: null, next_read_at: "" });
     if (secret === "webhook_secret") {
       const replaced = plain === null ? null : present;
       changed.webhook_secret_previous = await seal(replaced, "webhook_secret_previous");

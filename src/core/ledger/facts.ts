@@ -39,6 +39,7 @@ interface EventRow {
   outcome: string | null;
   audit_event_id: string | null;
   found: 0 | 1;
+  ours: 0 | 1;
 }
 
 /** A row of a statement that reads several tables: which of them, and what is read of it, mostly as JSON. */
@@ -50,6 +51,8 @@ export interface Recorded {
   unsettled: PaymentKey[];
   /** What the event came to when it was closed before; null while it is open. */
   closed: { outcome: string | null } | null;
+  /** Whether the event was stored now, and not before. */
+  isNew: boolean;
   /** False where none of its facts is found by anything: all its references lead to nobody. */
   found: boolean;
   /** The rows of `Beside.ask`. */
@@ -96,7 +99,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    ...(vendor ? noteSeen(ctx, vendor.name, event.event_type) : []),
+    ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event.event_type) : []),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
@@ -114,7 +117,7 @@ export async function recordFacts(
   const read = shaped(
     db,
     PART,
-    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event))} as data
+    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event), token)} as data
       from provider_events where ${ofEvent}
       union all select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})
       ${sql.join(beside.ask.map((ask) => sql`union all select what, data from (${ask})`))}`,
@@ -128,8 +131,11 @@ export async function recordFacts(
   }
 }
 
-const EVENT_ROW = (found: SQL) =>
-  jsonFields<EventRow>({ outcome: sql`outcome`, audit_event_id: sql`audit_event_id`, found });
+const EVENT_ROW = (found: SQL, token: string) =>
+  jsonFields<EventRow>({
+    ...{ outcome: sql`outcome`, audit_event_id: sql`audit_event_id`, found },
+    ours: sql`recorded_by = ${token}`,
+  });
 const UNSETTLED = jsonFields<PaymentKey>({
   ...{ id: sql`id`, provider: sql`provider`, provider_transaction_id: sql`provider_transaction_id` },
 });
@@ -145,6 +151,7 @@ function recordedIn(parts: Part[]): Recorded {
   return {
     unsettled: keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     closed: row && row.audit_event_id !== null ? { outcome: row.outcome } : null,
+    isNew: row?.ours === 1,
     found: row?.found === 1,
     asked,
   };

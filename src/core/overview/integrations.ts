@@ -1,5 +1,6 @@
 import type { Vendor } from "../../providers/provider.ts";
 import { byVendor, type ListedVendor } from "../../providers/registry.ts";
+import { readingStatus, type ReadingStatus } from "../inbound/reading.ts";
 import { refusalsOf, type Refusals } from "../inbound/refusals.ts";
 import { connectionOf } from "../kernel/connections.ts";
 import { prove, type Caller } from "../kernel/context.ts";
@@ -7,7 +8,7 @@ import type { Program } from "../kernel/rows.ts";
 import { seenTypes, type SeenType } from "../kernel/seen-types.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 
-export interface ProviderStatus extends Refusals {
+export interface ProviderStatus extends Refusals, ReadingStatus {
   /** A secret is set and a verified event has arrived (PROG-10). */
   configured: boolean;
   webhook_secret_set: boolean;
@@ -36,5 +37,6 @@ function statusOf(program: Program, provider: Vendor, now: number): ProviderStat
     last_event_at,
     event_types: seenTypes(provider, connection, now),
     ...refusalsOf(program, provider.name),
+    ...readingStatus(program, provider.name),
   };
 }

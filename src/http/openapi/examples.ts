@@ -194,6 +194,14 @@ const delivery = {
   payload: { event: "commission.created", timestamp: AT, data: commissionData },
   attempts: [{ number: 1, started_at: AT, duration_ms: 84, status_code: 200, error: null, response_excerpt: "ok" }],
 };
+const listRead = {
+  api_key_set: true,
+  complete_from: "2026-02-01T09:30:00.000Z",
+  complete_until: AT,
+  recovered: 3,
+  is_reading: false,
+  read_failure: null,
+};
 const connected = {
   configured: true,
   webhook_secret_set: true,
@@ -204,6 +212,7 @@ const connected = {
   ],
   refused: 2,
   last_refusal: { at: AT, reason: "wrong_signature" },
+  ...listRead,
 };
 const unconnected = {
   configured: false,
@@ -212,6 +221,8 @@ const unconnected = {
   event_types: [{ type: "transaction.completed", need: "required", last_seen_at: null }],
   refused: 0,
   last_refusal: null,
+  ...{ api_key_set: true, complete_from: null, complete_until: null, recovered: 0, is_reading: false },
+  read_failure: { reason: "api_key_refused", at: AT, since: AT },
 };
 const api_key = "sk_6c2Vb0pQyq1uE8mJt3sRkHn5wXzD4aLfGoTi7Yv9x9Qw";
 
@@ -283,6 +294,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Delivery: delivery,
   DeliveryList: listOf(delivery),
   Recovered: { recovered: 12, has_more: false },
+  ListReading: listRead,
   Deleted: { id: id("flw"), deleted: true },
   Import: {
     kind: "partners",
@@ -410,6 +422,7 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },
   Recover: { since: "2026-03-01T00:00:00Z" },
+  ListRead: { since: "2026-03-01T00:00:00Z" },
   Nothing: {},
   ImportFile: "email,first_name,ref_id,status\njane@example.com,Jane,jane,approved\n",
   CustomerErase: { email: "customer@example.com" },

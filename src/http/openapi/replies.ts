@@ -3,6 +3,7 @@ import type { ClickSummary, Dropped } from "../../core/clicks/summary.ts";
 import type { Erased } from "../../core/customers/erase.ts";
 import type { Recovered } from "../../core/webhooks/actions.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../core/webhooks/history.ts";
+import type { ReadingStatus } from "../../core/inbound/reading.ts";
 import type { ProviderStatus } from "../../core/overview/integrations.ts";
 import type {
   CurrencyStats,
@@ -24,6 +25,7 @@ import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type C
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES } from "../../domain/program.ts";
+import { READ_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
@@ -231,6 +233,22 @@ const delivery = once(() =>
   }),
 );
 
+const readingFields = () => ({
+  api_key_set: z.boolean(),
+  complete_from: timestamp.nullable(),
+  complete_until: timestamp
+    .nullable()
+    .describe(
+      "Everything that the provider reported since `complete_from` and until then is taken in, whether or not its webhooks came. Null while its list of events was not read to its end; without an API key it never is.",
+    ),
+  recovered: z.int().min(0).describe("Events that no webhook had brought."),
+  is_reading: z.boolean().describe("The list is being read; what it has is taken in step by step."),
+  read_failure: z
+    .strictObject({ reason: z.enum(READ_TROUBLES), at: timestamp, since: timestamp })
+    .nullable()
+    .describe("Why the list could not be read at the last attempt, and since when not; it is tried again."),
+});
+
 const provider = once(() =>
   shows<ProviderStatus>()({
     configured: z.boolean().describe("A secret is set and a verified event has arrived."),
@@ -253,6 +271,7 @@ const provider = once(() =>
       .strictObject({ at: timestamp, reason: z.enum(REFUSAL_REASONS) })
       .nullable()
       .describe("The last delivery that was refused, and why."),
+    ...readingFields(),
   }),
 );
 
@@ -337,6 +356,7 @@ export const replies = once(() => ({
       .describe("Values that no configured key opens, at most 100 of them; they are left as they are."),
   }),
   Integrations: integrations(),
+  ListReading: shows<ReadingStatus>()(readingFields()),
   Partner: partner(),
   PartnerList: listOf(partner()),
   PartnerWithStats: z.strictObject({ ...partnerFields(), stats: stats() }),

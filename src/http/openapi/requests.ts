@@ -16,6 +16,7 @@ import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
 import { programPatch } from "../api/programs.ts";
 import { recoverBody } from "../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../api/webhooks.ts";
+import { listReadBody } from "../api/integrations.ts";
 import { nothing } from "../optional-json.ts";
 
 /** What `domain/click.ts` reads by hand, because it runs once per click; a test holds the two together. */
@@ -63,6 +64,7 @@ const OWN_REQUESTS = {
   EndpointCreate: endpointCreate,
   EndpointUpdate: endpointPatch,
   Recover: recoverBody,
+  ListRead: listReadBody,
   Nothing: nothing,
   CustomerErase: erasure,
   ImportFile: z

@@ -34,6 +34,17 @@ export const PROGRAM_ROUTES: Route[] = [
   },
   {
     method: "POST",
+    path: "/api/v1/integrations/:provider/reconcile",
+    tag: "Program",
+    summary: "Take in what no webhook brought",
+    description:
+      "Reads the provider's list of events with the program's API key, as every hour: since the last complete point, or since `since` where that is earlier, 30 days at most. A call reads a part; while `is_reading`, the rest follows automatically.",
+    body: { schema: "ListRead", optional: true },
+    replies: ok("ListReading", "How far the list is read."),
+    errors: ["not_found", "provider_not_configured"],
+  },
+  {
+    method: "POST",
     path: "/api/v1/partners",
     tag: "Partners",
     summary: "Register a partner",

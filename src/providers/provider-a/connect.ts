@@ -2,8 +2,6 @@
 import * as z from "zod";
 import { NOTHING } from "../../domain/money.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
-import { EXPIRED, fetchWithin, startDeadline } from "../../lib/deadline.ts";
-import { readAtMost } from "../../lib/http-body.ts";
 import type {
   AccountAnswer,
   AccountOrder,
@@ -15,22 +13,12 @@ import type {
   TransferOrder,
   Trouble,
 } from "../connect.ts";
-import type { Reach } from "../provider.ts";
+import type { ApiReach, Answer } from "../api-call.ts";
 import { signedAmount } from "../wire.ts";
-
-/** The version whose shapes are written and read here; a newer default of the account changes nothing. */
-export const API_VERSION = "2026-10-28.endive";
-
-const TIMEOUT_MS = 20_000;
-const MAX_ANSWER_BYTES = 256 * 1024;
-const USER_AGENT = "Service-Payouts/1.0";
-
-export interface ConnectDeps extends Reach {
-  timeoutMs?: number;
-}
+import { call } from "./api.ts";
 
 /** The client of provider A's API over HTTP. */
-export function providerAConnect(deps: ConnectDeps): Transfers & ConnectedAccounts {
+export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts {
   return {
     now: deps.now,
     freeze,
@@ -115,60 +103,6 @@ const failure = z.object({
     message: z.string().optional(),
   }),
 });
-
-/** What came back; `status` null when no complete answer did. */
-interface Answer {
-  status: number | null;
-  json: unknown;
-  retry_after_ms: number | null;
-}
-
-async function call(
-  { fetch, baseUrl, timeoutMs = TIMEOUT_MS }: ConnectDeps,
-  api_key: string,
-  method: "GET" | "POST",
-  path: string,
-  sent?: { body: string; contentType: string; idempotency_key?: string },
-): Promise<Answer> {
-  const deadline = startDeadline(timeoutMs);
-  const silence: Answer = { status: null, json: null, retry_after_ms: null };
-  try {
-    const response = await fetchWithin(deadline, fetch, new URL(path, baseUrl).href, {
-      method,
-      redirect: "manual",
-      headers: {
-        Authorization: `Bearer ${api_key}`,
-        "Stripe-Version": API_VERSION,
-        "User-Agent": USER_AGENT,
-        Accept: "application/json",
-        ...(sent ? { "Content-Type": sent.contentType } : {}),
-        ...(sent?.idempotency_key ? { "Idempotency-Key": sent.idempotency_key } : {}),
-      },
-      ...(sent ? { body: sent.body } : {}),
-    });
-    if (response === EXPIRED) return silence;
-    const { bytes, ended } = await readAtMost(response.body, MAX_ANSWER_BYTES, deadline);
-    if (ended !== "complete") return silence;
-    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-    return {
-      status: response.status,
-      json: parsed(new TextDecoder().decode(bytes)),
-      retry_after_ms: seconds > 0 ? Math.min(seconds, 86_400) * 1000 : null,
-    };
-  } catch {
-    return silence;
-  } finally {
-    deadline.clear();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
 
 function readSent(answer: Answer, request: string): SendAnswer {
   if (answer.status === 200) {

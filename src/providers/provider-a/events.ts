@@ -35,6 +35,7 @@ import {
   reader,
   refIn,
   refuse,
+  typesRead,
   type Reader,
 } from "../wire.ts";
 
@@ -219,6 +220,8 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["customer.created", customerReader],
   ["customer.updated", customerReader],
 ]);
+
+export const READ_TYPES = typesRead(READERS);
 
 /** Events that say no more than which ids belong together, so that a refund finds its payment. */
 function linkReader<Schema extends z.ZodType>(schema: Schema, idsOf: (object: z.output<Schema>) => string[]): Reader {

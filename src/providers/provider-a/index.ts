@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Vendor } from "../provider.ts";
 import { providerAConnect } from "./connect.ts";
 import { webhooks } from "./events.ts";
+import { providerAReads } from "./reads.ts";
 import { texts } from "./texts.ts";
 
 /** Provider A: Stripe (IN-9). */
@@ -28,4 +29,5 @@ export const providerA = {
     },
   },
   connect: providerAConnect,
+  reads: providerAReads,
 } satisfies Vendor;

@@ -12,8 +12,9 @@ export const texts = {
     },
     api_key: {
       label: "API key of provider A",
-      hint: "Only for payouts through provider A's connected accounts. A restricted key that may write transfers and accounts is enough.",
-      removed: "Payouts through provider A are no longer possible until you paste a new key.",
+      hint: "Finds events whose webhooks were lost, and pays out through provider A's connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes and Customers; for payouts also write for Transfers and Accounts.",
+      removed:
+        "Events whose webhooks were lost are no longer found, and payouts through provider A are no longer possible, until you paste a new key.",
     },
   },
   wanted_events: {

@@ -23,6 +23,7 @@ import {
   reader,
   refIn,
   signedAmount,
+  typesRead,
 } from "../wire.ts";
 
 const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" };
@@ -287,3 +288,5 @@ const READERS = new Map([
   ["subscription.resumed", subscriptionReader],
   ["subscription.canceled", subscriptionReader],
 ]);
+
+export const READ_TYPES = typesRead(READERS);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Vendor } from "../provider.ts";
 import { webhooks } from "./events.ts";
+import { providerBReads } from "./reads.ts";
 import { texts } from "./texts.ts";
 
 /** Provider B: Paddle Billing (IN-9). */
@@ -30,4 +31,5 @@ export const providerB = {
       },
     },
   },
+  reads: providerBReads,
 } satisfies Vendor;

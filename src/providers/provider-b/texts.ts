@@ -10,6 +10,11 @@ export const texts = {
       removed:
         "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon.",
     },
+    api_key: {
+      label: "API key of provider B",
+      hint: "Finds events whose webhooks were lost. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions and Customers. A key of the sandbox finds only test events.",
+      removed: "Events whose webhooks were lost are no longer found until you paste a new key.",
+    },
   },
   wanted_events: {
     needed: [

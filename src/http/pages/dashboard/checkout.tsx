@@ -1,6 +1,7 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
 import { CopyBlock } from "../parts/copy.tsx";
+import { CompleteUntil } from "./complete-until.tsx";
 import { siteOf } from "../parts/snippets.ts";
 import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
@@ -36,6 +37,7 @@ export function Checkout({ program, origin, provider, slug, isFirst, now }: Chec
         </details>
       ))}
       <LastRefusal program={program} provider={name} />
+      <CompleteUntil program={program} provider={provider} />
       <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
     </section>
   );

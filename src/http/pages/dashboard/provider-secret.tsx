@@ -5,6 +5,7 @@ import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { When } from "../parts/figures.tsx";
+import { CompleteUntil } from "./complete-until.tsx";
 import { LastRefusal } from "./last-refusal.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
@@ -79,6 +80,7 @@ export function ProviderSecrets({ program, origin, provider, now, problems }: Pr
           )}
         </p>
         <LastRefusal program={program} provider={provider.name} />
+        <CompleteUntil program={program} provider={provider} />
         <SecretForm
           setting={`${provider.name}_webhook_secret`}
           field={provider.secrets.webhook_secret}

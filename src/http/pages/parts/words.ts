@@ -2,6 +2,7 @@ import type { Condition } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
+import type { ReadTrouble } from "../../../domain/read-trouble.ts";
 import type { RefusalReason } from "../../../domain/refusal.ts";
 import { providerText, type MoneyFormat } from "./figures.tsx";
 
@@ -64,6 +65,38 @@ export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }>
   unparsable: {
     why: "it is signed, but is not an event as the provider documents it",
     help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
+  },
+};
+
+/** Why a provider's list of events cannot be read, and what to do. */
+export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
+  api_key_refused: {
+    why: "the provider does not accept the API key",
+    help: "It may have been revoked, or have expired. Make a new one there and paste it in the settings.",
+  },
+  permission_missing: {
+    why: "the provider does not let the API key read what is needed",
+    help: "The key may be revoked, or lack a permission: the settings list those that it needs.",
+  },
+  rate_limited: {
+    why: "the provider asks to come later",
+    help: "We do. Nothing is lost meanwhile.",
+  },
+  unavailable: {
+    why: "the provider does not answer",
+    help: "We try again. Nothing is lost meanwhile.",
+  },
+  unreadable: {
+    why: "the provider's answer is not of the form that it documents",
+    help: "We try again. If it lasts for a day, report it to the operator of this service.",
+  },
+  refused: {
+    why: "the provider refuses the request",
+    help: "We try again. If it lasts for a day, report it to the operator of this service.",
+  },
+  not_stored: {
+    why: "an event of it could not be stored",
+    help: "We try again. If it lasts for a day, report it to the operator of this service.",
   },
 };
 

@@ -1,0 +1,270 @@
+/** Takes in what no webhook brought, from the provider's list of events (IN-15). */
+import { sql } from "drizzle-orm";
+import { countStatements, literal, runBatch } from "../../db/client.ts";
+import { shaped, text, textOf } from "../../db/rows.ts";
+import { programs } from "../../db/schema.ts";
+import { actors } from "../../domain/actor.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
+import type { Vendor, ProviderEvent } from "../../providers/provider.ts";
+import type { EventsAnswer, VendorReads } from "../../providers/reads.ts";
+import { vendorNamed } from "../../providers/registry.ts";
+import { connectionOf } from "../kernel/connections.ts";
+import { actingAs, forProgram, prove, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import type { Owner, Work } from "../kernel/job.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { takeEvent } from "./program.ts";
+import {
+  begun,
+  failed,
+  keepReading,
+  nextRead,
+  passed,
+  readingOf,
+  readingStatus,
+  type Reading,
+  type ReadingStatus,
+} from "./reading.ts";
+import { noteRefusals } from "./refusals.ts";
+
+/** The API of a provider that can be read, as the deployment reaches it; null for one that cannot. */
+export type ReadsOf = (provider: Vendor) => VendorReads | null;
+
+interface Listed {
+  /** As the vendor gave it. */
+  body: unknown;
+  event: ProviderEvent;
+}
+
+/** A page of the list, of which some events are not taken in yet. */
+interface Page {
+  left: Listed[];
+  next: string | null;
+}
+
+/** The reading of one provider's list for one program, step by step. */
+export interface ListReader {
+  /**
+   * Does a bounded part: fetches a page, or takes in one event of it. Whether more is to be done now. The place is kept
+   * after each page, so that what a crash broke off is read again, and nothing is passed over.
+   */
+  step(): Promise<boolean>;
+}
+
+/** So many calls and statements a step makes at most, where it takes in an event as long as they get. */
+const STEP_COST = 64;
+
+export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorReads): ListReader {
+  const { program, now } = by;
+  const ctx = actingAs(by, actors.provider(provider.name));
+  let kept = connectionOf(program, provider.name).reading;
+  let page: Page | null = null;
+  const stored = readingOf(program, provider.name);
+  let reading: Reading = stored.under_way?.cursor ? stored : begun(stored, program, reads.kept_ms, now);
+
+  async function keep(next: Reading, asked_ms: number | null = null): Promise<boolean> {
+    reading = next;
+    kept = await keepReading(ctx, provider.name, kept, next, nextRead(next, now, asked_ms));
+    return kept !== null && next.under_way !== null && next.trouble === null;
+  }
+
+  async function open(): Promise<boolean> {
+    const answer = await nextPage(ctx, provider, reads, reading);
+    if (answer.outcome === "failed") {
+      // The event that the place names may be too old by now: then the list is read from its beginning.
+      const isLost = answer.reason === "refused" && reading.under_way?.cursor;
+      const from = isLost ? { ...reading, under_way: { ...reading.under_way!, cursor: null } } : reading;
+      return keep(failed(from, answer.reason, now), answer.retry_after_ms);
+    }
+    page = { left: await missing(ctx, provider, answer), next: answer.next };
+    return page.left.length > 0 ? true : close(page);
+  }
+
+  async function close({ next }: Page): Promise<boolean> {
+    page = null;
+    return keep(passed(reading, next, iso(now - reads.kept_ms)));
+  }
+
+  return {
+    async step() {
+      if (!page) return open();
+      const listed = page.left.pop();
+      try {
+        const isNew = listed !== undefined && (await take(ctx, provider, listed));
+        // Counted at once: what a crash breaks off is no longer missing when the page is read again.
+        if (isNew && !(await keep({ ...reading, recovered: reading.recovered + 1, trouble: null }))) return false;
+      } catch (error) {
+        page = null;
+        await keep(failed(reading, "not_stored", now));
+        throw error;
+      }
+      return page.left.length > 0 ? true : close(page);
+    },
+  };
+}
+
+async function nextPage(
+  ctx: ProgramCtx,
+  provider: Vendor,
+  reads: VendorReads,
+  { under_way }: Reading,
+): Promise<EventsAnswer> {
+  const unreadable: EventsAnswer = { outcome: "failed", reason: "api_key_refused", retry_after_ms: null };
+  // A key that cannot be opened any more is as good as none.
+  const api_key = await openApiKey(ctx, provider.name).catch(() => null);
+  if (api_key === null || !under_way) return unreadable;
+  return reads.listEvents(api_key, { from: Date.parse(under_way.from), cursor: under_way.cursor });
+}
+
+/** Those of a page that are not stored, each once. One of no documented shape is refused as its webhook would be. */
+async function missing(
+  ctx: ProgramCtx,
+  provider: Vendor,
+  { events, test }: Extract<EventsAnswer, { outcome: "read" }>,
+): Promise<Listed[]> {
+  const parsed = events.map((body) => ({ body, result: provider.parse(body) }));
+  const refused = parsed.filter(({ result }) => !result.ok).length;
+  if (refused > 0) await noteRefusals(ctx, provider.name, "unparsable", refused);
+  const listed = new Map<string, Listed>();
+  for (const { body, result } of parsed) {
+    if (!result.ok) continue;
+    const event = { ...result.event, test: result.event.test || test, listed: true as const };
+    listed.set(event.event_id, { body, event });
+  }
+  const [rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      { event_id: text },
+      sql`select value as event_id from json_each(${JSON.stringify([...listed.keys()])}) where not exists (
+        select 1 from provider_events e where e.program_id = ${ctx.program.id}
+          and e.provider = ${provider.name} and e.event_id = value)`,
+    ),
+  );
+  return rows.map(({ event_id }) => listed.get(event_id)!);
+}
+
+/**
+ * Takes in one event through the door of the webhooks; whether it was missing. Which account's it is the API key says:
+ * another program is of that account where they share a signing secret.
+ */
+async function take(ctx: ProgramCtx, provider: Vendor, { body, event }: Listed): Promise<boolean> {
+  const own = await providerSecrets(ctx, ctx.program, provider.name);
+  const { isNew } = await takeEvent(ctx, {
+    provider: provider.name,
+    event,
+    body: JSON.stringify(body),
+    claim: provider.claimedOwner(body),
+    isSigned: async (secrets) => secrets.some((secret) => own.includes(secret)),
+  });
+  return isNew;
+}
+
+/** The list of one provider for one program that is due. */
+interface Due extends Owner {
+  program_id: string;
+  provider: VendorName;
+  reader: ListReader | null;
+}
+
+const AT_ONCE = 20;
+
+/** Reads the lists of the programs that have an API key, each once an hour; of the others nothing is looked at. */
+export function readEventLists(ctx: Ctx, readsOf: ReadsOf): Work<Due> {
+  return {
+    cost: STEP_COST,
+    async due(after) {
+      const rows = await shaped(
+        ctx.db,
+        { key: text, program_id: text, provider: textOf<VendorName>() },
+        sql`select program_id || ' ' || provider as key, program_id, provider
+          from provider_connections indexed by provider_connections_due
+          where api_key is not null and next_read_at <= ${iso(ctx.now)} and program_id || ' ' || provider > ${after}
+          order by key limit ${literal(AT_ONCE)}`,
+      );
+      return rows.map((row) => ({ ...row, reader: null }));
+    },
+    async serve(due) {
+      due.reader ??= await openDue(ctx, due, readsOf);
+      return due.reader === null ? false : due.reader.step();
+    },
+  };
+}
+
+/** Null for a provider that this version does not know, or cannot read. */
+async function openDue(ctx: Ctx, { program_id, provider: name }: Due, readsOf: ReadsOf): Promise<ListReader | null> {
+  const provider = vendorNamed(name);
+  const reads = provider && readsOf(provider);
+  if (!reads) return null;
+  const [[program]] = await runBatch(ctx.db, [selectPrograms(ctx.db, name).where(sql`${programs.id} = ${program_id}`)]);
+  return program ? openListReader(forProgram(ctx, program), provider, reads) : null;
+}
+
+/** After so many statements a call takes no further step; the minute's job goes on. */
+const STATEMENTS_A_CALL = 300;
+
+export interface ReconcileEvents {
+  provider: string;
+  /** ms. Read from there where it is before the last complete point, and no further than the vendor keeps its events. */
+  since?: number | undefined;
+}
+
+/**
+ * Reads a provider's list of events at once, as far as one call goes; the minute's job does the rest.
+ * @throws `not_found` for an unknown provider, `provider_not_configured` where there is no API key or no list,
+ * `validation_failed` for a time in the future.
+ */
+export async function reconcileEvents(
+  caller: Caller,
+  { provider: name, since }: ReconcileEvents,
+  readsOf: ReadsOf,
+): Promise<ReadingStatus> {
+  const [proven] = await prove(caller);
+  const ctx = await beginReading(proven, name, since, readsOf);
+  const { provider, reads } = readable(name, readsOf);
+  const budget = { left: STATEMENTS_A_CALL };
+  const db = countStatements(ctx.db, (sent) => (budget.left -= sent));
+  const reader = openListReader(forProgram({ ...ctx, db }, ctx.program), provider, reads);
+  const { trouble } = readingOf(ctx.program, provider.name);
+  const { next_read_at } = connectionOf(ctx.program, provider.name);
+  const isAskedToWait = trouble?.reason === "rate_limited" && next_read_at > iso(ctx.now);
+  let isMore = !isAskedToWait;
+  while (isMore && budget.left > 0) isMore = await reader.step();
+  const [[program]] = await ctx.read(
+    selectPrograms(ctx.db, provider.name).where(sql`${programs.id} = ${ctx.program.id}`),
+  );
+  return readingStatus(program ?? ctx.program, provider.name);
+}
+
+function readable(name: string, readsOf: ReadsOf): { provider: Vendor; reads: VendorReads } {
+  const provider = vendorNamed(name);
+  if (!provider) throw notFound("provider");
+  const reads = readsOf(provider);
+  if (!reads) throw new AppError("provider_not_configured", "This provider has no list of events.");
+  return { provider, reads };
+}
+
+/** Notes the reading before it begins, so that it goes on also where this call is cut off. */
+async function beginReading(
+  ctx: ProgramCtx,
+  name: string,
+  since: number | undefined,
+  readsOf: ReadsOf,
+): Promise<ProgramCtx> {
+  const { provider, reads } = readable(name, readsOf);
+  const { program, now } = ctx;
+  if (since !== undefined && since > now) throw invalidField("since", "This must not be in the future.");
+  const connection = connectionOf(program, provider.name);
+  if (connection.api_key === null) {
+    throw new AppError("provider_not_configured", "This program has no API key for this provider yet.");
+  }
+  const before = readingOf(program, provider.name);
+  const reading = begun(before, program, reads.kept_ms, now, since === undefined ? undefined : iso(since));
+  // What the vendor asked to wait is kept.
+  const next_read_at = before.trouble?.reason === "rate_limited" ? connection.next_read_at : "";
+  const kept = await keepReading(ctx, provider.name, connection.reading, reading, next_read_at);
+  // Another run is ahead: what it keeps is as good a place to go on from.
+  const changed = kept === null ? connection : { ...connection, reading: kept, next_read_at };
+  return forProgram(ctx, { ...program, connections: { ...program.connections, [provider.name]: changed } });
+}

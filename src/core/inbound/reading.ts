@@ -1,0 +1,122 @@
+/** How far a provider's list of events is read for a program: `provider_connections.reading`. */
+import { sql } from "drizzle-orm";
+import type { VendorName } from "../../domain/provider-name.ts";
+import type { ReadTrouble } from "../../domain/read-trouble.ts";
+import { HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { connectionOf } from "../kernel/connections.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import type { Program } from "../kernel/rows.ts";
+
+/** Events appear in the list some time after they happened: so much of it is read again. */
+const OVERLAP = HOUR;
+/** What is younger may not be in the list yet. */
+const SETTLED_AFTER = MINUTE;
+/** The list is read so often. */
+const EVERY = HOUR;
+/** What fails is tried again after a minute, and later the oftener it failed. */
+const RETRY = { first: MINUTE, last: HOUR };
+
+export interface Reading {
+  /** Every event that the vendor made between these is taken in; null before the list was read to its end. */
+  complete_from: string | null;
+  complete_until: string | null;
+  /** Events that no webhook had brought. */
+  recovered: number;
+  /** The reading under way: back to `from`, and complete `until` when it is there. */
+  under_way: { from: string; until: string; cursor: string | null } | null;
+  /** Of the last attempt; null where it went well. */
+  trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
+}
+
+const UNREAD: Reading = { complete_from: null, complete_until: null, recovered: 0, under_way: null, trouble: null };
+
+export function readingOf(program: Program, provider: VendorName): Reading {
+  const { reading } = connectionOf(program, provider);
+  return reading === null ? UNREAD : (JSON.parse(reading) as Reading);
+}
+
+/** What is said of it: where the list is read to, and what is in the way. */
+export interface ReadingStatus {
+  api_key_set: boolean;
+  complete_from: string | null;
+  complete_until: string | null;
+  recovered: number;
+  /** Whether a reading has begun and is not at its end. */
+  is_reading: boolean;
+  read_failure: { reason: ReadTrouble; at: string; since: string } | null;
+}
+
+export function readingStatus(program: Program, provider: VendorName): ReadingStatus {
+  const { complete_from, complete_until, recovered, under_way, trouble } = readingOf(program, provider);
+  return {
+    api_key_set: connectionOf(program, provider).api_key !== null,
+    ...{ complete_from, complete_until, recovered, is_reading: under_way !== null },
+    read_failure: trouble && { reason: trouble.reason, at: trouble.at, since: trouble.since },
+  };
+}
+
+/**
+ * A reading that goes back to the last complete point and an hour beyond, or to `since` where that is earlier; at the
+ * first time to when the program was made; and never further than the vendor keeps its events.
+ */
+export function begun(reading: Reading, program: Program, kept_ms: number, now: number, since?: string): Reading {
+  const { complete_until, under_way } = reading;
+  const usual = complete_until === null ? program.created_at : iso(Date.parse(complete_until) - OVERLAP);
+  const [wanted = usual] = [usual, under_way?.from, since].filter((at) => at !== undefined).toSorted();
+  const kept = iso(now - kept_ms);
+  const from = wanted < kept ? kept : wanted;
+  return { ...reading, under_way: { from, until: iso(now - SETTLED_AFTER), cursor: null } };
+}
+
+/**
+ * After a page of the list; the next one begins at `next`, null after the last. The vendor keeps its events since
+ * `kept_since`.
+ */
+export function passed(reading: Reading, next: string | null, kept_since: string): Reading {
+  const { under_way, complete_from, complete_until } = reading;
+  const on = { ...reading, trouble: null };
+  if (!under_way) return on;
+  if (next !== null) return { ...on, under_way: { ...under_way, cursor: next } };
+  const { until } = under_way;
+  const from = under_way.from < kept_since ? kept_since : under_way.from;
+  // A gap is left where reading failed for longer than the vendor keeps its events: what was before is complete no more.
+  const isGap = complete_from === null || complete_until === null || complete_until < from;
+  return {
+    ...on,
+    under_way: null,
+    complete_from: isGap || from < complete_from ? from : complete_from,
+    complete_until: isGap || until > complete_until ? until : complete_until,
+  };
+}
+
+/** After an attempt that failed. */
+export function failed(reading: Reading, reason: ReadTrouble, now: number): Reading {
+  const at = iso(now);
+  const { since, attempts } = reading.trouble ?? { since: at, attempts: 0 };
+  return { ...reading, trouble: { reason, at, since, attempts: attempts + 1 } };
+}
+
+/** When the list is to be read on. `asked_ms`: how long the vendor asks to wait. */
+export function nextRead({ under_way, trouble }: Reading, now: number, asked_ms: number | null): string {
+  if (!trouble) return under_way ? "" : iso(now + EVERY);
+  const wait = Math.min(RETRY.first * 2 ** (trouble.attempts - 1), RETRY.last);
+  return iso(now + Math.max(wait, asked_ms ?? 0));
+}
+
+/**
+ * Keeps a reading in place of the one that it was made from, and gives its text; null where that is no longer the one
+ * that is kept, because another run went on with it or the key changed.
+ */
+export async function keepReading(
+  { db, program }: ProgramCtx,
+  provider: VendorName,
+  before: string | null,
+  reading: Reading,
+  next_read_at: string,
+): Promise<string | null> {
+  const text = JSON.stringify(reading);
+  const { api_key } = connectionOf(program, provider);
+  const { meta } = await db.run(sql`update provider_connections set reading = ${text}, next_read_at = ${next_read_at}
+    where program_id = ${program.id} and provider = ${provider} and reading is ${before} and api_key is ${api_key}`);
+  return meta.changes > 0 ? text : null;
+}

@@ -1,0 +1,46 @@
+import { connectionOf } from "../../../core/kernel/connections.ts";
+import { readingStatus } from "../../../core/inbound/reading.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
+import type { Vendor } from "../../../providers/provider.ts";
+import { plural, providerWithin, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { READ_TROUBLE_TEXTS } from "../parts/words.ts";
+
+/** Up to when everything that a provider reported is taken in, and what keeps its list of events from being read. */
+export function CompleteUntil({ program, provider }: { program: Program; provider: Vendor }) {
+  if (provider.reads === undefined) return null;
+  const { api_key_set, complete_until, recovered, is_reading, read_failure } = readingStatus(program, provider.name);
+  if (!api_key_set) {
+    if (connectionOf(program, provider.name).webhook_secret === null) return null;
+    return (
+      <p class="muted">
+        With an API key of {providerWithin(provider.name)} we look for events whose webhooks were lost.{" "}
+        <a href={`/dashboard/settings#${provider.name}`}>Settings</a>
+      </p>
+    );
+  }
+  return (
+    <>
+      <p>
+        {complete_until === null ? (
+          "The provider's list of events has not been read to its end yet."
+        ) : (
+          <>
+            Complete until <When at={complete_until} />: every event that the provider has listed until then is taken
+            in.
+          </>
+        )}
+        {recovered === 0 ? null : <> {plural(recovered, "event", "events")} came without a webhook.</>}
+        {is_reading && read_failure === null ? " The list is being read now." : null}
+      </p>
+      {read_failure === null ? null : (
+        <Notice tone="warn">
+          <p>
+            The list of events of {providerWithin(provider.name)} cannot be read since <When at={read_failure.since} />:{" "}
+            {READ_TROUBLE_TEXTS[read_failure.reason].why}. {READ_TROUBLE_TEXTS[read_failure.reason].help}
+          </p>
+        </Notice>
+      )}
+    </>
+  );
+}

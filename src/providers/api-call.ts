@@ -1,0 +1,71 @@
+/** One call of a vendor's API over HTTP, as the clients of all vendors make it. */
+import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
+import { readAtMost } from "../lib/http-body.ts";
+import type { Reach } from "./reach.ts";
+
+const TIMEOUT_MS = 20_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+export interface ApiReach extends Reach {
+  timeoutMs?: number;
+}
+
+export interface ApiRequest {
+  method: "GET" | "POST";
+  /** Path and query. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+  /** Of a longer answer nothing is taken; 256 KiB unless given. */
+  most_bytes?: number;
+}
+
+/** What came back; `status` null when no complete answer did. */
+export interface Answer {
+  status: number | null;
+  /** The answer was longer than it may be; then `status` is null. */
+  is_too_long: boolean;
+  /** Null for what is no JSON. */
+  json: unknown;
+  /** How long the vendor asks to wait; null when it says nothing. */
+  retry_after_ms: number | null;
+}
+
+/** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */
+export async function callApi(
+  { fetch, baseUrl, timeoutMs = TIMEOUT_MS }: ApiReach,
+  { method, path, headers, body, most_bytes = MAX_ANSWER_BYTES }: ApiRequest,
+): Promise<Answer> {
+  const deadline = startDeadline(timeoutMs);
+  const silence: Answer = { status: null, is_too_long: false, json: null, retry_after_ms: null };
+  try {
+    const response = await fetchWithin(deadline, fetch, new URL(path, baseUrl).href, {
+      method,
+      redirect: "manual",
+      headers: { Accept: "application/json", ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    if (response === EXPIRED) return silence;
+    const { bytes, ended } = await readAtMost(response.body, most_bytes, deadline);
+    if (ended !== "complete") return { ...silence, is_too_long: ended === "cut" };
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    return {
+      status: response.status,
+      is_too_long: false,
+      json: parsed(new TextDecoder().decode(bytes)),
+      retry_after_ms: seconds > 0 ? Math.min(seconds, 86_400) * 1000 : null,
+    };
+  } catch {
+    return silence;
+  } finally {
+    deadline.clear();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+/** Calls of provider A's API. */
+import { callApi, type Answer, type ApiReach } from "../api-call.ts";
+
+/** The version whose shapes are written and read here; a newer default of the account changes nothing. */
+export const API_VERSION = "2026-10-28.endive";
+
+const USER_AGENT = "Service-Payouts/1.0";
+
+interface Sent {
+  body?: string;
+  contentType?: string;
+  idempotency_key?: string;
+  most_bytes?: number;
+}
+
+export function call(
+  reach: ApiReach,
+  api_key: string,
+  method: "GET" | "POST",
+  path: string,
+  { body, contentType, idempotency_key, most_bytes }: Sent = {},
+): Promise<Answer> {
+  return callApi(reach, {
+    method,
+    path,
+    headers: {
+      Authorization: `Bearer ${api_key}`,
+      "Stripe-Version": API_VERSION,
+      "User-Agent": USER_AGENT,
+      ...(contentType === undefined ? {} : { "Content-Type": contentType }),
+      ...(idempotency_key === undefined ? {} : { "Idempotency-Key": idempotency_key }),
+    },
+    ...(body === undefined ? {} : { body }),
+    ...(most_bytes === undefined ? {} : { most_bytes }),
+  });
+}

@@ -1,0 +1,404 @@
+/** The providers' lists of events: what is read of them, how far it is complete, and what is said where it is not. */
+import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
+import { READ_TYPES as READ_TYPES_A } from "../../src/providers/provider-a/events.ts";
+import { LIST_KEYS, openEventLists, SANDBOX_URL, type EventLists, type ListFault } from "../support/event-lists.ts";
+import { fireCron, serveAll } from "../support/jobs.ts";
+import { sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { customerEvent, eventA, sessionCompleted } from "../support/provider-a.ts";
+import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
+
+/** In whole seconds, as provider A counts. */
+const NOW = Math.floor(Date.now() / 1000) * 1000;
+
+interface Status {
+  configured: boolean;
+  last_event_at: string | null;
+  api_key_set: boolean;
+  complete_from: string | null;
+  complete_until: string | null;
+  recovered: number;
+  is_reading: boolean;
+  read_failure: { reason: string; at: string; since: string } | null;
+  last_refusal: { reason: string } | null;
+}
+
+let lists: EventLists;
+beforeEach(async () => {
+  lists = openEventLists();
+  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const read = (now: number, goOn?: () => boolean) => serveAll(readEventLists(testContext(now), lists.readsOf), goOn);
+
+/** The Worker's own `fetch`: the lists are the whole outside world. */
+function playVendors(): void {
+  vi.spyOn(globalThis, "fetch").mockImplementation((input, init) =>
+    lists.fetch(new Request(input, init).url, init ?? {}),
+  );
+}
+
+/** The worker's own minute, at any instant: what the test before left to be done when is forgotten. */
+async function cron(now: number): Promise<void> {
+  await testContext().db.run(sql`delete from job_runs`);
+  await fireCron("* * * * *", now);
+}
+
+async function statusOf(program: TestProgram, provider: ListedVendor = "provider_a"): Promise<Status> {
+  return (await program.api<Record<string, Status>>("GET", "/api/v1/integrations/status")).body[provider]!;
+}
+
+const withKeys = (fields: ProgramFields = {}) =>
+  makeProgram({
+    created_at: iso(NOW - 90 * DAY),
+    ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
+    ...fields,
+  });
+const keyOfA = (fields: ProgramFields = {}) => withKeys({ provider_b_api_key: null, ...fields });
+
+/** A purchase at provider A, at an instant (ms). */
+function bought(at: number, fields: Parameters<typeof sessionCompleted>[0] = {}) {
+  return sessionCompleted({ ref: "jane", created: Math.floor(at / 1000), ...fields });
+}
+
+async function commissionsOf(program: TestProgram): Promise<number> {
+  return (await program.api<{ total: number }>("GET", "/api/v1/commissions")).body.total;
+}
+
+describe("the list of events of a provider", () => {
+  it("is read from the worker's own minute, with the key alone, and earns like webhooks (IN-15)", async () => {
+    const [program, keyless] = [await withKeys(), await makeProgram()];
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(NOW - DAY));
+    lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW - DAY) }));
+    playVendors();
+    await cron(NOW);
+    expect(await commissionsOf(program)).toBe(2);
+    for (const provider of VENDOR_NAMES) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        ...{ api_key_set: true, recovered: 1, is_reading: false, read_failure: null },
+        ...{ complete_from: iso(NOW - 30 * DAY), complete_until: iso(NOW - MINUTE) },
+        // That its webhooks come is another matter.
+        ...{ configured: false, last_event_at: null },
+      });
+      expect(await statusOf(keyless, provider)).toMatchObject({
+        api_key_set: false,
+        complete_until: null,
+        recovered: 0,
+      });
+    }
+    // Each list once and, of provider A, in two groups of types; nobody without a key.
+    const calls = Math.ceil(READ_TYPES_A.length / 20) + 1;
+    expect(lists.calls).toHaveLength(calls);
+    await cron(NOW + MINUTE);
+    expect(lists.calls).toHaveLength(calls);
+    await cron(NOW + HOUR + MINUTE);
+    expect(lists.calls).toHaveLength(2 * calls);
+    expect(await statusOf(program)).toMatchObject({ recovered: 1, complete_until: iso(NOW + HOUR) });
+  });
+
+  it("is read from an hour before the last complete point, and from when the program was made at first (IN-15)", async () => {
+    const made = NOW - 3 * DAY;
+    await keyOfA({ created_at: iso(made) });
+    const asked = () => lists.calls.map(({ searchParams }) => Number(searchParams.get("created[gte]")) * 1000);
+    await read(NOW);
+    expect(new Set(asked())).toEqual(new Set([made]));
+    lists.calls = [];
+    await read(NOW + 2 * DAY);
+    expect(new Set(asked())).toEqual(new Set([NOW - MINUTE - HOUR]));
+  });
+
+  it("takes in only what is missing, and counts only that (IN-15)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    const [came, lost] = [bought(NOW - HOUR), bought(NOW - HOUR)];
+    await sendA(program, came);
+    lists.a.push(came, lost);
+    await read(NOW);
+    expect(await statusOf(program)).toMatchObject({ recovered: 1 });
+    expect(await commissionsOf(program)).toBe(2);
+    const { results } = await env.DB.prepare("select event_id from provider_events where program_id = ?")
+      .bind(program.id)
+      .all();
+    expect(results).toHaveLength(2);
+  });
+
+  it("goes on from the page where a process died, and claims nothing before the end (IN-15)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    for (let i = 0; i < 230; i++)
+      lists.a.push(customerEvent({ created: Math.floor(NOW / 1000) - i * 60, ref: "jane" }));
+    lists.a.push(bought(NOW - 20 * DAY));
+    let left = 120;
+    await read(NOW, () => left-- > 0);
+    expect(await statusOf(program)).toMatchObject({ complete_until: null, is_reading: true });
+    const calls = lists.calls.length;
+    await read(NOW + 5 * MINUTE);
+    expect(lists.calls[calls]!.searchParams.get("starting_after")).not.toBeNull();
+    expect(await statusOf(program)).toMatchObject({
+      complete_until: iso(NOW - MINUTE),
+      recovered: 231,
+      is_reading: false,
+    });
+  });
+
+  it("begins again where the vendor no longer knows the place (IN-17)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    for (let i = 0; i < 150; i++)
+      lists.a.push(customerEvent({ created: Math.floor(NOW / 1000) - i * 60, ref: "jane" }));
+    let left = 105;
+    await read(NOW, () => left-- > 0);
+    lists.a.splice(99, 1);
+    await read(NOW + MINUTE);
+    expect(await statusOf(program)).toMatchObject({ complete_until: null, read_failure: { reason: "refused" } });
+    await read(NOW + 3 * MINUTE);
+    expect(await statusOf(program)).toMatchObject({
+      ...{ read_failure: null, complete_until: iso(NOW + 2 * MINUTE), recovered: 150 },
+    });
+  });
+
+  it("is complete only since the gap that a long failure leaves (IN-15)", async () => {
+    const program = await keyOfA();
+    await read(NOW);
+    lists.keys.clear();
+    await read(NOW + HOUR);
+    lists.keys.add(LIST_KEYS.provider_a);
+    const late = NOW + 45 * DAY;
+    await read(late);
+    expect(await statusOf(program)).toMatchObject({
+      complete_from: iso(late - 30 * DAY),
+      complete_until: iso(late - MINUTE),
+    });
+  });
+
+  it("begins again with another key, which may see another account (IN-15)", async () => {
+    const program = await keyOfA();
+    await read(NOW);
+    const patch = (provider_a_api_key: string | null) =>
+      program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key });
+    await patch(LIST_KEYS.provider_a);
+    expect(await statusOf(program)).toMatchObject({ complete_until: iso(NOW - MINUTE) });
+    await patch("rk_live_of_another_account");
+    expect(await statusOf(program)).toMatchObject({ api_key_set: true, complete_until: null });
+    await read(NOW + MINUTE);
+    expect(await statusOf(program)).toMatchObject({
+      read_failure: { reason: "api_key_refused" },
+      complete_until: null,
+    });
+    await patch(null);
+    expect(await statusOf(program)).toMatchObject({ api_key_set: false, read_failure: null });
+  });
+
+  it("of test mode earns nothing, also where its events do not say so (IN-15, PAY-13)", async () => {
+    const program = await makeProgram({
+      ...{ created_at: iso(NOW - DAY), provider_a_api_key: LIST_KEYS.provider_a },
+      provider_b_api_key: "pdl_sdbx_apikey_of_b",
+    });
+    await makePartner(program, { slug: "jane" });
+    lists.keys.add("pdl_sdbx_apikey_of_b");
+    lists.a.push(bought(NOW - HOUR, { livemode: false }));
+    lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW - HOUR) }));
+    await read(NOW);
+    expect(lists.calls.map(({ origin }) => origin)).toContain(SANDBOX_URL);
+    expect(await commissionsOf(program)).toBe(0);
+    const { body } = await program.api<{ data: { outcome: string }[] }>("GET", "/api/v1/payments");
+    expect(body.data.map(({ outcome }) => outcome)).toEqual(["test_mode", "test_mode"]);
+  });
+
+  it("gives each event of an account to the program that it claims, where both have one secret (IN-15, IN-1)", async () => {
+    const [reading, claimed, stranger] = [
+      await withKeys({ provider_a_api_key: null }),
+      await makeProgram(),
+      await makeProgram({ provider_b_webhook_secret: "pdl_ntfset_of_somebody_else" }),
+    ];
+    for (const program of [reading, claimed, stranger]) await makePartner(program, { slug: "jane" });
+    const transaction = uniqueId("txn_");
+    const at = { occurred_at: iso(NOW - HOUR) };
+    lists.b.push(
+      transactionCompleted({ id: transaction, ref: "jane", program: claimed.id, amount: 10_000, ...at }),
+      adjustmentCreated({ transaction, amount: 10_000, status: "approved", ...at }),
+      transactionCompleted({ ref: "jane", program: stranger.id, ...at }),
+    );
+    await read(NOW);
+    const sums = async (program: TestProgram) =>
+      (await program.api<{ data: { amount_cents: number }[] }>("GET", "/api/v1/commissions")).body.data.map(
+        ({ amount_cents }) => amount_cents,
+      );
+    expect(await sums(claimed)).toEqual([0]);
+    expect(await sums(reading)).toHaveLength(1);
+    expect(await sums(stranger)).toEqual([]);
+    const { recovered } = await statusOf(reading, "provider_b");
+    expect(recovered).toBe(3);
+    await read(NOW + HOUR);
+    expect(await statusOf(reading, "provider_b")).toMatchObject({ recovered });
+  });
+
+  it("is read on behind an event of no documented shape, which is reported as refused (IN-15, IN-11)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    const at = { created: Math.floor(NOW / 1000) - 60 };
+    lists.a.push(
+      bought(NOW - HOUR),
+      eventA("charge.refunded", { id: "ch_1", object: "charge", amount_refunded: "x" }, at),
+    );
+    await read(NOW);
+    expect(await commissionsOf(program)).toBe(1);
+    expect(await statusOf(program)).toMatchObject({
+      ...{ complete_until: iso(NOW - MINUTE), recovered: 1 },
+      last_refusal: { reason: "unparsable" },
+    });
+  });
+});
+
+describe("a list that cannot be read", () => {
+  const FAULTS: [ListFault, string][] = [
+    ["lost", "unavailable"],
+    ["slow", "unavailable"],
+    ["broken", "unavailable"],
+    ["cut", "unreadable"],
+    ["garbage", "unreadable"],
+    ["other", "unreadable"],
+    ["forbidden", "permission_missing"],
+    ["gone", "refused"],
+    ["limited", "rate_limited"],
+  ];
+
+  it.each(FAULTS)("says so, keeps what is complete, and goes on: %s is %s (IN-17)", async (fault, reason) => {
+    const program = await withKeys();
+    await makePartner(program, { slug: "jane" });
+    await read(NOW);
+    lists.faultOf = () => fault;
+    lists.a.push(bought(NOW + MINUTE));
+    lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW + MINUTE) }));
+    const failed = NOW + 2 * HOUR;
+    await read(failed);
+    for (const provider of VENDOR_NAMES) {
+      expect(await statusOf(program, provider)).toMatchObject({
+        complete_until: iso(NOW - MINUTE),
+        read_failure: { reason, at: iso(failed), since: iso(failed) },
+      });
+    }
+    const calls = lists.calls.length;
+    await read(failed + MINUTE / 2);
+    expect(lists.calls).toHaveLength(calls);
+    // Later the oftener it fails, and not before the time that the vendor gave.
+    await read(failed + 2 * MINUTE);
+    expect(lists.calls.length > calls).toBe(fault !== "limited");
+    lists.faultOf = () => null;
+    await read(failed + 10 * MINUTE);
+    for (const provider of VENDOR_NAMES) {
+      expect(await statusOf(program, provider)).toMatchObject({ read_failure: null, recovered: 1 });
+    }
+    expect(await commissionsOf(program)).toBe(2);
+  });
+
+  it("says in words what a revoked key needs, on the pages and in the status, and takes nothing else away (IN-17)", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    await read(NOW);
+    lists.keys.clear();
+    for (let run = 1; run < 20; run++) await read(NOW + run * HOUR);
+    const first = NOW + HOUR;
+    expect(await statusOf(program)).toMatchObject({
+      complete_until: iso(NOW - MINUTE),
+      read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
+    });
+    const owner = await signInOwner(program);
+    for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+      const text = textOf((await owner.get(page)).body);
+      expect(text).toContain("the provider does not accept the API key. It may have been revoked");
+      expect(text).toContain("Complete until");
+    }
+    expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });
+  });
+
+  it("names the key and nobody's address in no line of the log (DEP-5)", async () => {
+    const lines: string[] = [];
+    for (const method of ["info", "error", "log", "warn"] as const) {
+      vi.spyOn(console, method).mockImplementation((line) => void lines.push(String(line)));
+    }
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(NOW - HOUR, { email: "buyer-of-the-list@example.com" }));
+    await env.DB.prepare(
+      `create trigger list_fails before insert on provider_events when new.program_id = '${program.id}'
+        begin select raise(abort, 'always fails'); end`,
+    ).run();
+    playVendors();
+    await cron(NOW);
+    await env.DB.prepare("drop trigger list_fails").run();
+    expect(lines.join("\n")).toContain("always fails");
+    expect(lines.join("\n")).not.toContain(LIST_KEYS.provider_a);
+    expect(lines.join("\n")).not.toContain("buyer-of-the-list");
+    expect(await statusOf(program)).toMatchObject({ complete_until: null, read_failure: { reason: "not_stored" } });
+    await cron(NOW + 2 * MINUTE);
+    expect(await statusOf(program)).toMatchObject({ recovered: 1, read_failure: null });
+    expect(await commissionsOf(program)).toBe(1);
+  });
+});
+
+describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
+  const reconcile = (program: TestProgram, body: unknown = {}, provider = "provider_a") =>
+    program.api<Status & { error?: { code: string } }>("POST", `/api/v1/integrations/${provider}/reconcile`, body);
+
+  beforeEach(() => {
+    playVendors();
+  });
+
+  it("reads at once, further back where it is asked to", async () => {
+    const program = await keyOfA({ created_at: iso(NOW - 5 * DAY) });
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(NOW - DAY), bought(NOW - 10 * DAY));
+    expect((await reconcile(program)).body).toMatchObject({ recovered: 1, complete_from: iso(NOW - 5 * DAY) });
+    const later = await reconcile(program, { since: iso(NOW) });
+    expect(later.body).toMatchObject({ recovered: 1, complete_from: iso(NOW - 5 * DAY) });
+    const { status, body } = await reconcile(program, { since: iso(NOW - 11 * DAY) });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ recovered: 2, is_reading: false, complete_from: iso(NOW - 11 * DAY) });
+    // No further than the vendor keeps its events.
+    const furthest = (await reconcile(program, { since: iso(NOW - 365 * DAY) })).body.complete_from!;
+    expect(Date.parse(furthest)).toBeGreaterThanOrEqual(NOW - 30 * DAY);
+  });
+
+  it("does a part of much, and the minute does the rest", async () => {
+    const program = await keyOfA();
+    await makePartner(program, { slug: "jane" });
+    for (let i = 0; i < 240; i++)
+      lists.a.push(customerEvent({ created: Math.floor(NOW / 1000) - i * 60, ref: "jane" }));
+    const { body } = await reconcile(program);
+    expect(body).toMatchObject({ is_reading: true, complete_until: null });
+    expect(body.recovered).toBeLessThan(240);
+    for (let run = 0; run < 5; run++) await cron(Date.now() + run * MINUTE);
+    expect(await statusOf(program)).toMatchObject({ is_reading: false, recovered: 240 });
+  });
+
+  it("keeps to the time that the vendor gave", async () => {
+    const program = await keyOfA();
+    lists.faultOf = () => "limited";
+    expect((await reconcile(program)).body).toMatchObject({ read_failure: { reason: "rate_limited" } });
+    expect((await reconcile(program)).body).toMatchObject({ read_failure: { reason: "rate_limited" } });
+    expect(lists.calls).toHaveLength(1);
+  });
+
+  it("refuses what it cannot do", async () => {
+    const program = await keyOfA();
+    const codeOf = async (body: unknown, provider?: string) => {
+      const reply = await reconcile(program, body, provider);
+      return [reply.status, reply.body.error?.code];
+    };
+    expect(await codeOf({}, "provider_b")).toEqual([409, "provider_not_configured"]);
+    expect(await codeOf({}, "nobody")).toEqual([404, "not_found"]);
+    expect(await codeOf({ since: iso(NOW + DAY) })).toEqual([422, "validation_failed"]);
+    expect(await codeOf({ since: "yesterday" })).toEqual([422, "validation_failed"]);
+    expect(lists.calls).toEqual([]);
+  });
+});

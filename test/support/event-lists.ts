@@ -1,0 +1,175 @@
+/**
+ * The vendors' lists of events, played in memory: their parameters, order, pages, limits and errors, and faults on the
+ * way. `test/unit/event-lists.test.ts` reads them with the vendors' own SDKs.
+ */
+import type { ReadsOf } from "../../src/core/inbound/read-list.ts";
+import type { Fetch } from "../../src/lib/deadline.ts";
+import { iso } from "../../src/lib/time.ts";
+import type { EventA } from "./provider-a.ts";
+import type { EventB } from "./provider-b.ts";
+
+export const LIST_URLS = { provider_a: "https://api.stripe.com", provider_b: "https://api.paddle.com" } as const;
+export const SANDBOX_URL = "https://sandbox-api.paddle.com";
+
+export const LIST_KEYS = {
+  provider_a: "rk_live_that_reads_events_of_a",
+  provider_b: "pdl_live_apikey_that_reads_events_of_b",
+} as const;
+
+/** What goes wrong with one call. */
+export type ListFault =
+  | "lost" // No answer.
+  | "cut" // The answer ends in the middle.
+  | "garbage" // From something on the way.
+  | "other" // JSON, and not a list.
+  | "slow" // The answer never ends.
+  | "forbidden"
+  | "gone"
+  | "limited"
+  | "broken";
+
+export const PASSING_FAULTS: readonly ListFault[] = ["lost", "cut", "garbage", "other", "limited", "broken"];
+
+export interface EventLists {
+  /** In place of the global `fetch`. */
+  fetch: Fetch;
+  readsOf: ReadsOf;
+  /** In any order: a list has its own. */
+  a: EventA[];
+  b: EventB[];
+  /** The keys that the vendors accept. */
+  keys: Set<string>;
+  calls: URL[];
+  /** Asked before each call, with its number. */
+  faultOf: (call: number) => ListFault | null;
+  /** Called before each call is answered: events may come meanwhile. */
+  meanwhile: (call: number) => void;
+}
+
+export function openEventLists(): EventLists {
+  const lists: EventLists = {
+    fetch: (url, init) => answer(lists, new Request(url, init)),
+    readsOf: ({ name, reads }) =>
+      reads?.({
+        fetch: (url, init) => lists.fetch(url, init),
+        baseUrl: LIST_URLS[name as keyof typeof LIST_URLS],
+        now: Date.now,
+        timeoutMs: 50,
+      } as Parameters<typeof reads>[0]) ?? null,
+    ...{ a: [], b: [], calls: [], faultOf: () => null, meanwhile: () => {} },
+    keys: new Set(Object.values(LIST_KEYS)),
+  };
+  return lists;
+}
+
+interface Reply {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+async function answer(lists: EventLists, request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  const call = lists.calls.push(url);
+  lists.meanwhile(call);
+  const fault = lists.faultOf(call);
+  if (fault === "lost") throw new TypeError("connection reset");
+  if (fault === "slow") return new Response(new ReadableStream());
+  if (fault === "garbage") return new Response("<html>502 Bad gateway", { status: 200 });
+  const reply = replyOf(lists, request, url, fault);
+  const text = JSON.stringify(reply.body);
+  return new Response(fault === "cut" ? text.slice(0, text.length / 2) : text, {
+    status: reply.status,
+    headers: { "content-type": "application/json", ...reply.headers },
+  });
+}
+
+function replyOf(lists: EventLists, request: Request, url: URL, fault: ListFault | null): Reply {
+  const key = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+  const isA = url.origin === LIST_URLS.provider_a;
+  const refuse = isA ? refusalA : refusalB;
+  if (fault === "broken") return refuse(500, "api_error", "internal_error");
+  if (fault === "limited")
+    return { ...refuse(429, "api_error", "too_many_requests"), headers: { "retry-after": "600" } };
+  if (!lists.keys.has(key)) return refuse(isA ? 401 : 403, "request_error", "authentication_malformed");
+  if (fault === "forbidden") return refuse(403, "request_error", "forbidden");
+  if (fault === "gone") return refuse(404, "request_error", "not_found");
+  if (fault === "other") return { status: 200, body: { object: "balance", available: [] } };
+  if (isA && url.pathname === "/v1/events") return listA(lists.a, url);
+  const isOther = url.origin !== LIST_URLS.provider_b && url.origin !== SANDBOX_URL;
+  if (isOther || url.pathname !== "/events") return refuse(404, "request_error", "not_found");
+  // A key is of one of the two hosts.
+  if (key.startsWith("pdl_sdbx_") !== (url.origin === SANDBOX_URL)) return refuse(403, "request_error", "forbidden");
+  return listB(lists.b, url);
+}
+
+function refusalA(status: number, type: string, code: string): Reply {
+  return { status, body: { error: { type, code, message: "The call is refused." } } };
+}
+
+function refusalB(status: number, type: string, code: string): Reply {
+  return { status, body: { error: { type, code, detail: "The call is refused." }, meta: { request_id: "req_1" } } };
+}
+
+const PARAMETERS_A = new Set(["limit", "created[gte]", "types[]", "starting_after"]);
+
+/** Newest first; those of one second in the order in which they came, newest first. */
+function listA(events: readonly EventA[], { searchParams }: URL): Reply {
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS_A.has(name));
+  if (unknown !== undefined) return refusalA(400, "invalid_request_error", "parameter_unknown");
+  const types = searchParams.getAll("types[]");
+  const limit = Number(searchParams.get("limit") ?? 10);
+  if (types.length > 20 || limit < 1 || limit > 100) return refusalA(400, "invalid_request_error", "parameter_invalid");
+  const since = Number(searchParams.get("created[gte]") ?? 0);
+  const after = searchParams.get("starting_after");
+  const all = events.toReversed().toSorted((x, y) => y.created - x.created);
+  if (after !== null && !all.some(({ id }) => id === after)) {
+    return refusalA(400, "invalid_request_error", "resource_missing");
+  }
+  const matching = all
+    .slice(after === null ? 0 : all.findIndex(({ id }) => id === after) + 1)
+    .filter(({ created, type }) => created >= since && (types.length === 0 || types.includes(type)));
+  const data = matching.slice(0, limit);
+  return { status: 200, body: { object: "list", url: "/v1/events", has_more: matching.length > limit, data } };
+}
+
+const PARAMETERS_B = new Set(["after", "order_by", "per_page", "event_type"]);
+
+/** In the order of ids, which is that in which they came. */
+function listB(events: readonly EventB[], url: URL): Reply {
+  const { searchParams } = url;
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS_B.has(name));
+  if (unknown !== undefined) return refusalB(400, "request_error", "invalid_field");
+  const order = searchParams.get("order_by") ?? "id[ASC]";
+  if (!/^id\[(?:ASC|DESC)\]$/.test(order)) return refusalB(400, "request_error", "invalid_field");
+  // A number above the most is taken as the most.
+  const per_page = Math.min(Number(searchParams.get("per_page") ?? 50), 200);
+  const types = searchParams.get("event_type")?.split(",") ?? [];
+  const byTime = events.toSorted((x, y) =>
+    x.occurred_at < y.occurred_at ? -1 : x.occurred_at > y.occurred_at ? 1 : 0,
+  );
+  const all = order === "id[ASC]" ? byTime : byTime.toReversed();
+  const after = searchParams.get("after");
+  const place = all.findIndex(({ event_id }) => event_id === after);
+  if (after !== null && place < 0) return refusalB(400, "request_error", "invalid_field");
+  const matching = all.slice(place + 1).filter(({ event_type }) => types.length === 0 || types.includes(event_type));
+  const data = matching.slice(0, per_page);
+  const next = new URL(url);
+  next.searchParams.set("after", data.at(-1)?.event_id ?? "");
+  const pagination = {
+    ...{ per_page, next: next.href, has_more: matching.length > per_page, estimated_total: all.length },
+  };
+  return { status: 200, body: { data, meta: { request_id: "req_1", pagination } } };
+}
+
+/** An event, put on the list of its vendor. */
+export function putOnList(lists: EventLists, provider: string, body: string): void {
+  if (provider === "provider_a") lists.a.push(JSON.parse(body) as EventA);
+  else lists.b.push(JSON.parse(body) as EventB);
+}
+
+/** When an event happened, in ms. */
+export function happenedAt(body: string): number {
+  const { created, occurred_at } = JSON.parse(body) as { created?: number; occurred_at?: string };
+  return created === undefined ? Date.parse(occurred_at ?? iso(0)) : created * 1000;
+}

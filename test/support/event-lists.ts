@@ -1,7 +1,4 @@
-/**
- * The vendors' lists of events, played in memory: their parameters, order, pages, limits and errors, and faults on the
- * way. `test/unit/event-lists.test.ts` reads them with the vendors' own SDKs.
- */
+/** The vendors' lists of events, played in memory: their parameters, order, pages, limits and errors, and faults on the way. */
 import type { ReadsOf } from "../../src/core/inbound/read-list.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
 import { iso } from "../../src/lib/time.ts";

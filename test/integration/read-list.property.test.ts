@@ -8,6 +8,7 @@ import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { vendorNamed } from "../../src/providers/registry.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { deliver } from "../support/disorder.ts";
 import {
@@ -31,6 +32,12 @@ const options = (runs: number) => ({
   numRuns: Math.ceil(runs),
   interruptAfterTimeLimit: 60_000 + RUNS * 4_000,
 });
+
+/** The owner's server has no list. */
+const vendorsWorld = moneyWorld.map((world) => ({
+  ...world,
+  lives: world.lives.filter(({ provider }) => vendorNamed(provider) !== undefined),
+}));
 
 /** Everything of the lives lies between. */
 const BEGAN = 1_780_000_000_000 - HOUR;
@@ -63,14 +70,18 @@ async function ledgerSeen(program: TestProgram) {
       OWN_ID,
       (id) => named.get(id) ?? "(id)",
     );
-  const entries = await db.all<object>(
-    sql`select partner_id, currency, from_account, to_account, sum(amount_cents) as amount from entries
-      where program_id = ${program.id} group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+  // How often something was settled on the way shows in the entries, and not in their sums.
+  const balances = await db.all<object>(
+    sql`select partner_id, currency, account, sum(amount) as amount from (
+        select partner_id, currency, to_account as account, amount_cents as amount from entries where program_id = ${program.id}
+        union all
+        select partner_id, currency, from_account, -amount_cents from entries where program_id = ${program.id})
+      group by 1, 2, 3 having sum(amount) <> 0 order by 1, 2, 3`,
   );
   return {
     payments: payments.map(clean).toSorted(),
     commissions: commissions.map(clean).toSorted(),
-    entries: entries.map(clean).toSorted(),
+    balances: balances.map(clean).toSorted(),
   };
 }
 
@@ -111,7 +122,7 @@ async function removePrograms(): Promise<void> {
 describe(`a day of lost webhooks costs nothing (seed ${SEED}, ${RUNS} runs) (IN-15, LAW-1)`, () => {
   it("where all are lost, those of every provider are found in one run, and nothing twice", async () => {
     await fc.assert(
-      fc.asyncProperty(moneyWorld, async (world) => {
+      fc.asyncProperty(vendorsWorld, async (world) => {
         await removePrograms();
         const { events } = liveAll(world);
         const [whole, lost] = await Promise.all([programOf(world), programOf(world)]);
@@ -147,7 +158,7 @@ describe(`a day of lost webhooks costs nothing (seed ${SEED}, ${RUNS} runs) (IN-
       small: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(moneyWorld, chaos, async (world, { lost, crashed, steps, fault, small }) => {
+      fc.asyncProperty(vendorsWorld, chaos, async (world, { lost, crashed, steps, fault, small }) => {
         await removePrograms();
         const events = liveAll(world).events.toSorted((x, y) => happenedAt(x.body) - happenedAt(y.body));
         const [whole, torn] = await Promise.all([programOf(world), programOf(world)]);

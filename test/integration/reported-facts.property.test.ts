@@ -74,7 +74,7 @@ function reportsOf(steps: readonly Step[], mark: string) {
       of.refunded += amount_cents;
       const body = refund({ external_id: `r${n}`, sale_external_id: `s${of.n}`, amount_cents, occurred_at });
       ofApi.push((program) => report(program, "refund", body));
-      const ids = { id: `ch_${mark}${of.n}`, payment_intent: `pi_${mark}${of.n}` };
+      const ids = { charge: `ch_${mark}${of.n}`, payment_intent: `pi_${mark}${of.n}` };
       const event = chargeRefunded({ ...ids, amount: of.amount, refunded: Math.min(of.refunded, of.amount), created });
       ofA.push((program) => sendA(program, event));
     }

@@ -4,11 +4,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { RULE_COLUMNS } from "../../src/domain/rules.ts";
 import * as schema from "../../src/db/schema.ts";
+import connectionsSource from "../../src/db/schema-connections.ts?raw";
 import journalSource from "../../src/db/schema-journal.ts?raw";
 import ledgerSource from "../../src/db/schema-ledger.ts?raw";
 import logSource from "../../src/db/schema-log.ts?raw";
 
-const source = ledgerSource + journalSource + logSource;
+const source = connectionsSource + ledgerSource + journalSource + logSource;
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))

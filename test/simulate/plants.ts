@@ -91,8 +91,8 @@ export const PLANTS: readonly Plant[] = [
     "compare(a.occurred_at, b.occurred_at) ||\n      b.stage - a.stage",
   ]),
   plant("settle: what was remembered later counts for an earlier payment", "domain/reference.ts", [
-    "<= (fact.imported ? paidAt : paidAt + ATTRIBUTION_SLACK_MS)",
-    "<= (fact.imported ? paidAt : Number.MAX_VALUE)",
+    "> (isImported(fact) ? paidAt : paidAt + ATTRIBUTION_SLACK_MS)",
+    "> (isImported(fact) ? paidAt : Number.MAX_VALUE)",
   ]),
   plant("settle: a cleared flag comes back", "domain/commission.ts", [
     "reasons.filter((reason) => !dismissed.includes(reason))",
@@ -173,7 +173,7 @@ export const PLANTS: readonly Plant[] = [
     "and e.active >= 0 and",
   ]),
   plant("import: an imported partner counts before the one that a vendor named", "domain/reference.ts", [
-    "among.findLast((fact) => !fact.imported) ?? among[0]",
+    "among.findLast(({ fact }) => !isImported(fact)) ?? among[0]",
     "among.at(-1)",
   ]),
   // Of fewer at once, for a run has few payments.

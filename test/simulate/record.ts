@@ -8,8 +8,8 @@ Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const calls: Call[] = [];
 const failure = await runSteps(
   { now: await bundleService(), before: null },
-  7,
-  stepsOf(7, 60),
+  12,
+  stepsOf(12, 60),
   // As it was: the service may write to the rows that it read.
   (call) => void calls.push(structuredClone(call)),
 );

@@ -22,11 +22,11 @@ export class VendorApi extends PlayedVendor<ApiEvent> {
   }
 
   protected subscribe(what: Bought): void {
-    this.#sale(what, what.ref ?? what.other, false);
+    this.#sale(what, what.ref ?? what.other, this.life.guest);
   }
 
   protected renew(what: Bought): void {
-    this.#sale(what, null, false);
+    this.#sale(what, null, this.life.guest);
   }
 
   protected downgrade(): void {}

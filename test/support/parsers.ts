@@ -28,6 +28,7 @@ import { escapeHtml } from "../../src/lib/mail.ts";
 import { resolveTarget } from "../../src/outbound/target.ts";
 import { signatureHeaders } from "../../src/outbound/sign.ts";
 import { VENDORS, providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
+import { ownersServer } from "../../src/providers/api/index.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
 import { providerAConnect } from "../../src/providers/provider-a/connect.ts";
 import { providerB } from "../../src/providers/provider-b/index.ts";
@@ -98,6 +99,7 @@ const OF_THE_IMPORT: Parser[] = [
   }),
   parser("domain/import-cell.ts", "splitName", "Ada Lovelace", splitName),
   parser("domain/import-product.ts", "LINK_PARAM_PATTERN", "via", (text) => LINK_PARAM_PATTERN.test(text)),
+  parser("providers/api/index.ts", "id_pattern", "order-9001", (text) => ownersServer.id_pattern.test(text)),
   parser("providers/registry.ts", "providerOfCustomer", "cus_1", providerOfCustomer, { frames: [["cus_", ""]] }),
 ];
 

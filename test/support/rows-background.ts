@@ -210,6 +210,11 @@ export const GROWING: Record<string, Growing> = {
     why: SUMMED,
     story: 13,
   },
+  "GET /dashboard/payments/codes": {
+    run: async ({ owner }) => owner.get("/dashboard/payments/codes"),
+    why: "of the newest 500 payments that name no partner, however many there are",
+    story: 5,
+  },
   "GET /dashboard/commissions/matching": {
     run: async ({ owner }) => owner.get("/dashboard/commissions/matching"),
     why: "all that match are counted and summed before they are changed",

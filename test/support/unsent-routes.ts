@@ -31,6 +31,12 @@ export const UNPLAYED: Record<string, string[]> = {
     "POST /click",
     "POST /api/v1/track/lead",
   ],
+  "the form of a route of the API that is played, by the same verb": [
+    "POST /dashboard/partners/:id/codes",
+    "POST /dashboard/partners/:id/codes/:code_id/remove",
+    "POST /dashboard/payments/codes/give",
+  ],
+  "what it takes in goes the way of the provider's webhooks": ["POST /api/v1/integrations/:provider/reconcile"],
   "an erasure has no event": ["POST /api/v1/customers/erase"],
   "nothing is changed by it": [
     "POST /api/v1/flows/simulate",

@@ -180,7 +180,7 @@ const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?r
 /** Modules that read only what this service, its operator or the platform wrote, by what that is. */
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
-  "variables of the deployment": ["jobs.ts", "lib/public-url.ts"],
+  "variables of the deployment": ["jobs.ts", "lib/public-url.ts", "providers/api-call.ts"],
   "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],

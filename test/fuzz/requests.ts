@@ -1,6 +1,7 @@
 /** Requests of the API, made from its OpenAPI document: valid ones, those one step away from it, and hostile ones. */
 import fc from "fast-check";
 import type { Operation, Parameter } from "../../src/http/openapi/document.ts";
+import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { operations } from "../support/openapi.ts";
 import { recordOf, valueOf } from "./from-schema.ts";
 import {
@@ -96,6 +97,8 @@ function addressOf(path: string, parameters: Parameter[]): fc.Arbitrary<string> 
   const ids = names.map((name) => {
     // The documents are the same for everybody.
     if (path.startsWith("/docs/")) return fc.oneof(fc.constantFrom("start", "ping.json"), hostileSegment);
+    // So are the names of the providers.
+    if (name === "provider") return fc.oneof(fc.constantFrom(...PROVIDER_NAMES), hostileSegment);
     const kind = name === "program_id" || path.startsWith("/admin/") ? "program" : kindBefore(path, name);
     // An operator may do anything to any program, and anybody may follow anybody's link.
     const outside = path.startsWith("/admin/") || path.startsWith("/r/");

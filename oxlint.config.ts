@@ -46,6 +46,7 @@ const ROOMS: Record<string, string[]> = {
   ledger: [],
   programs: ["ledger"],
   webhooks: [],
+  claims: ["ledger"],
   commissions: ["ledger"],
   customers: ["ledger"],
   inbound: ["ledger", "programs"],
@@ -54,8 +55,9 @@ const ROOMS: Record<string, string[]> = {
   imports: ["ledger", "partners"],
   reconcile: ["ledger", "payouts", "programs"],
   sessions: ["ledger", "partners"],
+  applications: ["partners", "sessions"],
   operations: ["ledger", "sessions"],
-  overview: ["inbound", "ledger", "reconcile"],
+  overview: ["clicks", "inbound", "ledger", "partners", "reconcile"],
 };
 
 /** Packages that belong to certain folders only. */

@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { admin } from "./http/admin.ts";
+import { applications } from "./http/api/applications.ts";
+import { claims } from "./http/api/claims.ts";
 import { clicks } from "./http/api/clicks.ts";
 import { codes, partnerCodes } from "./http/api/codes.ts";
 import { commissions } from "./http/api/commissions.ts";
@@ -14,6 +16,7 @@ import { onboarding } from "./http/api/onboarding.ts";
 import { partners } from "./http/api/partners.ts";
 import { payments } from "./http/api/payments.ts";
 import { payouts } from "./http/api/payouts.ts";
+import { portalLinks } from "./http/api/portal-links.ts";
 import { programs } from "./http/api/programs.ts";
 import { webhookActions } from "./http/api/webhook-actions.ts";
 import { webhooks } from "./http/api/webhooks.ts";
@@ -74,11 +77,14 @@ const api = app
   .route("/api/v1/partners", partners)
   .route("/api/v1/partners", onboarding)
   .route("/api/v1/partners", partnerCodes)
+  .route("/api/v1/partners", portalLinks)
+  .route("/api/v1/applications", applications)
   .route("/api/v1/codes", codes)
   .route("/api/v1/flows", flows)
   .route("/api/v1/payments", payments)
   .route("/api/v1/commissions", commissions)
   .route("/api/v1/payouts", payouts)
+  .route("/api/v1/claims", claims)
   .route("/api/v1/customers", customers)
   .route("/api/v1/imports", imports)
   .route("/api/v1/clicks", clicks)

@@ -28,6 +28,10 @@ export interface Bindings extends Omit<Cloudflare.Env, Optional>, FurtherDatabas
   CLICK_FLUSH_SECONDS?: string | number;
   EMAIL?: SendEmail;
   EMAIL_FROM?: string;
+  /** An HTTP service that sends e-mails: its address, its key, and whose API it has, `resend` (unless set) or `postmark`. */
+  EMAIL_API_URL?: string;
+  EMAIL_API_KEY?: string;
+  EMAIL_API_STYLE?: string;
 }
 
 export interface AppEnv {

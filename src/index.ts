@@ -1,12 +1,15 @@
 import { app } from "./app.ts";
 import type { BaseCtx } from "./core/kernel/context.ts";
 import { everyShard, onShard } from "./core/kernel/shards.ts";
+import { shardOfProgram } from "./domain/shard.ts";
 import type { Bindings } from "./env.ts";
 import { isClick, takeClick } from "./http/click.ts";
 import { baseContext } from "./http/context.ts";
+import { mailOf } from "./http/mails/mailer.ts";
 import { runCron } from "./jobs.ts";
 import { openSlots } from "./lib/slots.ts";
 import { CONNECTIONS, consumeDeadLetters, consumeDeliveries, type ConsumerDeps } from "./outbound/consumer.ts";
+import { consumeMailWakeUps, sendDueMails } from "./outbound/mails.ts";
 import { consumeByShard } from "./outbound/shards.ts";
 import { queueWakeUps } from "./core/kernel/wake.ts";
 
@@ -20,8 +23,12 @@ export default {
     // `deliveries-dead`, with the Worker's name before it (wrangler.toml).
     const consume = batch.queue.endsWith("deliveries-dead") ? consumeDeadLetters : consumeDeliveries;
     const base = baseContext(env, Date.now(), (work) => execution.waitUntil(work));
+    const messages = consumeMailWakeUps(batch, (program_id) => {
+      const ctx = onShard(base, shardOfProgram(program_id));
+      if (ctx) execution.waitUntil(sendDueMails(ctx, program_id, mailOf(env), Date.now));
+    });
     const connections = openSlots(CONNECTIONS);
-    await consumeByShard(batch, (shard) => {
+    await consumeByShard({ messages }, (shard) => {
       const ctx = onShard(base, shard);
       return ctx && ((messages) => consume(messages, { ...outboundDeps(env, ctx, execution), connections }));
     });

@@ -11,6 +11,7 @@ import { journalOldCommissions } from "./core/ledger/journal.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
 import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
+import { recountCodes } from "./core/operations/recount-codes.ts";
 import { recountEarnings } from "./core/operations/recount-earnings.ts";
 import { recountEvents } from "./core/operations/recount-events.ts";
 import { recountLists } from "./core/operations/recount-lists.ts";
@@ -19,13 +20,14 @@ import { forgetOld } from "./core/operations/retention.ts";
 import { readEventLists } from "./core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "./core/inbound/settle-jobs.ts";
 import { MAX_WAKE_UPS } from "./core/kernel/wake.ts";
+import { disableFailingEndpoints } from "./core/webhooks/health.ts";
 import { actors } from "./domain/actor.ts";
 import type { Bindings } from "./env.ts";
 import { connectOf, readsOf } from "./http/connect.ts";
+import { mailOf } from "./http/mails/mailer.ts";
 import { logLine } from "./lib/log.ts";
-import { sendMail } from "./lib/mail.ts";
 import type { ConsumerDeps } from "./outbound/consumer.ts";
-import { disableFailingEndpoints } from "./outbound/health.ts";
+import { sendMails } from "./outbound/mails.ts";
 import { endClaimsAtInactive, wakeDue } from "./outbound/sweep.ts";
 
 /** What a run of jobs works with: one database, of which there may be several. */
@@ -60,23 +62,20 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
   { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
   { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },
+  { name: "send e-mails", every: "minute", work: ({ ctx, env, onCall }) => sendMails(ctx, mailOf(env), onCall) },
   { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
-  { name: "disable failing endpoints", every: "day", work: ({ ctx, env }) => disableFailingEndpoints(ctx, env) },
+  { name: "disable failing endpoints", every: "day", work: ({ ctx }) => disableFailingEndpoints(ctx) },
   { name: "forget what is past its time", every: "day", work: ({ ctx }) => forgetOld(ctx) },
   { name: "note clicks beyond their retention", every: "day", work: ({ ctx, env }) => noteOldClicks(ctx, env) },
   { name: "approve due commissions", every: "day", work: ({ ctx }) => approveDueCommissions(ctx) },
   { name: "recount events", every: "day", work: ({ ctx }) => recountEvents(ctx) },
   { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },
   { name: "recount earnings", every: "day", work: ({ ctx }) => recountEarnings(ctx) },
+  { name: "recount codes", every: "day", work: ({ ctx }) => recountCodes(ctx) },
   {
     name: "reconcile the ledger",
     every: "day",
-    work: ({ ctx, env, onCall }) =>
-      reconcilePrograms(ctx, {
-        transfers: connectOf(env),
-        onCall,
-        mail: (mail) => sendMail(env, mail),
-      }),
+    work: ({ ctx, env, onCall }) => reconcilePrograms(ctx, { transfers: connectOf(env), onCall }),
   },
   {
     name: "generate the past month's payouts",

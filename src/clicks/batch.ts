@@ -33,6 +33,7 @@ export function arrivalOf(click: Click, now: number): PendingArrival {
     ref: click.ref,
     landing: click.landing,
     referrer: click.referrer,
+    sub: click.sub,
   };
   return { entry: JSON.stringify(entry), key: click.id === null ? "" : `${click.program_id}:${click.id}` };
 }

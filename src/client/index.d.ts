@@ -46,6 +46,401 @@ type Refusals = {
 export type AffiliateApi = ApplyGlobalResponse<Hono<BlankEnv, Routes, "/">, Refusals>;
 
 type Routes = {
+  "/api/v1/applications": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          from?: string | undefined;
+          to?: string | undefined;
+          status?: "approved" | "declined" | "pending" | undefined;
+        };
+      };
+      output: {
+        data: {
+          answers:
+            | {
+                question: string;
+                answer: string;
+              }[]
+            | null;
+          consented_at: string | null;
+          created_at: string;
+          decided_at: string | null;
+          email: string | null;
+          id: string;
+          name: string | null;
+          note: string | null;
+          partner_id: string | null;
+          program_id: string;
+          status: "approved" | "declined" | "pending";
+          terms_version: number | null;
+          updated_at: string;
+          website: string | null;
+        }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/applications/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        answers:
+          | {
+              question: string;
+              answer: string;
+            }[]
+          | null;
+        consented_at: string | null;
+        created_at: string;
+        decided_at: string | null;
+        email: string | null;
+        id: string;
+        name: string | null;
+        note: string | null;
+        partner_id: string | null;
+        program_id: string;
+        status: "approved" | "declined" | "pending";
+        terms_version: number | null;
+        updated_at: string;
+        website: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/applications/:id/approve": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        status: "approved" | "declined" | "pending";
+        partner_id: string | null;
+        created_at: string;
+        decided_at: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/applications/:id/decline": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          note?: string | undefined;
+        };
+      };
+      output: {
+        id: string;
+        program_id: string;
+        status: "approved" | "declined" | "pending";
+        partner_id: string | null;
+        created_at: string;
+        decided_at: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/applications/bulk": {
+    $post: {
+      input: {
+        json: {
+          ids: string[];
+          status: "approved" | "declined";
+          note?: string | undefined;
+        };
+      };
+      output: {
+        data: (
+          | {
+              id: string;
+              ok: true;
+              status: "approved" | "declined";
+            }
+          | {
+              id: string;
+              ok: false;
+              error: {
+                code: "already_exists" | "invalid_transition" | "not_found";
+                message: string;
+              };
+            }
+        )[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/claims": {
+    $get: {
+      input: {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "declined" | "granted" | "open" | undefined;
+          partner_id?: string | undefined;
+        };
+      };
+      output: {
+        data: {
+          created_at: string;
+          day: string | null;
+          decided_at: string | null;
+          email_domain: string | null;
+          id: string;
+          note: string | null;
+          order_id: string | null;
+          partner_id: string;
+          payment_id: string | null;
+          program_id: string;
+          status: "declined" | "granted" | "open";
+        }[];
+        total: number;
+        page: number;
+        per_page: number;
+        next_cursor: string | null;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/claims/:id": {
+    $get: {
+      input: {
+        param: {
+          id: string;
+        };
+      };
+      output: {
+        payments: {
+          trace: {
+            outcome:
+              | "commission"
+              | "merged"
+              | "no_flow"
+              | "no_ref"
+              | "partner_deactivated"
+              | "partner_not_active"
+              | "test_mode"
+              | "unknown_code"
+              | "unknown_ref"
+              | "unpaid"
+              | "zero_amount"
+              | null;
+            ref: string | null;
+            ref_source: "code" | "customer" | "email" | "payment" | "subscription" | null;
+            candidates: {
+              ref: string;
+              source:
+                | "client_reference_id"
+                | "code_given_later"
+                | "customer_metadata"
+                | "invoice_metadata"
+                | "line_metadata"
+                | "metadata"
+                | "payment"
+                | "promotion_code"
+                | "remembered_customer"
+                | "remembered_email"
+                | "remembered_subscription"
+                | "subscription_metadata";
+              partner_id: string | null;
+            }[];
+            partner_id: string | null;
+            partner_slug: string | null;
+            flows: {
+              flow_id: string;
+              name: string;
+              priority: number;
+              matched: boolean;
+              conditions: {
+                field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
+                op: "contains" | "eq" | "gt" | "lt" | "neq";
+                value: number | string;
+                saw: number | string | null;
+                held: boolean;
+              }[];
+            }[];
+            flow_id: string | null;
+            rate:
+              | {
+                  action_type: "percentage";
+                  action_value: number;
+                  source: "flow" | "manual" | "partner" | "program";
+                }
+              | {
+                  action_type: "flat";
+                  action_value: number;
+                  source: "flow" | "manual" | "partner" | "program";
+                }
+              | null;
+            txn_amount_cents: number;
+            adjusted_cents: number;
+            amount_cents: number | null;
+            arithmetic: string | null;
+          };
+          commissions: {
+            amount_cents: number;
+            approved_at: string | null;
+            created_at: string;
+            currency: string;
+            customer_email: string | null;
+            flagged: boolean;
+            flow_id: string | null;
+            id: string;
+            kind: "clawback" | "lead" | "manual" | "sale";
+            note: string | null;
+            paid_at: string | null;
+            partner_id: string;
+            payment_id: string | null;
+            payout_id: string | null;
+            program_id: string;
+            provider: "api" | "provider_a" | "provider_b" | null;
+            provider_transaction_id: string | null;
+            rate:
+              | {
+                  action_type: "percentage";
+                  action_value: number;
+                  source: "flow" | "manual" | "partner" | "program";
+                }
+              | {
+                  action_type: "flat";
+                  action_value: number;
+                  source: "flow" | "manual" | "partner" | "program";
+                };
+            rejected_reason: string | null;
+            review_reason: string | null;
+            source_commission_id: string | null;
+            status: "approved" | "paid" | "pending" | "rejected";
+            subscription_id: string | null;
+            txn_amount_cents: number;
+            updated_at: string;
+          }[];
+          adjusted_cents: number;
+          code_id: string | null;
+          created_at: string;
+          currency: string;
+          customer_email: string | null;
+          customer_id: string | null;
+          event: "lead_created" | "transaction_completed";
+          id: string;
+          outcome:
+            | "commission"
+            | "merged"
+            | "no_flow"
+            | "no_ref"
+            | "partner_deactivated"
+            | "partner_not_active"
+            | "test_mode"
+            | "unknown_code"
+            | "unknown_ref"
+            | "unpaid"
+            | "zero_amount"
+            | null;
+          partner_id: string | null;
+          program_id: string;
+          provider: "api" | "provider_a" | "provider_b";
+          provider_transaction_id: string;
+          ref: string | null;
+          subscription_id: string | null;
+          txn_amount_cents: number;
+          updated_at: string;
+        }[];
+        created_at: string;
+        day: string | null;
+        decided_at: string | null;
+        email_domain: string | null;
+        id: string;
+        note: string | null;
+        order_id: string | null;
+        partner_id: string;
+        payment_id: string | null;
+        program_id: string;
+        status: "declined" | "granted" | "open";
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/claims/:id/decline": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          note?: string | null | undefined;
+        };
+      };
+      output: {
+        created_at: string;
+        day: string | null;
+        decided_at: string | null;
+        email_domain: string | null;
+        id: string;
+        note: string | null;
+        order_id: string | null;
+        partner_id: string;
+        payment_id: string | null;
+        program_id: string;
+        status: "declined" | "granted" | "open";
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/claims/:id/grant": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          payment_id?: string | undefined;
+        };
+      };
+      output: {
+        created_at: string;
+        day: string | null;
+        decided_at: string | null;
+        email_domain: string | null;
+        id: string;
+        note: string | null;
+        order_id: string | null;
+        partner_id: string;
+        payment_id: string | null;
+        program_id: string;
+        status: "declined" | "granted" | "open";
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/clicks/summary": {
     $get: {
       input: {
@@ -115,6 +510,50 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/codes/summary": {
+    $get: {
+      input: {
+        query: {
+          from?: string | undefined;
+          to?: string | undefined;
+          partner_id?: string | undefined;
+        };
+      };
+      output: {
+        data: {
+          code_id: string;
+          partner_id: string;
+          provider: "api" | "provider_a" | "provider_b";
+          code: string;
+          ended_at: string | null;
+          currency: string;
+          sales: number;
+          revenue_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+          earned_cents:
+            | number
+            | {
+                toString: {};
+                toFixed: {};
+                toExponential: {};
+                toPrecision: {};
+                valueOf: {};
+                toLocaleString: {};
+              };
+        }[];
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
   "/api/v1/commissions": {
     $get: {
       input: {
@@ -141,7 +580,7 @@ type Routes = {
           flagged: boolean;
           flow_id: string | null;
           id: string;
-          kind: "clawback" | "manual" | "sale";
+          kind: "clawback" | "lead" | "manual" | "sale";
           note: string | null;
           paid_at: string | null;
           partner_id: string;
@@ -195,7 +634,7 @@ type Routes = {
         flagged: boolean;
         flow_id: string | null;
         id: string;
-        kind: "clawback" | "manual" | "sale";
+        kind: "clawback" | "lead" | "manual" | "sale";
         note: string | null;
         paid_at: string | null;
         partner_id: string;
@@ -243,7 +682,7 @@ type Routes = {
         flagged: boolean;
         flow_id: string | null;
         id: string;
-        kind: "clawback" | "manual" | "sale";
+        kind: "clawback" | "lead" | "manual" | "sale";
         note: string | null;
         paid_at: string | null;
         partner_id: string;
@@ -294,7 +733,7 @@ type Routes = {
         flagged: boolean;
         flow_id: string | null;
         id: string;
-        kind: "clawback" | "manual" | "sale";
+        kind: "clawback" | "lead" | "manual" | "sale";
         note: string | null;
         paid_at: string | null;
         partner_id: string;
@@ -401,6 +840,12 @@ type Routes = {
           to?: string | undefined;
           type?:
             | "api_key.regenerated"
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "click"
             | "code.created"
             | "code.deleted"
@@ -408,18 +853,22 @@ type Routes = {
             | "commission.created"
             | "commission.updated"
             | "customers.imported"
+            | "destination.created"
+            | "destination.updated"
             | "flow.created"
             | "flow.deleted"
             | "flow.updated"
             | "member.signed_in"
             | "partner.created"
             | "partner.deleted"
+            | "partner.invited"
             | "partner.signed_in"
             | "partner.updated"
             | "payout.exported"
             | "payout.generated"
             | "payout.paid"
             | "payout.updated"
+            | "portal_link.created"
             | "program.updated"
             | "reconciliation.failed"
             | "reconciliation.repaired"
@@ -443,9 +892,9 @@ type Routes = {
         next_cursor: string | null;
         data: {
           actor: {
+            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
             id: string | null;
             name: string | null;
-            type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
           } | null;
           changes: {
             [x: string]: JSONValue[];
@@ -458,6 +907,12 @@ type Routes = {
           program_id: string;
           type:
             | "api_key.regenerated"
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "click"
             | "code.created"
             | "code.deleted"
@@ -465,18 +920,22 @@ type Routes = {
             | "commission.created"
             | "commission.updated"
             | "customers.imported"
+            | "destination.created"
+            | "destination.updated"
             | "flow.created"
             | "flow.deleted"
             | "flow.updated"
             | "member.signed_in"
             | "partner.created"
             | "partner.deleted"
+            | "partner.invited"
             | "partner.signed_in"
             | "partner.updated"
             | "payout.exported"
             | "payout.generated"
             | "payout.paid"
             | "payout.updated"
+            | "portal_link.created"
             | "program.updated"
             | "reconciliation.failed"
             | "reconciliation.repaired"
@@ -505,9 +964,9 @@ type Routes = {
       };
       output: {
         actor: {
+          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
           id: string | null;
           name: string | null;
-          type: "api_key" | "cron" | "member" | "operator" | "partner" | "provider" | "visitor";
         } | null;
         changes: {
           [x: string]: JSONValue[];
@@ -520,6 +979,12 @@ type Routes = {
         program_id: string;
         type:
           | "api_key.regenerated"
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "click"
           | "code.created"
           | "code.deleted"
@@ -527,18 +992,22 @@ type Routes = {
           | "commission.created"
           | "commission.updated"
           | "customers.imported"
+          | "destination.created"
+          | "destination.updated"
           | "flow.created"
           | "flow.deleted"
           | "flow.updated"
           | "member.signed_in"
           | "partner.created"
           | "partner.deleted"
+          | "partner.invited"
           | "partner.signed_in"
           | "partner.updated"
           | "payout.exported"
           | "payout.generated"
           | "payout.paid"
           | "payout.updated"
+          | "portal_link.created"
           | "program.updated"
           | "reconciliation.failed"
           | "reconciliation.repaired"
@@ -562,16 +1031,16 @@ type Routes = {
       input: {};
       output: {
         data: {
-          action_type: "flat" | "percentage";
-          action_value: number;
-          active: boolean;
           conditions: {
             field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
             op: "contains" | "eq" | "gt" | "lt" | "neq";
             value: number | string;
           }[];
+          action_type: "flat" | "percentage";
+          action_value: number;
+          active: boolean;
           created_at: string;
-          event: "transaction_completed";
+          event: "lead_created" | "transaction_completed";
           id: string;
           name: string;
           priority: number;
@@ -586,7 +1055,7 @@ type Routes = {
       input: {
         json: {
           name: string;
-          event?: "transaction_completed" | undefined;
+          event?: "lead_created" | "transaction_completed" | undefined;
           action_type: "flat" | "percentage";
           action_value: number;
           conditions?:
@@ -602,16 +1071,16 @@ type Routes = {
         };
       };
       output: {
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
+        action_type: "flat" | "percentage";
+        action_value: number;
+        active: boolean;
         created_at: string;
-        event: "transaction_completed";
+        event: "lead_created" | "transaction_completed";
         id: string;
         name: string;
         priority: number;
@@ -643,16 +1112,16 @@ type Routes = {
         };
       };
       output: {
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
+        action_type: "flat" | "percentage";
+        action_value: number;
+        active: boolean;
         created_at: string;
-        event: "transaction_completed";
+        event: "lead_created" | "transaction_completed";
         id: string;
         name: string;
         priority: number;
@@ -669,7 +1138,7 @@ type Routes = {
         };
         json: {
           name?: string | undefined;
-          event?: "transaction_completed" | undefined;
+          event?: "lead_created" | "transaction_completed" | undefined;
           action_type?: "flat" | "percentage" | undefined;
           action_value?: number | undefined;
           conditions?:
@@ -685,16 +1154,16 @@ type Routes = {
         };
       };
       output: {
-        action_type: "flat" | "percentage";
-        action_value: number;
-        active: boolean;
         conditions: {
           field: "customer_email" | "partner_slug" | "provider" | "txn_amount_cents";
           op: "contains" | "eq" | "gt" | "lt" | "neq";
           value: number | string;
         }[];
+        action_type: "flat" | "percentage";
+        action_value: number;
+        active: boolean;
         created_at: string;
-        event: "transaction_completed";
+        event: "lead_created" | "transaction_completed";
         id: string;
         name: string;
         priority: number;
@@ -712,7 +1181,7 @@ type Routes = {
           flow?:
             | {
                 name?: string | undefined;
-                event?: "transaction_completed" | undefined;
+                event?: "lead_created" | "transaction_completed" | undefined;
                 action_type: "flat" | "percentage";
                 action_value: number;
                 conditions?:
@@ -740,6 +1209,7 @@ type Routes = {
           outcome:
             | "commission"
             | "merged"
+            | "no_flow"
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
@@ -877,6 +1347,7 @@ type Routes = {
             | "partner_email"
             | "payout_email"
             | "payout_method"
+            | "promotion_codes"
             | "status"
             | null;
         }[];
@@ -894,6 +1365,30 @@ type Routes = {
       };
       outputFormat: "json";
       status: 200;
+    };
+  };
+  "/api/v1/integrations/:provider/destination": {
+    $post: {
+      input: {
+        param: {
+          provider: string;
+        };
+        json?: {
+          replace?: boolean | undefined;
+        };
+      };
+      output: {
+        provider: "provider_a" | "provider_b";
+        destination_id: string;
+        url: string;
+        outcome: "created" | "unchanged" | "updated";
+        event_types_added: string[];
+        test: boolean;
+        secret: "kept" | "stored" | "unverified";
+        not_removed: number;
+      };
+      outputFormat: "json";
+      status: 200 | 201;
     };
   };
   "/api/v1/integrations/:provider/reconcile": {
@@ -938,6 +1433,10 @@ type Routes = {
         deliveries_left: number;
         email: {
           configured: boolean;
+          last_refusal: {
+            at: string;
+            reason: string | null;
+          } | null;
         };
         provider_a: {
           api_key_set: boolean;
@@ -960,11 +1459,24 @@ type Routes = {
           refused: number;
           last_refusal: {
             at: string;
-            reason: "no_signature" | "not_configured" | "time" | "unparsable" | "wrong_signature";
+            reason:
+              | "api_key_refused"
+              | "no_api_key"
+              | "no_signature"
+              | "not_configured"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "time"
+              | "unavailable"
+              | "unparsable"
+              | "unreadable"
+              | "wrong_signature";
           } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
+          is_last_event_test: boolean;
           event_types: {
             type: string;
             need: "none" | "recommended" | "required";
@@ -992,11 +1504,24 @@ type Routes = {
           refused: number;
           last_refusal: {
             at: string;
-            reason: "no_signature" | "not_configured" | "time" | "unparsable" | "wrong_signature";
+            reason:
+              | "api_key_refused"
+              | "no_api_key"
+              | "no_signature"
+              | "not_configured"
+              | "permission_missing"
+              | "rate_limited"
+              | "refused"
+              | "time"
+              | "unavailable"
+              | "unparsable"
+              | "unreadable"
+              | "wrong_signature";
           } | null;
           configured: boolean;
           webhook_secret_set: boolean;
           last_event_at: string | null;
+          is_last_event_test: boolean;
           event_types: {
             type: string;
             need: "none" | "recommended" | "required";
@@ -1420,6 +1945,56 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/partners/:id/invite": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        commission_pct: number | null;
+        created_at: string;
+        email: string;
+        first_name: string | null;
+        id: string;
+        last_name: string | null;
+        metadata: {
+          [x: string]: JSONValue;
+        } | null;
+        payout_email: string | null;
+        payout_method: "bank_transfer" | "crypto" | "provider_a" | "wallet" | null;
+        program_id: string;
+        provider_a_account_id: string | null;
+        slug: string;
+        status: "active" | "deactivated" | "invited";
+        updated_at: string;
+      };
+      outputFormat: "json";
+      status: 200;
+    };
+  };
+  "/api/v1/partners/:id/portal-links": {
+    $post: {
+      input: {
+        param: {
+          id: string;
+        };
+        json?: {
+          [x: string]: never;
+        };
+      };
+      output: {
+        url: string;
+        expires_at: string;
+      };
+      outputFormat: "json";
+      status: 201;
+    };
+  };
   "/api/v1/partners/:id/provider-a-account": {
     $post: {
       input: {
@@ -1454,6 +2029,7 @@ type Routes = {
           outcome?:
             | "commission"
             | "merged"
+            | "no_flow"
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
@@ -1470,14 +2046,17 @@ type Routes = {
       output: {
         data: {
           adjusted_cents: number;
+          code_id: string | null;
           created_at: string;
           currency: string;
           customer_email: string | null;
           customer_id: string | null;
+          event: "lead_created" | "transaction_completed";
           id: string;
           outcome:
             | "commission"
             | "merged"
+            | "no_flow"
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
@@ -1517,6 +2096,7 @@ type Routes = {
           outcome:
             | "commission"
             | "merged"
+            | "no_flow"
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
@@ -1587,7 +2167,7 @@ type Routes = {
           flagged: boolean;
           flow_id: string | null;
           id: string;
-          kind: "clawback" | "manual" | "sale";
+          kind: "clawback" | "lead" | "manual" | "sale";
           note: string | null;
           paid_at: string | null;
           partner_id: string;
@@ -1616,14 +2196,17 @@ type Routes = {
           updated_at: string;
         }[];
         adjusted_cents: number;
+        code_id: string | null;
         created_at: string;
         currency: string;
         customer_email: string | null;
         customer_id: string | null;
+        event: "lead_created" | "transaction_completed";
         id: string;
         outcome:
           | "commission"
           | "merged"
+          | "no_flow"
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
@@ -1661,6 +2244,7 @@ type Routes = {
           outcome:
             | "commission"
             | "merged"
+            | "no_flow"
             | "no_ref"
             | "partner_deactivated"
             | "partner_not_active"
@@ -1731,7 +2315,7 @@ type Routes = {
           flagged: boolean;
           flow_id: string | null;
           id: string;
-          kind: "clawback" | "manual" | "sale";
+          kind: "clawback" | "lead" | "manual" | "sale";
           note: string | null;
           paid_at: string | null;
           partner_id: string;
@@ -1760,14 +2344,17 @@ type Routes = {
           updated_at: string;
         }[];
         adjusted_cents: number;
+        code_id: string | null;
         created_at: string;
         currency: string;
         customer_email: string | null;
         customer_id: string | null;
+        event: "lead_created" | "transaction_completed";
         id: string;
         outcome:
           | "commission"
           | "merged"
+          | "no_flow"
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
@@ -1850,7 +2437,7 @@ type Routes = {
           flagged: boolean;
           flow_id: string | null;
           id: string;
-          kind: "clawback" | "manual" | "sale";
+          kind: "clawback" | "lead" | "manual" | "sale";
           note: string | null;
           paid_at: string | null;
           partner_id: string;
@@ -2126,10 +2713,13 @@ type Routes = {
       input: {};
       output: {
         live_only: boolean;
+        questions: string[];
         api_key_last4: string;
         api_key_last_used_at: string | null;
+        applications: "auto" | "off" | "review";
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        brand_color: string | null;
         code_precedence: "code" | "link";
         cookie_days: number;
         created_at: string;
@@ -2145,6 +2735,10 @@ type Routes = {
         provider_a_webhook_secret_set: boolean;
         provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        slug: string | null;
+        terms: string | null;
+        terms_version: number;
+        time_zone: string;
         updated_at: string;
       };
       outputFormat: "json";
@@ -2164,6 +2758,12 @@ type Routes = {
           code_precedence?: "code" | "link" | undefined;
           auto_approve_days?: number | null | undefined;
           live_only?: boolean | undefined;
+          brand_color?: string | null | undefined;
+          time_zone?: string | undefined;
+          applications?: "auto" | "off" | "review" | undefined;
+          slug?: string | null | undefined;
+          questions?: string[] | null | undefined;
+          terms?: string | null | undefined;
           apply_from?: string | undefined;
           provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
@@ -2173,10 +2773,13 @@ type Routes = {
       };
       output: {
         live_only: boolean;
+        questions: string[];
         api_key_last4: string;
         api_key_last_used_at: string | null;
+        applications: "auto" | "off" | "review";
         attribution: "first" | "last";
         auto_approve_days: number | null;
+        brand_color: string | null;
         code_precedence: "code" | "link";
         cookie_days: number;
         created_at: string;
@@ -2192,6 +2795,10 @@ type Routes = {
         provider_a_webhook_secret_set: boolean;
         provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        slug: string | null;
+        terms: string | null;
+        terms_version: number;
+        time_zone: string;
         updated_at: string;
       };
       outputFormat: "json";
@@ -2221,6 +2828,7 @@ type Routes = {
           | "ignored"
           | "linked"
           | "merged"
+          | "no_flow"
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
@@ -2255,6 +2863,7 @@ type Routes = {
           | "ignored"
           | "linked"
           | "merged"
+          | "no_flow"
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
@@ -2304,6 +2913,7 @@ type Routes = {
           | "ignored"
           | "linked"
           | "merged"
+          | "no_flow"
           | "no_ref"
           | "partner_deactivated"
           | "partner_not_active"
@@ -2330,6 +2940,12 @@ type Routes = {
           disabled_at: string | null;
           events: (
             | "*"
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "commission.created"
             | "commission.updated"
             | "partner.created"
@@ -2352,6 +2968,12 @@ type Routes = {
           url: string;
           events: (
             | "*"
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "commission.created"
             | "commission.updated"
             | "partner.created"
@@ -2370,6 +2992,12 @@ type Routes = {
         disabled_at: string | null;
         events: (
           | "*"
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"
@@ -2411,6 +3039,12 @@ type Routes = {
           id: string;
           event_id: string;
           event:
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "commission.created"
             | "commission.updated"
             | "partner.created"
@@ -2441,6 +3075,12 @@ type Routes = {
         disabled_at: string | null;
         events: (
           | "*"
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"
@@ -2466,6 +3106,12 @@ type Routes = {
           events?:
             | (
                 | "*"
+                | "applications.approved"
+                | "applications.declined"
+                | "applications.received"
+                | "claim.created"
+                | "claim.declined"
+                | "claim.granted"
                 | "commission.created"
                 | "commission.updated"
                 | "partner.created"
@@ -2485,6 +3131,12 @@ type Routes = {
         disabled_at: string | null;
         events: (
           | "*"
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"
@@ -2519,6 +3171,12 @@ type Routes = {
           id: string;
           event_id: string;
           event:
+            | "applications.approved"
+            | "applications.declined"
+            | "applications.received"
+            | "claim.created"
+            | "claim.declined"
+            | "claim.granted"
             | "commission.created"
             | "commission.updated"
             | "partner.created"
@@ -2567,6 +3225,12 @@ type Routes = {
         id: string;
         event_id: string;
         event:
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"
@@ -2632,6 +3296,12 @@ type Routes = {
         disabled_at: string | null;
         events: (
           | "*"
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"
@@ -2662,6 +3332,12 @@ type Routes = {
         id: string;
         event_id: string;
         event:
+          | "applications.approved"
+          | "applications.declined"
+          | "applications.received"
+          | "claim.created"
+          | "claim.declined"
+          | "claim.granted"
           | "commission.created"
           | "commission.updated"
           | "partner.created"

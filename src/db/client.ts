@@ -3,6 +3,7 @@ import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import { databaseWith } from "./around.ts";
 import { boundedDatabase } from "./bounded.ts";
+import { joined } from "./parts.ts";
 import { writeDirectly, type Dialect } from "./query-text.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
@@ -86,6 +87,11 @@ export function literal(value: number | string): SQL {
     throw new Error(`${JSON.stringify(value)} cannot be written into a statement`);
   }
   return sql.raw(typeof value === "number" ? String(value) : `'${value}'`);
+}
+
+/** Words of the service's own as a list, for `in`. */
+export function literals(words: readonly string[]): SQL {
+  return sql`(${joined(words.map(literal), sql`, `, "different")})`;
 }
 
 /** The `literal` of a number for `limit` of a built query, which takes no SQL by its types. */

@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { JsonText } from "./page.ts";
+import { joined } from "./parts.ts";
 
 /**
  * SQL that makes a row, of the one table it is selected from, the text of a JSON object with these columns, as drizzle
@@ -31,7 +32,7 @@ export function jsonObject<T>(
   endPlain();
   const own = sql.raw(parts.join(" || ',' || "));
   const others = Object.entries(nested).map(([name, text]) => sql`${sql.raw(` || ',"${name}":' || `)}${text}`);
-  return sql`'{' || ${sql.join([own, ...others])} || '}'` as SQL<JsonText<T>>;
+  return sql`'{' || ${joined([own, ...others], sql``, "different")} || '}'` as SQL<JsonText<T>>;
 }
 
 /** The same of a table's rows, each as `view` shows it: one that only takes fields of a row takes the columns alike. */
@@ -45,7 +46,7 @@ export function jsonOf<Table extends SQLiteTable, View extends object>(
 /** SQL that makes a JSON object of exactly the fields of `T`, each from its expression; at most 16. */
 export function jsonFields<T>(fields: { [K in keyof T]: SQL }): SQL<JsonText<T>> {
   const parts = Object.entries<SQL>(fields).map(([name, value]) => sql`${sql.raw(`'${name}'`)}, ${value}`);
-  return sql`json_object(${sql.join(parts, sql`, `)})` as SQL<JsonText<T>>;
+  return sql`json_object(${joined(parts, sql`, `, "different")})` as SQL<JsonText<T>>;
 }
 
 /** D1 promises no more than 32 arguments to a function: names and values. */

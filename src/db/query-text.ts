@@ -1,4 +1,5 @@
 import { Column, Name, Param, Placeholder, SQL, StringChunk, Table, type Query } from "drizzle-orm";
+import { assertFits } from "./parts.ts";
 
 /** What makes the text of a query, as drizzle's dialects do. */
 export interface Dialect {
@@ -37,7 +38,7 @@ export function writeDirectly(dialect: Dialect): void {
   dialect.sqlToQuery = (sql) => {
     const query: Query = { sql: "", params: [] };
     write([sql], query);
-    checked?.(query, byDrizzle(sql));
+    checked?.(sql, query, byDrizzle);
     return query;
   };
 }
@@ -68,12 +69,18 @@ function bind(query: Query, value: unknown): void {
 }
 
 /** Compares a query with drizzle's own; null where nothing does, as in service. */
-let checked: ((query: Query, own: Query) => void) | null = null;
+let checked: ((sql: SQL, query: Query, byDrizzle: Dialect["sqlToQuery"]) => void) | null = null;
 
-/** For tests: from now on a query that drizzle would write in another way is an error. */
+/** Drizzle's insert of several rows. */
+const OF_ROWS = /^insert into "\w+" \([^()]*\) values \([^()]*\), \(/;
+
+/** For tests: from now on a query that drizzle would write in another way is an error, and so is one that may not fit. */
 export function checkTexts(): void {
-  checked = (query, own) => {
+  checked = (sql, query, byDrizzle) => {
+    const own = byDrizzle(sql);
     const isSame = query.sql === own.sql && query.params.every((value, i) => value === own.params[i]);
     if (!isSame || query.params.length !== own.params.length) throw new Error(`${query.sql} is not ${own.sql}`);
+    if (OF_ROWS.test(query.sql)) throw new Error(`parameters for each of some rows: ${query.sql}`);
+    assertFits(sql, (part) => byDrizzle(part).params.length);
   };
 }

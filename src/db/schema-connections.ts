@@ -23,6 +23,10 @@ export const providerConnections = sqliteTable(
     reading: text(),
     /** When it is to be read again. */
     next_read_at: text().notNull().default(""),
+    /** Where the provider sends its webhooks, as this service made it there (`core/inbound/destination-claim.ts`). */
+    destination: text(),
+    /** When the last event of the vendor's test mode came; the last of all is one where it is no older than `last_event_at`. */
+    last_test_event_at: text(),
   },
   (t) => [
     primaryKey({ columns: [t.program_id, t.provider] }),

@@ -72,6 +72,29 @@ export const earningDays = sqliteTable(
 );
 
 /**
+ * What promotion codes brought by UTC day: sales and their revenue, which is less what was refunded, by the payment's day;
+ * what the code's partner earned of them by the day of `earning_days`. A code that changes hands is another one. Millions of smallest
+ * units and the rest are kept apart. Kept by triggers of `payments` and `commissions`, for payments with a code only.
+ * WITHOUT ROWID.
+ */
+export const codeDays = sqliteTable(
+  "code_days",
+  {
+    program_id: text().notNull(),
+    day: text().notNull(),
+    partner_id: text().notNull(),
+    code_id: text().notNull(),
+    currency: text().notNull(),
+    sales: integer().notNull(),
+    revenue_millions: integer().notNull(),
+    revenue_rest: integer().notNull(),
+    earned_millions: integer().notNull(),
+    earned_rest: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id, t.code_id, t.currency] })],
+);
+
+/**
  * How many rows a list has by UTC day of `created_at` and by state; payments that are not settled yet have none and are left
  * out. Kept by triggers of the listed tables. WITHOUT ROWID.
  */

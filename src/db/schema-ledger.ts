@@ -1,8 +1,9 @@
 /** Programs, their partners and rules, what the vendors said, and the money that follows from it. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { ApplicationMode } from "../domain/application.ts";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
-import type { Condition, FlowActionType } from "../domain/flow.ts";
+import type { FlowActionType, FlowEvent, StoredCondition } from "../domain/flow.ts";
 import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
@@ -10,6 +11,8 @@ import type { PayoutStatus } from "../domain/payout.ts";
 import type { CodePrecedence } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Sealed } from "../lib/seal.ts";
+import { emailDomain } from "./email-domain.ts";
+import type { ErasedScope, FactScope } from "./fact-scopes.ts";
 
 export const programs = sqliteTable(
   "programs",
@@ -49,9 +52,24 @@ export const programs = sqliteTable(
     provider_b_refusals: text(),
     /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
     code_precedence: text().$type<CodePrecedence>().notNull().default("link"),
+    /** `#rrggbb`: of buttons and the top line in e-mails; null for the service's own. */
+    brand_color: text(),
+    /** By the tz database: where the days of its e-mails begin. */
+    time_zone: text().notNull().default("UTC"),
+    applications: text().$type<ApplicationMode>().notNull().default("off"),
+    /** In the address of the page for applications, in place of the id. */
+    slug: text(),
+    /** What applicants are asked beside their name, address and website; null: nothing. */
+    questions: text({ mode: "json" }).$type<string[]>(),
+    /** What applicants consent to, and the number of the text: it counts up whenever the text changes. */
+    terms: text(),
+    terms_version: integer().notNull().default(0),
   },
-  // By which people sign in, whatever the number of programs.
-  (t) => [index("programs_owner").on(sql`lower(${t.owner_email})`)],
+  (t) => [
+    // By which people sign in, whatever the number of programs.
+    index("programs_owner").on(sql`lower(${t.owner_email})`),
+    uniqueIndex("programs_slug").on(t.slug),
+  ],
 );
 
 export const partners = sqliteTable(
@@ -149,10 +167,10 @@ export const flows = sqliteTable(
       .notNull()
       .references(() => programs.id),
     name: text().notNull(),
-    event: text().$type<"transaction_completed">().notNull().default("transaction_completed"),
+    event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
     action_type: text().$type<FlowActionType>().notNull(),
     action_value: real().notNull(),
-    conditions: text({ mode: "json" }).$type<Condition[]>().notNull(),
+    conditions: text({ mode: "json" }).$type<StoredCondition[]>().notNull(),
     priority: real().notNull().default(0),
     active: integer({ mode: "boolean" }).notNull().default(true),
     created_at: text().notNull(),
@@ -215,15 +233,6 @@ export const facts = sqliteTable(
   ],
 );
 
-/**
- * What the subject of a fact is: an id of a payment, a subscription or a customer, or (`email`) the `emailKey` of a
- * customer's address. `address` finds what was said of a customer's address, by the customer's id; with `email` the same
- * facts are found by the address. `coded` finds the payments and uses that carry a code, by its id, also in lower case;
- * `code` what was said of codes, by the name in lower case and by the ids of what a code was made from. `payer` finds the
- * payments that the owner's server reported with an address, by its `emailKey`.
- */
-export type FactScope = "payment" | "subscription" | "customer" | "email" | "address" | "coded" | "code" | "payer";
-
 /** By which vendor ids a fact is found: two facts that share a payment alias are about one payment. WITHOUT ROWID. */
 export const factSubjects = sqliteTable(
   "fact_subjects",
@@ -239,9 +248,6 @@ export const factSubjects = sqliteTable(
     index("fact_subjects_fact").on(t.program_id, t.provider, t.fact_id),
   ],
 );
-
-/** `email` is a hash of the address. */
-export type ErasedScope = Exclude<FactScope, "address" | "coded" | "code" | "payer">;
 
 /**
  * The vendor ids of erased customers and their payments, and the addresses they were asked to be erased by, as hashes:
@@ -260,8 +266,10 @@ export const erasedSubjects = sqliteTable(
 );
 
 /**
- * Programs in which an event of provider B waits for the transaction or subscription that it changes, by the vendor's id
- * of that: it may come to another program of the same vendor account, also in another database. WITHOUT ROWID.
+ * Programs in which an event waits for what it changes, by the vendor's id of that. At provider B, the transaction or
+ * subscription may come to another program of the same vendor account, also in another database; at provider A, the
+ * payment may go by another id, which the vendor is asked for. So it is for the name of a code, whose id has `code:` before
+ * it. WITHOUT ROWID.
  */
 export const waitingEvents = sqliteTable(
   "waiting_events",
@@ -270,7 +278,10 @@ export const waitingEvents = sqliteTable(
     subject: text().notNull(),
     program_id: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.provider, t.subject, t.program_id] })],
+  (t) => [
+    primaryKey({ columns: [t.provider, t.subject, t.program_id] }),
+    index("waiting_events_of_program").on(t.program_id, t.provider, t.subject),
+  ],
 );
 
 /**
@@ -315,6 +326,10 @@ export const payments = sqliteTable(
     updated_at: text().notNull(),
     /** The newest of `past_rules` when it was first heard of; null of what an earlier version stored. */
     rules_seen: integer(),
+    /** The version of a partner's promotion code that decided it, as in `decision`; kept when it is merged. */
+    code_id: text(),
+    /** What it is: a payment, or a lead, which is decided by the flows of leads alone. */
+    event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
   },
   (t) => [
     uniqueIndex("payments_transaction").on(t.program_id, t.provider, t.provider_transaction_id),
@@ -330,9 +345,26 @@ export const payments = sqliteTable(
     index("payments_by_customer")
       .on(t.customer_id, t.program_id)
       .where(sql`customer_id is not null`),
+    // Those that what is remembered can serve (`ledger/served.ts`): nothing is written for one that names its partner.
+    index("payments_by_email")
+      .on(sql`lower(${t.customer_email})`, t.program_id)
+      .where(
+        sql`customer_email is not null and (partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')`,
+      ),
+    // Those that a claim by day and domain can be about (`core/claims`): nothing is written for one that is a partner's.
+    index("payments_by_domain")
+      .on(t.program_id, emailDomain(t.customer_email), t.created_at)
+      .where(sql`customer_email is not null and (partner_id is null or coalesce(outcome, '') = 'partner_deactivated')`),
     index("payments_partner")
       .on(t.partner_id, t.outcome)
       .where(sql`partner_id is not null`),
+    // Of the few that a code decided: by their ids for the triggers of `code_days`, by the code for its recount.
+    index("payments_coded")
+      .on(t.id, t.code_id)
+      .where(sql`code_id is not null`),
+    index("payments_code")
+      .on(t.code_id)
+      .where(sql`code_id is not null`),
     index("payments_unsettled")
       .on(t.updated_at)
       .where(sql`settled_revision < facts_revision`),
@@ -461,20 +493,4 @@ export const payoutRuns = sqliteTable(
     finished_at: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
-);
-
-/**
- * How many rows a program has in each of its lists by `state`, which is the status or, of payments, the outcome; empty
- * where there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
- */
-export const listCounts = sqliteTable(
-  "list_counts",
-  {
-    program_id: text().notNull(),
-    /** `flagged` are the flagged commissions. */
-    list: text().$type<"partners" | "payments" | "commissions" | "flagged" | "payouts">().notNull(),
-    state: text().notNull(),
-    count: integer().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.list, t.state] })],
 );

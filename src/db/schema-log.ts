@@ -105,6 +105,23 @@ export const clickCounts = sqliteTable(
 );
 
 /**
+ * The same by page of the site and by sub-id; the empty value is that of all that have no row (`core/kernel/click-sources.ts`).
+ * WITHOUT ROWID.
+ */
+export const clickSources = sqliteTable(
+  "click_sources",
+  {
+    program_id: text().notNull(),
+    partner_id: text().notNull(),
+    day: text().notNull(),
+    kind: text().$type<"landing" | "sub">().notNull(),
+    value: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.day, t.kind, t.value] })],
+);
+
+/**
  * How far the clicks of a program are rolled up: those before the id `until`, the first of a minute, are in the kept
  * counts. At `next_at` the next ones are due; null where no click waits. WITHOUT ROWID.
  */

@@ -4,7 +4,13 @@
  * decimals. Tables marked WITHOUT ROWID get that by hand in the migration; a test compares the migrated database.
  */
 export * from "./schema-connections.ts";
+export * from "./fact-scopes.ts";
 export * from "./schema-ledger.ts";
+export * from "./schema-applications.ts";
 export * from "./schema-journal.ts";
+export * from "./schema-lists.ts";
 export * from "./schema-log.ts";
+export * from "./schema-mail.ts";
+export * from "./schema-claims.ts";
+export * from "./schema-portal.ts";
 export * from "./schema-rules.ts";

@@ -41,6 +41,7 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "payouts.recipient_sealed": OWNED,
   "webhook_endpoints.secret": OWNED,
   "webhook_endpoints.secret_previous": OWNED,
+  "mails.content": OWNED,
   "idempotency_keys.body": { program: "program_id", own: "key", isWithinProgram: true },
 };
 

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { runCrons } from "./crons.ts";
+import { keptMail, writeMail } from "./local-mails.ts";
 import { portHolder, type PortHolder } from "./port-holder.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
@@ -71,7 +72,13 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
       watch: false,
       persist: options.persistTo,
       structuredLogsHandler: (line: LogLine) => {
-        if (!isRuntimeInternal(line.message)) options.onLog(line);
+        if (isRuntimeInternal(line.message)) return;
+        options.onLog(line);
+        const mail_id = keptMail(line.message);
+        if (mail_id === null) return;
+        writeMail(localUrl(options.port), mail_id, join(options.persistTo, "mails")).catch((error: unknown) =>
+          options.onLog({ level: "error", message: `The e-mail ${mail_id} was not written: ${String(error)}` }),
+        );
       },
       ...(options.outbound ? { outboundService: options.outbound } : {}),
     },

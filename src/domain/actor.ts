@@ -1,5 +1,5 @@
-/** Who does something (EVT-2): `actor: {type: api_key|member|partner|provider|operator|cron, id, name}`. */
-export const ACTOR_TYPES = ["api_key", "member", "partner", "provider", "operator", "cron"] as const;
+/** Who does something (EVT-2): `actor: {type: api_key|member|partner|provider|operator|cron|visitor, id, name}`. */
+export const ACTOR_TYPES = ["api_key", "member", "partner", "provider", "operator", "cron", "visitor"] as const;
 
 export interface Actor {
   type: (typeof ACTOR_TYPES)[number];
@@ -31,6 +31,8 @@ export const actors = {
   operator: (): Actor => ({ type: "operator", id: null, name: "operator" }),
   /** A periodic job, by its name in `JOBS`. */
   cron: (job: string): Actor => ({ type: "cron", id: null, name: job }),
+  /** Somebody who is not known: who clicks, or applies. */
+  visitor: (): Actor => ({ type: "visitor", id: null, name: null }),
 };
 
 interface PartnerNames {
@@ -40,12 +42,8 @@ interface PartnerNames {
   last_name: string | null;
 }
 
-/** As the API shows it. Clicks keep no actor: a click is always a visitor's, of which nothing is known. */
-export interface ShownActor extends Omit<Actor, "type"> {
-  type: Actor["type"] | "visitor";
-}
-
-export const VISITOR: ShownActor = { type: "visitor", id: null, name: null };
+/** Clicks keep no actor: a click is always a visitor's. */
+export const VISITOR: Actor = actors.visitor();
 
 /** `{field: [old, new]}` (EVT-2). */
 export type Changes = Record<string, [before: unknown, after: unknown]>;

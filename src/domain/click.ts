@@ -1,3 +1,4 @@
+import { SUB_PATTERN } from "./link.ts";
 import { SLUG_PATTERN } from "./partner.ts";
 
 /** Why an arrival is not in the audit log. The last two are known only where partners are, when a batch is flushed. */
@@ -16,19 +17,29 @@ export interface Click {
   landing: string;
   /** The page the visitor came from, or empty. */
   referrer: string;
+  /** Where the partner placed the link (TRACK-19). */
+  sub?: string | undefined;
   /** Made by the sender and kept on its retry, so that a repeated click is recognized. */
   id: string | null;
 }
 
 /** An arrival on its way to the audit log: a click with its minted event id, or one that is only counted as dropped. */
 export type Arrival =
-  | { id: string; created_at: string; program_id: string; ref: string; landing: string; referrer: string }
+  | {
+      id: string;
+      created_at: string;
+      program_id: string;
+      ref: string;
+      landing: string;
+      referrer: string;
+      sub?: string | undefined;
+    }
   | { created_at: string; program_id: string; dropped: ClickDropReason };
 
 export type ParsedClick = { ok: true; click: Click } | { ok: false; details: { path: string; message: string }[] };
 
 /**
- * Reads `{program_id, ref, landing, referrer}` (TRACK-9) and the optional `id`; unknown fields are refused (HTTP-6).
+ * Reads `{program_id, ref, landing, referrer}` (TRACK-9) and the optional `sub` and `id`; unknown fields are refused (HTTP-6).
  * Pure and never throws. Written by hand because it runs once per click: a schema library costs as much as the parse.
  */
 export function parseClick(body: unknown): ParsedClick {
@@ -40,6 +51,7 @@ export function parseClick(body: unknown): ParsedClick {
   let ref = "";
   let landing = "/";
   let referrer = "";
+  let sub: string | undefined;
   let id: string | null = null;
   const fields = body as Record<string, unknown>;
   for (const field in fields) {
@@ -50,6 +62,7 @@ export function parseClick(body: unknown): ParsedClick {
     else if (field === "ref") ref = value;
     else if (field === "landing") landing = value;
     else if (field === "referrer") referrer = value;
+    else if (field === "sub") sub = SUB_PATTERN.test(value) ? value : undefined;
     else id = value;
   }
   for (const [field, pattern, message] of REQUIRED) {
@@ -65,14 +78,14 @@ export function parseClick(body: unknown): ParsedClick {
     details.push({ path: "id", message: "must be 1 to 64 letters, digits, ., - or _" });
   }
   if (details.length > 0) return { ok: false, details };
-  return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), id } };
+  return { ok: true, click: { program_id, ref, landing: keptPath(landing), referrer: kept(referrer), sub, id } };
 }
 
 /** A program id as far as its form shows; whether it exists comes out at the flush. */
 export const PROGRAM_ID_PATTERN = /^prog_[A-Za-z0-9]{1,64}$/;
 export const CLICK_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
-const FIELDS = new Set(["program_id", "ref", "landing", "referrer", "id"]);
+const FIELDS = new Set(["program_id", "ref", "landing", "referrer", "sub", "id"]);
 const REQUIRED = [
   ["program_id", PROGRAM_ID_PATTERN, "must be a program id (prog_…)"],
   ["ref", SLUG_PATTERN, "must be 1 to 64 letters, digits, - or _"],

@@ -1,6 +1,6 @@
 /** Promotion codes: what a payment carries of a vendor's, and the partner that it was given to at the payment's time. */
 import { lowerAscii } from "./ascii.ts";
-import { SLUG_PATTERN } from "./partner.ts";
+import { foldSearch, SEARCH_GRAM, SLUG_PATTERN } from "./partner.ts";
 import { compare } from "./payment-state.ts";
 
 /** Characters of a code, without those of no width. */
@@ -89,4 +89,16 @@ export function suggestedSlugs(code: string): string[] {
   const words = key.split(/[^a-z]+/).filter((word) => word.length >= 3);
   const slugs = [key, bare, bare.replaceAll(/[^a-z0-9]/g, ""), ...words];
   return [...new Set(slugs)].filter((slug) => SLUG_PATTERN.test(slug));
+}
+
+/** The words of a code that may be a partner's first or last name, as `search` compares them, each once, in their order. */
+export function wordsOf(code: string): string[] {
+  const words = foldSearch(code).split(/[^\p{L}]+/u);
+  return [...new Set(words)].filter((word) => Array.from(word).length >= SEARCH_GRAM);
+}
+
+/** Whether one of the words is the partner's first or last name, or both names together; accents and case are ignored. */
+export function resemblesName(words: readonly string[], names: readonly (string | null)[]): boolean {
+  const parts = names.flatMap((name) => (name === null ? [] : wordsOf(name)));
+  return words.some((word) => parts.includes(word) || (parts.length > 1 && word === parts.join("")));
 }

@@ -17,8 +17,13 @@ import {
 export const COMMISSION_STATUSES = ["pending", "approved", "paid", "rejected"] as const;
 export type CommissionStatus = (typeof COMMISSION_STATUSES)[number];
 
-export const COMMISSION_KINDS = ["sale", "clawback", "manual"] as const;
+export const COMMISSION_KINDS = ["sale", "clawback", "manual", "lead"] as const;
 export type CommissionKind = (typeof COMMISSION_KINDS)[number];
+
+/** True of what a payment or a lead earned itself: of each there is one for a partner. */
+export function isEarned({ kind }: { kind: CommissionKind }): boolean {
+  return kind === "sale" || kind === "lead";
+}
 
 /** Why a commission waits for a person, the gravest first: the first that applies is the one shown. */
 export const REVIEW_REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled"] as const;
@@ -131,9 +136,9 @@ export function planRows(rows: readonly LedgerRow[], desired: Desired | null): R
 function planPartner(plan: RowPlan, own: LedgerRow[], partner_id: string, target: Cents | null): void {
   const locked = own.filter(isLocked);
   const open = own.filter(isOpen);
-  const openSales = open.filter((row) => row.kind === "sale");
+  const openSales = open.filter(isEarned);
   const [carrier, ...spare] = open.filter((row) => row.kind === "clawback");
-  const source = locked.find((row) => row.kind === "sale");
+  const source = locked.find(isEarned);
   const kept = !source && (target !== null || locked.length > 0) ? openSales[0] : undefined;
   // Nothing is forgiven where nothing was given.
   const idle = locked.length === 0 ? own.filter(isWaived) : [];
@@ -159,7 +164,7 @@ function worth(own: readonly LedgerRow[], target: Cents | null): Sum {
   const waived = locked.length === 0 ? [] : own.filter(isWaived);
   const forgiven = negate(sumOf(waived.filter((row) => row.amount_cents < 0)));
   const denied = sumOf(waived.filter((row) => row.amount_cents > 0));
-  const isRejected = own.some((row) => row.kind === "sale" && row.status === "rejected");
+  const isRejected = own.some((row) => isEarned(row) && row.status === "rejected");
   const due = isRejected ? NOTHING : larger(subtract(target ?? NOTHING, denied), NOTHING);
   return larger(due, smaller(add(due, forgiven), sumOf(locked)));
 }

@@ -59,3 +59,14 @@ export function readWakeUp(body: unknown): Required<WakeUpMessage> | null {
   const shard = "shard" in body && typeof body.shard === "number" ? body.shard : 0;
   return typeof delivery_id === "string" ? { delivery_id, shard } : null;
 }
+
+/** A message of the queue: a wake-up for the e-mails of one program. */
+export interface MailWakeUp {
+  mails_of: string;
+}
+
+/** What a message says of e-mails; null where it is another's. */
+export function readMailWakeUp(body: unknown): MailWakeUp | null {
+  if (typeof body !== "object" || body === null || !("mails_of" in body)) return null;
+  return typeof body.mails_of === "string" ? { mails_of: body.mails_of } : null;
+}

@@ -1,4 +1,4 @@
-import type { Fact } from "./fact.ts";
+import { isEarning, type Fact } from "./fact.ts";
 
 /** What replaces an address. */
 export const ERASED = "[erased]";
@@ -16,6 +16,12 @@ export function holdsAddress(text: string, addresses: ReadonlySet<string>): bool
   return false;
 }
 
+/** Whether a text, JSON or not, names one of these ids as a whole, also within an address of the web. */
+export function holdsId(text: string, ids: ReadonlySet<string>): boolean {
+  for (const part of textsOf(parsed(text))) if (part.split(APART).some((word) => ids.has(word))) return true;
+  return false;
+}
+
 /** A JSON value in which every text that holds one of these addresses (in lower case) is `ERASED`, a customer's field null. */
 export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T {
   const instead = (key: string) => (key === "customer_email" ? null : ERASED);
@@ -26,7 +32,7 @@ export function withoutAddresses<T>(value: T, addresses: ReadonlySet<string>): T
 
 /** A fact without the address in it. */
 export function bareFact<F extends Fact>(fact: F): F {
-  if (fact.kind === "payment") return { ...fact, customer_email: null };
+  if (isEarning(fact)) return { ...fact, customer_email: null };
   if (fact.kind === "attribution") {
     const { customer_email: _, ...bare } = fact;
     return bare as F;

@@ -4,8 +4,10 @@
  * (`core/kernel/commit.ts`), the OpenAPI document, the pages, the guide and the tests are held to it.
  */
 import type { Actor } from "./actor.ts";
+import type { ApplicationStatus } from "./application.ts";
+import type { ClaimStatus } from "./claim.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
-import type { Flow } from "./flow.ts";
+import type { Condition, Flow, FlowEvent } from "./flow.ts";
 import type { PartnerStatus, PayoutMethod } from "./partner.ts";
 import type { EventOutcome, Outcome } from "./payment.ts";
 import type { PayoutStatus } from "./payout.ts";
@@ -15,7 +17,8 @@ import type { RefusalReason } from "./refusal.ts";
 
 /** What `payload` holds, by the type of the event. Rows of earlier versions may lack a field that came later. */
 export interface EventPayloads extends Record<ProviderEventType, ProviderEventPayload> {
-  click: { ref: string; landing: string; referrer: string; partner_id: string };
+  /** `sub`: the partner's own id of the place of the link, where the link has one. */
+  click: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string };
   "commission.created": CommissionPayload;
   "commission.updated": CommissionPayload & {
     /** Of many that moved at once: the payout that holds it. */
@@ -27,16 +30,25 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "partner.created": PartnerPayload;
   "partner.updated": PartnerPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
+  "partner.invited": PartnerPayload;
+  "applications.received": ApplicationPayload;
+  "applications.approved": ApplicationPayload;
+  "applications.declined": ApplicationPayload;
   "code.created": CodePayload;
   /** `partner_id` is who has it now. */
   "code.moved": CodePayload;
   "code.deleted": CodePayload;
+  "claim.created": ClaimPayload;
+  "claim.granted": ClaimPayload;
+  "claim.declined": ClaimPayload;
   "payout.generated": PayoutPayload;
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; count: number };
   /** `count`: how many were refused for this reason so far. */
   "webhook.refused": { provider: ProviderName; reason: RefusalReason; count: number };
+  "destination.created": DestinationPayload;
+  "destination.updated": DestinationPayload;
   "flow.created": FlowPayload & AppliedPayload;
   "flow.updated": FlowPayload & AppliedPayload;
   "flow.deleted": FlowPayload;
@@ -51,6 +63,7 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "api_key.regenerated": { program_id: string; last4: string; actor: Actor["type"] };
   "partner.signed_in": { partner_id: string; email: string; slug: string; device: string | null };
   "member.signed_in": { email: string; device: string | null };
+  "portal_link.created": { partner_id: string };
   "session.ended": { partner_id?: string; session_id: string; email: string };
   "session.all_ended": { partner_id?: string; email: string; sessions: number };
   "sign_in.failed": { partner_id?: string; email: string; reason: "expired" | "used" };
@@ -88,12 +101,27 @@ interface PartnerPayload {
   status: PartnerStatus;
 }
 
+/** Nothing that the person wrote: the log keeps it for good. */
+interface ApplicationPayload {
+  application_id: string;
+  status: ApplicationStatus;
+  partner_id: string | null;
+}
+
 interface CodePayload {
   code_id: string;
   partner_id: string;
   provider: ProviderName;
   code: string;
   provider_code_id: string | null;
+}
+
+interface ClaimPayload {
+  claim_id: string;
+  partner_id: string;
+  status: ClaimStatus;
+  /** The payment that was decided on. */
+  payment_id: string | null;
 }
 
 interface PayoutPayload {
@@ -113,8 +141,20 @@ interface ProviderEventPayload {
   outcome: EventOutcome;
 }
 
-interface FlowPayload extends Omit<Flow, "id" | "created_at"> {
+/** Where a vendor sends its webhooks: its own id, and the types of its events, `*` for all. */
+interface DestinationPayload {
+  provider: ProviderName;
+  destination_id: string;
+  url: string;
+  event_types: string[];
+  /** Of the vendor's test mode. */
+  test: boolean;
+}
+
+interface FlowPayload extends Omit<Flow, "id" | "conditions" | "created_at"> {
   flow_id: string;
+  event: FlowEvent;
+  conditions: Condition[];
 }
 
 /** Of a change of a rate or a flow that applies to payments since an earlier time. */
@@ -155,14 +195,27 @@ export const EVENTS = {
   "partner.created": { text: "A partner was added", isChange: false, data: "Partner" },
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
+  "partner.invited": { text: "A partner was e-mailed an invitation", isChange: false },
+  "applications.received": {
+    text: "Somebody applied, and proved the address",
+    isChange: false,
+    data: "ApplicationData",
+  },
+  "applications.approved": { text: "An application was approved", isChange: true, data: "ApplicationData" },
+  "applications.declined": { text: "An application was declined", isChange: true, data: "ApplicationData" },
   "code.created": { text: "A promotion code was given to a partner", isChange: false },
   "code.moved": { text: "A promotion code was moved to another partner", isChange: true },
   "code.deleted": { text: "A promotion code was taken away from a partner", isChange: false },
+  "claim.created": { text: "A partner said that a sale is missing", isChange: false, data: "ClaimData" },
+  "claim.granted": { text: "A claim was granted", isChange: true, data: "ClaimData" },
+  "claim.declined": { text: "A claim was declined", isChange: true, data: "ClaimData" },
   "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
   "payout.exported": { text: "A file of payouts was read", isChange: false },
   "webhook.refused": { text: "Deliveries of a provider were refused", isChange: false },
+  "destination.created": { text: "A provider was set to send its webhooks here", isChange: false },
+  "destination.updated": { text: "The webhooks that a provider sends here were changed", isChange: true },
   "flow.created": { text: "A commission rule was added", isChange: false },
   "flow.updated": { text: "A commission rule was changed", isChange: true },
   "flow.deleted": { text: "A commission rule was removed", isChange: false },
@@ -173,6 +226,7 @@ export const EVENTS = {
   "api_key.regenerated": { text: "The API key was replaced", isChange: true },
   "partner.signed_in": { text: "A partner signed in", isChange: false },
   "member.signed_in": { text: "An owner signed in", isChange: false },
+  "portal_link.created": { text: "A link into the portal was made for a partner", isChange: false },
   "session.ended": { text: "A session was ended", isChange: false },
   "session.all_ended": { text: "All sessions of an address were ended", isChange: false },
   "sign_in.failed": { text: "A used or expired sign-in link was tried", isChange: false },

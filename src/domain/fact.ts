@@ -25,15 +25,18 @@ export interface CarriedRef {
   place: RefPlace;
 }
 
+/** What says that a customer paid: of one payment that several say, an `intent` counts where nothing else does. */
+export type PaymentSource = "session" | "invoice" | "transaction" | "intent";
+
 /**
  * A statement that a customer paid (or began to pay) once. Several facts may be about one payment: the session and the
  * invoice of a first subscription payment share their `key`.
  */
 export interface PaymentFact extends FactBase {
   kind: "payment";
-  /** The payment's identity at the vendor: invoice id, else session id (A); transaction id (B). */
+  /** The payment's identity at the vendor: invoice id, else session id, else that of the payment intent (A); transaction id (B). */
   key: string;
-  source: "session" | "invoice" | "transaction";
+  source: PaymentSource;
   /** Every vendor id by which later events may name this payment, `key` included: session, invoice, payment intent, charge. */
   aliases: string[];
   /** False while a delayed payment method has not paid. */
@@ -57,6 +60,31 @@ export interface PaymentFact extends FactBase {
   test?: true;
   /** The lines of a sale that the owner's server reported, where it named them. */
   items?: { product_id: string; amount_cents: Cents }[];
+}
+
+/**
+ * A customer that a partner brought, as the owner's server reports it. It is decided as a payment is, of nothing: what it
+ * earns is what a flow of leads gives. A version that knows no such fact leaves it as it is.
+ */
+export interface LeadFact extends FactBase {
+  kind: "lead";
+  /** Its identity: no id of a sale is of this form. */
+  key: string;
+  /** `key` alone: no refund and no other event names it. */
+  aliases: string[];
+  /** The program's when it was reported: that of what it earns. */
+  currency: string;
+  ref: string | null;
+  refs: CarriedRef[];
+  customer_email: string | null;
+  customer_id: string | null;
+}
+
+/** What a commission can be earned by. */
+export type EarningFact = PaymentFact | LeadFact;
+
+export function isEarning(fact: Fact): fact is EarningFact {
+  return fact.kind === "payment" || fact.kind === "lead";
 }
 
 /** Money going back (or coming back) on a payment. Facts with the same `adjustment_id` are versions of one adjustment. */
@@ -105,6 +133,8 @@ export interface AttributionFact extends FactBase {
    * what a vendor had said by then.
    */
   imported?: true;
+  /** Of a lead: it serves the payments of every provider, by the customer's id there or by the address. */
+  any_provider?: true;
 }
 
 /** Promotion codes to remember for a subscription and a customer; whose they are may be said later. */
@@ -124,6 +154,8 @@ export interface CodeFact extends FactBase {
   name: string | null;
   /** What it was made from, the nearest first: of a discount its promotion code and coupon, of a promotion code its coupon. */
   parents: string[];
+  /** Of a discount whose customer the vendor names: by it an erasure knows the event. */
+  customer_id?: string;
 }
 
 /** The address of a customer, where the vendor's payments carry none. */
@@ -148,6 +180,7 @@ export interface LinkFact extends FactBase {
 
 export type Fact =
   | PaymentFact
+  | LeadFact
   | AdjustmentFact
   | AttributionFact
   | CodeUseFact
@@ -169,6 +202,9 @@ export function testFact(fact: Fact): Fact {
       const codes = fact.codes ? { codes: fact.codes.map(own) } : {};
       return { ...fact, ...ids, ...codes, key: own(key), aliases: aliases.map(own), test: true };
     }
+    case "lead": {
+      return { ...fact, key: own(fact.key), aliases: fact.aliases.map(own), customer_id: own(fact.customer_id) };
+    }
     case "adjustment":
       return { ...fact, adjustment_id: own(fact.adjustment_id), aliases: fact.aliases.map(own) };
     case "attribution":
@@ -177,8 +213,10 @@ export function testFact(fact: Fact): Fact {
       const { codes, subscription_id, customer_id } = fact;
       return { ...fact, codes: codes.map(own), subscription_id: own(subscription_id), customer_id: own(customer_id) };
     }
-    case "code":
-      return { ...fact, code_id: own(fact.code_id), parents: fact.parents.map(own) };
+    case "code": {
+      const customer = fact.customer_id === undefined ? {} : { customer_id: own(fact.customer_id) };
+      return { ...fact, ...customer, code_id: own(fact.code_id), parents: fact.parents.map(own) };
+    }
     case "customer":
       return { ...fact, customer_id: own(fact.customer_id) };
     case "cancellation":

@@ -10,8 +10,9 @@ export type ConditionField = (typeof CONDITION_FIELDS)[number];
 export type ConditionOp = (typeof CONDITION_OPS)[number];
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
 
-/** What can trigger a flow (FLOW-1). */
-export const FLOW_EVENTS = ["transaction_completed"] as const;
+/** What can trigger a flow (FLOW-1): a completed payment, or a lead that the owner's server reports. */
+export const FLOW_EVENTS = ["transaction_completed", "lead_created"] as const;
+export type FlowEvent = (typeof FLOW_EVENTS)[number];
 
 /** At most this many flows a program and conditions a flow (FLOW-1). */
 export const MAX_FLOWS = 100;
@@ -23,12 +24,40 @@ export interface Condition {
   value: number | string;
 }
 
+/** The condition by which a stored flow says that it is of another event than payments (`storedConditions`). */
+interface EventCondition {
+  field: "event";
+  op: "eq";
+  value: Exclude<FlowEvent, "transaction_completed">;
+}
+export type StoredCondition = Condition | EventCondition;
+
+/**
+ * The conditions of a flow as they are stored. The event is one of them, so that it is kept with what the flow was before a change, and a
+ * version that knows no such event finds the condition to fail for every payment, and applies the flow to none.
+ */
+export function storedConditions(event: FlowEvent, conditions: readonly Condition[]): StoredCondition[] {
+  return event === "transaction_completed"
+    ? [...conditions]
+    : [{ field: "event", op: "eq", value: event }, ...conditions];
+}
+
+/** The conditions that the owner gave. */
+export function givenConditions({ conditions }: { conditions: readonly StoredCondition[] }): Condition[] {
+  return conditions.filter((condition): condition is Condition => condition.field !== "event");
+}
+
+/** What triggers a stored flow. */
+export function eventOf({ conditions }: { conditions: readonly StoredCondition[] }): FlowEvent {
+  return conditions.find((condition) => condition.field === "event")?.value ?? "transaction_completed";
+}
+
 export interface Flow {
   id: string;
   name: string;
   action_type: FlowActionType;
   action_value: number;
-  conditions: Condition[];
+  conditions: StoredCondition[];
   priority: number;
   active: boolean;
   created_at: string;
@@ -36,6 +65,7 @@ export interface Flow {
 
 /** What the conditions look at. A field that the payment lacks is null. */
 export interface FlowSubject {
+  event: FlowEvent;
   txn_amount_cents: Cents;
   customer_email: string | null;
   partner_slug: string;
@@ -58,12 +88,12 @@ export interface FlowTrace {
 
 /**
  * The first flow whose conditions all match (FLOW-2), and the trace of every flow tried until
- * then. Only active flows count; higher priority first; among equals the older one (FLOW-2).
+ * then. Only active flows of the event count; higher priority first; among equals the older one (FLOW-2).
  */
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
-  for (const flow of inOrder(flows)) {
-    const conditions = flow.conditions.map((condition) => evaluate(condition, subject));
+  for (const flow of inOrder(flows).filter((one) => eventOf(one) === subject.event)) {
+    const conditions = givenConditions(flow).map((condition) => evaluate(condition, subject));
     const matched = conditions.every((condition) => condition.held);
     tried.push({ flow_id: flow.id, name: flow.name, priority: flow.priority, matched, conditions });
     if (matched) return { flow, tried };
@@ -130,6 +160,32 @@ export function conditionProblem(condition: Condition): { path: "op" | "value"; 
     return { path: "value", message: `${condition.field} is compared with a text` };
   }
   return null;
+}
+
+/** What a condition can ask of a lead. */
+const OF_LEADS: readonly ConditionField[] = ["customer_email", "partner_slug"];
+
+/** Why a flow makes no sense, or null: its action, and of leads what they do not have (FLOW-12). */
+export function flowProblem(
+  flow: Pick<Flow, "action_type" | "action_value"> & {
+    event?: FlowEvent | undefined;
+    conditions?: readonly Condition[] | undefined;
+  },
+): { path: string; message: string } | null {
+  if (flow.event === "lead_created") {
+    if (flow.action_type !== "flat") {
+      return { path: "action_type", message: "A flow of leads gives a flat amount: nothing is paid by a lead." };
+    }
+    const wrong = (flow.conditions ?? []).findIndex(({ field }) => !OF_LEADS.includes(field));
+    if (wrong >= 0) {
+      return {
+        path: `conditions.${wrong}.field`,
+        message: `A lead has none: a flow of leads asks for ${OF_LEADS.join(" or ")}.`,
+      };
+    }
+  }
+  const message = actionProblem(flow);
+  return message === null ? null : { path: "action_value", message };
 }
 
 /** Why an action makes no sense, or null: percentage 0–100, flat an integer ≥ 0 (FLOW-1), of cents. */

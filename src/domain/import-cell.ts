@@ -31,6 +31,16 @@ export function readCodes(cell: string, params: readonly string[]): CellReading<
   return { ok: true, value: codes };
 }
 
+/** The promotion codes in a cell, which may have blanks and commas: several are separated by semicolons, bars or line breaks. */
+export function splitPromotionCodes(cell: string): CellReading<string[]> {
+  const codes = cell
+    .split(/[;|\n]/)
+    .map((part) => part.trim())
+    .filter(Boolean);
+  if (codes.length <= MAX_CODES) return { ok: true, value: codes };
+  return { ok: false, message: `At most ${MAX_CODES} codes are read of a line.` };
+}
+
 function codeInLink(link: string, params: readonly string[]): string | null {
   const url = URL.parse(link.includes("://") ? link : `https://${link}`);
   if (!url) return null;

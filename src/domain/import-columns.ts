@@ -14,6 +14,7 @@ const COMMON = {
       ...["referral link", "affiliate link", "partner link", "tracking link", "referral url", "affiliate url"],
       ...["referral links", "link", "links", "via", "ref"],
     ],
+    promotion_codes: ["promotion_codes", "promotion code"],
     status: ["status", "state", "account status", "partner status", "affiliate status", "enrollment status"],
     commission_pct: [
       "commission_pct",

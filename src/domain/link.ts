@@ -3,12 +3,13 @@
  * with a query and a fragment; whatever could lead anywhere else gives the domain's root instead, so that a visitor
  * always arrives and always there.
  */
-export function linkTarget(domain: string, to: string, ref: string, clickId: string): URL {
+export function linkTarget(domain: string, to: string, ref: string, clickId: string, sub: string | null = null): URL {
   const origin = `https://${domain}`;
   const path = PATH_PATTERN.test(to) ? to : "/";
   const target = URL.parse(path, origin);
   const safe = target !== null && target.origin === new URL(origin).origin ? target : new URL(origin);
   safe.searchParams.set("ref", ref);
+  if (sub !== null) safe.searchParams.set("sub", sub);
   safe.searchParams.set("service_click", clickId);
   return safe;
 }
@@ -16,3 +17,43 @@ export function linkTarget(domain: string, to: string, ref: string, clickId: str
 /** One slash and no second, no backslash (browsers read it as a slash), no control character (they drop some). */
 // eslint-disable-next-line no-control-regex -- those are what it refuses
 const PATH_PATTERN = /^\/(?!\/)[^\\\u0000-\u001f\u007f]*$/;
+
+/** The text after `?sub=`: where a partner placed a link (TRACK-19). One that does not fit is dropped; the click counts. */
+export const SUB_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The names of a campaign that analytics on the site read; each is optional. */
+export const UTM_NAMES = ["utm_source", "utm_medium", "utm_campaign"] as const;
+
+/** What a partner wants in a link. */
+export interface LinkParts extends Partial<Record<(typeof UTM_NAMES)[number], string>> {
+  ref: string;
+  sub?: string | undefined;
+}
+
+/**
+ * A page of the program's site as a partner typed it: an address with or without `https://`, or a path. Null where it
+ * is not of the domain or of a host under it.
+ */
+export function sitePage(domain: string, typed: string): URL | null {
+  const text = typed.trim() || "/";
+  if (text.startsWith("/") && !PATH_PATTERN.test(text)) return null;
+  const address = text.startsWith("/") ? `https://${domain}${text}` : withScheme(text);
+  const url = URL.parse(address.replace(/^http:/i, "https:"));
+  if (url?.protocol !== "https:" || url.port !== "" || url.username !== "" || url.password !== "") return null;
+  const site = domain.replace(/^www\./, "");
+  return url.hostname === site || url.hostname.endsWith(`.${site}`) ? url : null;
+}
+
+function withScheme(text: string): string {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+}
+
+/** The page with the partner's reference, and the sub-id and campaign where they are given. */
+export function partnerLink(page: URL, { ref, sub, ...utm }: LinkParts): string {
+  const url = new URL(page);
+  for (const [name, value] of Object.entries({ ref, sub, ...utm })) {
+    if (value) url.searchParams.set(name, value);
+    else if (name === "sub") url.searchParams.delete(name);
+  }
+  return url.href;
+}

@@ -1,4 +1,14 @@
-import type { AdjustmentFact, CustomerFact, Fact, PaymentFact } from "./fact.ts";
+import {
+  isEarning,
+  type AdjustmentFact,
+  type CustomerFact,
+  type EarningFact,
+  type Fact,
+  type LeadFact,
+  type PaymentFact,
+  type PaymentSource,
+} from "./fact.ts";
+import type { FlowEvent } from "./flow.ts";
 import {
   addUp,
   clamp,
@@ -20,6 +30,8 @@ export const ATTRIBUTION_SLACK_MS = 3_600_000;
 
 /** One payment put together from all its facts. */
 export interface PaymentState {
+  /** What it is: a payment, or a lead, of which nothing is paid and nothing goes back. */
+  event: FlowEvent;
   paid: boolean;
   /** Only test events report it. */
   test: boolean;
@@ -32,16 +44,25 @@ export interface PaymentState {
   subscription_id: string | null;
 }
 
+/** How well a source knows the money that was paid, and the customer who paid. */
+const KNOWS_MONEY: Record<PaymentSource, number> = { invoice: 3, session: 2, transaction: 2, intent: 1 };
+const KNOWS_CUSTOMER: Record<PaymentSource, number> = { session: 3, invoice: 2, transaction: 2, intent: 1 };
+
 /** The payment according to its facts: the invoice's amounts before the session's, the newest within a source. */
 export function paymentState(facts: readonly Fact[]): PaymentState | null {
+  const lead = facts.find((fact) => fact.kind === "lead");
+  if (lead) return leadState(facts, lead);
   const all = facts.filter((fact): fact is PaymentFact => fact.kind === "payment");
   if (all.length === 0) return null;
   const paid = all.filter((fact) => fact.paid);
-  const money = (paid.length > 0 ? paid : all).toSorted(
-    (a, b) => Number(b.source === "invoice") - Number(a.source === "invoice") || newestFirst(a, b),
-  )[0]!;
+  // What an intent is for is said better by what is not paid yet: the same sum, with its tax.
+  const known = all.filter(({ source }) => source !== "intent");
+  const stating = [paid.filter(({ source }) => source !== "intent"), known, paid, all].find(
+    ({ length }) => length > 0,
+  )!;
+  const money = stating.toSorted((a, b) => KNOWS_MONEY[b.source] - KNOWS_MONEY[a.source] || newestFirst(a, b))[0]!;
   const first = <T>(pick: (fact: PaymentFact) => T | null): T | null => {
-    for (const fact of spokenFirst(facts)) {
+    for (const fact of spokenFirst(all)) {
       const value = pick(fact);
       if (value !== null) return value;
     }
@@ -50,6 +71,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   const occurred_at = (paid.length > 0 ? paid : all).map((fact) => fact.occurred_at).toSorted()[0]!;
   const customer_id = first((fact) => fact.customer_id);
   return {
+    event: "transaction_completed",
     paid: paid.length > 0,
     test: all.every((fact) => fact.test),
     occurred_at,
@@ -62,11 +84,24 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
   };
 }
 
-/** Those that describe the payment itself: a session before an invoice, which knows less of the customer, the newest first. */
-export function spokenFirst(facts: readonly Fact[]): PaymentFact[] {
+function leadState(
+  facts: readonly Fact[],
+  { occurred_at, currency, customer_id, customer_email }: LeadFact,
+): PaymentState {
+  return {
+    ...{ event: "lead_created", paid: true, test: false },
+    ...{ occurred_at, currency, base_cents: NOTHING, gross_cents: NOTHING },
+    customer_email: customer_email ?? addressAt(facts, customer_id, occurred_at),
+    ...{ customer_id, subscription_id: null },
+  };
+}
+
+/** Those that describe the payment itself: those that know most of the customer first, then the newest. */
+export function spokenFirst<Spoken extends EarningFact>(facts: readonly (Spoken | Fact)[]): Spoken[] {
+  const knows = (fact: EarningFact) => (fact.kind === "payment" ? KNOWS_CUSTOMER[fact.source] : 0);
   return facts
-    .filter((fact): fact is PaymentFact => fact.kind === "payment")
-    .toSorted((a, b) => Number(b.source === "session") - Number(a.source === "session") || newestFirst(a, b));
+    .filter((fact): fact is Spoken => isEarning(fact))
+    .toSorted((a, b) => knows(b) - knows(a) || newestFirst(a, b));
 }
 
 /** The sum of approved adjustments net of tax, between 0 and the base (PAY-7, PAY-8). */
@@ -192,7 +227,7 @@ function addressAt(facts: readonly Fact[], customer_id: string | null, paidAt: s
   return inForce?.email ?? null;
 }
 
-function newestFirst(a: PaymentFact, b: PaymentFact): number {
+function newestFirst(a: EarningFact, b: EarningFact): number {
   return compare(b.occurred_at, a.occurred_at) || compare(JSON.stringify(b), JSON.stringify(a));
 }
 

@@ -1,8 +1,16 @@
 import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
-import { actionOf, matchFlow, triedAgain, type Flow, type FlowSubject, type FlowTrace } from "./flow.ts";
-import { add, type Cents, type Percent } from "./money.ts";
+import {
+  actionOf,
+  matchFlow,
+  triedAgain,
+  type Flow,
+  type FlowEvent,
+  type FlowSubject,
+  type FlowTrace,
+} from "./flow.ts";
+import { add, NOTHING, type Cents, type Percent } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
@@ -21,6 +29,7 @@ export const OUTCOMES = [
   "unpaid",
   "merged",
   "test_mode",
+  "no_flow",
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -131,7 +140,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   if (outcome === "commission" && partner) decideRate(record, input, rules, state, partner, adjusted_cents);
   return {
     state,
-    outcome,
+    outcome: outcome === "commission" && record.rate === null ? "no_flow" : outcome,
     adjusted_cents,
     review_reasons: reviewReasons(input, state, adjusted_cents, record),
     record,
@@ -148,7 +157,7 @@ function outcomeOf(
   // What once earned, while the program took test payments, is not taken back by the setting.
   if (state.test && input.live_only && input.commissionedPartners.length === 0) return "test_mode";
   if (!state.paid) return "unpaid";
-  if (state.base_cents <= 0) return "zero_amount";
+  if (state.event === "transaction_completed" && state.base_cents <= 0) return "zero_amount";
   if (ref === null) return "no_ref";
   if (!partner) return ref_source === "code" ? "unknown_code" : "unknown_ref";
   return input.commissionedPartners.includes(partner.id) ? "commission" : admitted(input, rules, partner);
@@ -179,28 +188,37 @@ function decideRate(
 ): void {
   const decided_on = JSON.stringify([partner.id, state.base_cents, state.currency, state.customer_email]);
   const subject: FlowSubject = {
+    event: state.event,
     txn_amount_cents: state.base_cents,
     customer_email: state.customer_email,
     partner_slug: partner.slug,
     provider: input.provider,
   };
-  const { decision, erased } = input.previous;
-  const recorded = decision?.partner_id === partner.id && decision.rate ? decision : null;
+  const { decision, erased, outcome } = input.previous;
+  const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
+  const recorded = isRecorded ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
   const rule =
     (recorded && (erased ? null : appliedRule(recorded, input, rules, state, subject))) ??
     (recorded && recordedRule(recorded, isSame, subject)) ??
     chosenRule(rules, partner.id, subject);
-  const amount_cents = amountFor(rule.rate, state.base_cents, adjusted_cents);
   Object.assign(record, rule, {
     decided_on: isSame ? recorded.decided_on : decided_on,
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
-    amount_cents,
-    arithmetic: arithmetic(rule.rate, state.base_cents, adjusted_cents, amount_cents),
   });
+  if (rule.rate === null) return;
+  record.amount_cents = earnedBy(rule.rate, state.event, state.base_cents, adjusted_cents);
+  record.arithmetic = arithmetic(rule.rate, state.base_cents, adjusted_cents, record.amount_cents);
 }
 
-type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied"> & { rate: Rate };
+/** What a rule gives for a payment (`amountFor`), or for a lead, of which nothing can be given back. */
+export function earnedBy(rate: Rate, event: FlowEvent, base_cents: Cents, adjusted_cents: Cents): Cents {
+  if (event === "transaction_completed") return amountFor(rate, base_cents, adjusted_cents);
+  return rate.action_type === "flat" ? rate.action_value : NOTHING;
+}
+
+/** `rate` is null where no flow of leads applies to a lead. */
+type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied" | "rate">;
 
 function chosenRule(rules: Rules, partner_id: string, subject: FlowSubject): Rule {
   const { applied } = rules;
@@ -238,7 +256,7 @@ function recordedRule(recorded: PaymentDecision, isSame: boolean, subject: FlowS
   const { rate, flow_id, partner_slug, applied } = recorded;
   const seen = { ...subject, partner_slug: partner_slug ?? subject.partner_slug };
   const flows = isSame ? recorded.flows : triedAgain(recorded.flows, seen);
-  return rate && flows && { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
+  return flows && { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
 }
 
 /** True for an address of the partner's own. */
@@ -248,15 +266,16 @@ function isPartner(address: string | null, { email, payout_email }: LedgerPartne
 
 /**
  * The rate of a payment: the first matching flow's, else the partner's own, else the program's default
- * (FLOW-2, FLOW-3).
+ * (FLOW-2, FLOW-3). Of a lead that of a flow alone, null without one.
  */
 export function chooseRate(
   flows: readonly Flow[],
   partner: { commission_pct: Percent | null },
   program: { default_commission_pct: Percent },
   subject: FlowSubject,
-): { rate: Rate; flow_id: string | null; flows: FlowTrace[] } {
+): { rate: Rate | null; flow_id: string | null; flows: FlowTrace[] } {
   const { flow, tried } = matchFlow(flows, subject);
+  if (!flow && subject.event !== "transaction_completed") return { rate: null, flow_id: null, flows: tried };
   const rate: Rate = flow
     ? { source: "flow", ...actionOf(flow) }
     : partner.commission_pct !== null

@@ -1,6 +1,6 @@
 import { codeKey, codesOf, type Codes, type HeldCode } from "./code.ts";
 import { emailKey } from "./email.ts";
-import type { AttributionFact, CarriedRef, CodeUseFact, Fact, PaymentFact, RefPlace } from "./fact.ts";
+import type { AttributionFact, CarriedRef, CodeUseFact, EarningFact, Fact, RefPlace } from "./fact.ts";
 import { REF_PLACES } from "./fact.ts";
 import { slugKey } from "./partner.ts";
 import { ATTRIBUTION_SLACK_MS, compare, spokenFirst, type PaymentState } from "./payment-state.ts";
@@ -79,7 +79,8 @@ export function chooseReference<Partner extends { id: string }>(
   const inTime = codes.map((code) => (isInTime(code, state) ? code : { ...code, partner: null }));
   const own = code_precedence === "code" ? [...inTime, ...refs] : [...refs, ...inTime];
   const known = own.find(({ partner }) => partner !== null);
-  const said = known ? [] : saidBy(facts, state, leads, code_precedence);
+  // A lead earns by its own reference: what it binds the customer by is not asked whose the customer was.
+  const said = known || state.event === "lead_created" ? [] : saidBy(facts, state, leads, code_precedence);
   const remembered = rememberedOf(
     said.filter((one) => isInTime(one, state)),
     attribution,
@@ -118,9 +119,10 @@ function ownCodes<Partner>(
   { occurred_at: at }: PaymentState,
   leads: Leads<Partner>,
 ): Tried<Partner>[] {
-  const carried = spokenFirst(facts).flatMap(({ codes = [], occurred_at: said_at }) =>
-    codesOf({ codes, said_at, at }, leads.codes),
-  );
+  const carried = spokenFirst(facts).flatMap((fact) => {
+    const { codes = [] } = fact.kind === "payment" ? fact : {};
+    return codesOf({ codes, said_at: fact.occurred_at, at }, leads.codes);
+  });
   const each = [...new Map(carried.toReversed().map((code) => [codeKey(code.text), code])).values()].toReversed();
   return each.map(({ text, held }) => ({
     ...{ ref: text, source: "promotion_code", of: "code" },
@@ -144,7 +146,7 @@ export function eachSlugOnce<T extends { ref: string }>(refs: readonly T[]): T[]
 }
 
 /** All that a fact carries: what erasure put in comes last, and a fact of an earlier version has no other. */
-function refsOf({ ref, refs = [] }: PaymentFact): (CarriedRef | { ref: string; place: "payment" })[] {
+function refsOf({ ref, refs = [] }: EarningFact): (CarriedRef | { ref: string; place: "payment" })[] {
   if (ref === null || refs.some((carried) => carried.ref === ref)) return refs;
   return [...refs, { ref, place: "payment" }];
 }

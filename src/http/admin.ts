@@ -11,7 +11,6 @@ import { viewProgram } from "../core/kernel/views.ts";
 import { isProgramId } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError } from "../lib/errors.ts";
-import { sendMail } from "../lib/mail.ts";
 import { publicUrl } from "../lib/public-url.ts";
 import { currency, domain, programName } from "./api/programs.ts";
 import { connectOf } from "./connect.ts";
@@ -77,7 +76,6 @@ export const admin = new Hono<AppEnv>()
     const reply = await reconcileNow(c.var.operator, c.req.valid("json"), {
       transfers: connectOf(c.env),
       onCall: () => {},
-      mail: (mail) => sendMail(c.env, mail, c.var.request_id),
     });
     return c.json(reply);
   })

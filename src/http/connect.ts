@@ -1,3 +1,4 @@
+import type { DestinationsOf } from "../core/inbound/destination.ts";
 import type { ReadsOf } from "../core/inbound/read-list.ts";
 import type { Bindings } from "../env.ts";
 import type { ConnectedAccounts, Transfers } from "../providers/connect.ts";
@@ -13,6 +14,11 @@ export function connectOf(env: Bindings): Transfers & ConnectedAccounts {
 /** The same of what the providers keep. */
 export function readsOf(env: Bindings): ReadsOf {
   return ({ name, reads }) => reads?.(reachOf(env, name)) ?? null;
+}
+
+/** The same of where the providers send their webhooks. */
+export function destinationsOf(env: Bindings): DestinationsOf {
+  return ({ name, destinations }) => destinations?.(reachOf(env, name)) ?? null;
 }
 
 function reachOf(env: Bindings, name: VendorName): Reach {

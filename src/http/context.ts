@@ -1,13 +1,13 @@
 import type { MiddlewareHandler } from "hono";
 import type { BaseCtx } from "../core/kernel/context.ts";
 import { databaseFor, databasesOf } from "../core/kernel/database.ts";
-import { queueWakeUps } from "../core/kernel/wake.ts";
+import { queueMailWakeUp, queueWakeUps } from "../core/kernel/wake.ts";
 import { sealerOf } from "../core/kernel/sealer.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
-import { mailPayoutDetails } from "./payout-details-mail.ts";
+import { mailerOf } from "./mails/mailer.ts";
 
 /** Gives every request its id, its instant and its base context; every response has the id (HTTP-2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -34,18 +34,21 @@ export function baseContext(
   waitUntil: (work: Promise<unknown>) => void,
   request_id?: string,
 ): BaseCtx {
+  const made = constantsOf(env);
   return {
     db: databaseFor(env),
     shard: 0,
     databases: databasesOf(env),
     archive: env.ARCHIVE ?? null,
     now,
-    ...constantsOf(env),
+    ...made,
     wake: (delivery_ids, shard) => {
       const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
       waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
     },
-    notify: (notice) => waitUntil(mailPayoutDetails(env, notice, request_id)),
+    mailer: mailerOf(env, made.sealer, (program_id) =>
+      waitUntil(queueMailWakeUp(env.DELIVERIES, program_id, request_id)),
+    ),
   };
 }
 

@@ -3,9 +3,11 @@ import { actingAs, type Ctx, type ProgramCtx } from "../core/kernel/context.ts";
 import { knownProgram, ProgramChanged, type KnownProgramCtx } from "../core/inbound/known-program.ts";
 import { openProgramOrNull, programsStoring, takeEvent } from "../core/inbound/program.ts";
 import type { Received } from "../core/inbound/receive.ts";
+import { understand, type Unread } from "../core/inbound/thin.ts";
 import { providerSecrets } from "../core/kernel/provider-secrets.ts";
 import type { Program } from "../core/kernel/rows.ts";
 import { actors } from "../domain/actor.ts";
+import type { UnreadReason } from "../domain/refusal.ts";
 import { isProgramId, shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -13,6 +15,7 @@ import { remember } from "../lib/remembered.ts";
 import { HOUR, MINUTE } from "../lib/time.ts";
 import type { ClaimedOwner, Vendor } from "../providers/provider.ts";
 import { VENDORS } from "../providers/registry.ts";
+import { readsOf } from "./connect.ts";
 import { logUnowned, noteRefused, noteRefusedUnread } from "./refused-webhooks.ts";
 import { countWrongSecret, isGuesser, refuseGuesser } from "./rate-limit.ts";
 import { checkBody, checkUnread } from "./unverified-body.ts";
@@ -62,24 +65,46 @@ async function receive(c: Context<AppEnv>, provider: Vendor): Promise<Response> 
 /** @throws {ProgramChanged} where the program that verified it is only known, and that does not do. */
 async function take(arrival: Arrival, { ctx, body, json }: Verified): Promise<Received> {
   const { c, provider } = arrival;
-  const parsed = json.ok ? provider.parse(json.value) : null;
-  if (json.ok && parsed?.ok) {
-    const claim = provider.claimedOwner(json.value);
+  const understood = json.ok ? await understand(ctx, provider, json, readsOf(c.env)(provider)) : null;
+  if (understood && "parsed" in understood && understood.parsed.ok) {
+    const { value, text, parsed } = understood;
+    const claim = provider.claimedOwner(value);
     return orUnavailable(() =>
       takeEvent(ctx, {
         provider: provider.name,
         event: parsed.event,
-        body: json.text,
+        body: text,
         claim,
         isSigned: (secrets) => isSigned(arrival, secrets, body),
       }),
     );
   }
-  if ("unchanged" in ctx) throw new ProgramChanged();
-  noteRefused(c, provider.name, "unparsable", ctx);
-  if (!parsed || parsed.ok) throw new AppError("invalid_json", "The body is not valid JSON.");
-  const { details } = parsed;
+  const reason = understood && "reason" in understood ? understood.reason : null;
+  // Where it is the provider that fails, asking again is no use.
+  if ("unchanged" in ctx && (reason === null || reason in OWNERS)) throw new ProgramChanged();
+  noteRefused(c, provider.name, reason ?? "unparsable", ctx);
+  if (understood && "reason" in understood) throw unread(understood);
+  if (!understood) throw new AppError("invalid_json", "The body is not valid JSON.");
+  const details = understood.parsed.ok ? [] : understood.parsed.details;
   throw new AppError("validation_failed", "This is not the documented shape of the event.", { details });
+}
+
+/** What the owner has to see to first, and then the provider sends the event again. */
+const OWNERS: Partial<Record<UnreadReason, string>> = {
+  no_api_key: "This event only names what happened, and the program has no API key to read it with yet.",
+  api_key_refused: "This event only names what happened, and the provider does not accept the program's API key.",
+  permission_missing: "This event only names what happened, and the program's API key lacks the permission to read it.",
+};
+
+const RETRY_SECONDS = 60;
+
+/** The answer to an event that could not be read in full (IN-18). */
+function unread({ reason, retry_after_ms }: Unread): AppError {
+  const message = OWNERS[reason];
+  if (message !== undefined) return new AppError("provider_not_configured", message);
+  return new AppError("provider_unavailable", "This event only names what happened, and it could not be read.", {
+    retryAfter: retry_after_ms === null ? RETRY_SECONDS : Math.ceil(retry_after_ms / 1000),
+  });
 }
 
 /** Goes on where the caller hangs up: what it holds is given back at once, and counts as a failure. */

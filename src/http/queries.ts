@@ -1,6 +1,8 @@
 /** What the lists take, of the API and of the pages alike. */
 import * as z from "zod";
 import { EXPORT_FORMATS } from "../core/payouts/export.ts";
+import { APPLICATION_STATUSES } from "../domain/application.ts";
+import { CLAIM_STATUSES } from "../domain/claim.ts";
 import { COMMISSION_STATUSES } from "../domain/commission.ts";
 import { DELIVERY_STATUSES } from "../domain/delivery.ts";
 import { PARTNER_STATUSES } from "../domain/partner.ts";
@@ -16,12 +18,19 @@ export const partnerQuery = pageQuery.extend({
   search: z.string().max(200).optional(),
 });
 
+export const applicationQuery = pageQuery.extend({
+  status: z.enum(APPLICATION_STATUSES).optional(),
+  ...timeRange.shape,
+});
+
 export const paymentQuery = pageQuery.extend({
   outcome: z.enum(OUTCOMES).optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
   partner_id: id,
   ...timeRange.shape,
 });
+
+export const claimQuery = pageQuery.extend({ status: z.enum(CLAIM_STATUSES).optional(), partner_id: id });
 
 export const commissionQuery = pageQuery.extend({
   status: z.enum(COMMISSION_STATUSES).optional(),
@@ -49,3 +58,6 @@ export const exportQuery = z.object({
 export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });
 
 export const deliveryQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
+
+/** What is summed up by day: of the last thirty days unless asked otherwise. */
+export const summaryQuery = z.strictObject({ ...timeRange.shape, partner_id: z.string().optional() });

@@ -1,6 +1,9 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppEnv } from "../env.ts";
 
+/** The part of a policy that keeps a page out of every frame. */
+export const NO_FRAME = "frame-ancestors 'none'";
+
 /** On every answer, whatever it is. */
 export const ALWAYS = {
   "X-Content-Type-Options": "nosniff",
@@ -11,7 +14,7 @@ export const ALWAYS = {
 export const UNLESS_SET = {
   ...ALWAYS,
   "Cache-Control": "no-store",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Content-Security-Policy": `default-src 'none'; ${NO_FRAME}`,
   "Referrer-Policy": "no-referrer",
   "X-Frame-Options": "DENY",
 } as const;
@@ -25,5 +28,7 @@ export function securityHeaders(): MiddlewareHandler<AppEnv> {
     // On the response itself: the context would make a new one for every header.
     const { headers } = c.res;
     for (const [name, value] of LIST) if (!headers.has(name)) headers.set(name, value);
+    // Where a policy names who may frame it, the older header would forbid that.
+    if (!headers.get("Content-Security-Policy")?.includes(NO_FRAME)) headers.delete("X-Frame-Options");
   };
 }

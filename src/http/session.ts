@@ -37,6 +37,27 @@ export const CSRF_FIELD = "csrf";
 /** `__Host-` cookies: this host alone sets and gets them (PAGE-9). */
 const COOKIE = { path: "/", secure: true, httpOnly: true, sameSite: "Lax", prefix: "host" } as const;
 
+/** Of a session in a frame of the owner's site: the browser keeps it for that site alone (EMBED-3). */
+const FRAMED = "framed";
+const FRAMED_COOKIE = { ...COOKIE, sameSite: "None", partitioned: true } as const;
+
+/** What a browser says of a document that is shown within another one. */
+const FRAMES = new Set(["iframe", "frame", "object", "embed"]);
+
+/** True for a request of a frame. It has a cookie of its own: no other session is ever used in a frame, nor this outside. */
+export function isFramed(c: Context): boolean {
+  return FRAMES.has(c.req.header("sec-fetch-dest") ?? "");
+}
+
+function cookieFor(c: Context) {
+  return isFramed(c) ? { name: FRAMED, options: FRAMED_COOKIE } : { name: SESSION, options: COOKIE };
+}
+
+function forget(c: Context): void {
+  const { name, options } = cookieFor(c);
+  deleteCookie(c, name, options);
+}
+
 /**
  * Lets in whoever holds a session (of this kind, if one is named), and binds the request to its program. Others are sent
  * where they belong. Every POST must carry the token of its session.
@@ -47,7 +68,7 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     const session = await currentSession(c);
     if (!session || token === null) {
       // Sent again with every page it would count as a guess each time.
-      if (token !== null) deleteCookie(c, SESSION, COOKIE);
+      if (token !== null) forget(c);
       return c.redirect("/sign-in", 303);
     }
     const own = session.record.audience;
@@ -56,6 +77,16 @@ export function requireSession(audience?: Audience): MiddlewareHandler<PageEnv> 
     c.set("ctx", forProgram(actingAs(session.ctx, actorOf(session)), session.program));
     c.set("csrf", await csrfToken(token));
     await refuseForeignPost(c);
+    return next();
+  };
+}
+
+/** Refuses a session that a link of the owner opened: what is only for who was reached at the address (EMBED-2). */
+export function refuseLimited(): MiddlewareHandler<PageEnv> {
+  return async function refuseLimited(c, next) {
+    if (c.var.session.limited !== null) {
+      throw new AppError("forbidden", "For this, sign in with a link that is sent to your e-mail address.");
+    }
     return next();
   };
 }
@@ -83,7 +114,7 @@ export async function currentSession(c: Context<PageEnv>): Promise<Session | nul
   if (token === null) return null;
   refuseGuesser(c);
   const session = await readSession(c.var.base, token);
-  if (!session) {
+  if (!session || (session.limited === "framed") !== isFramed(c)) {
     await countWrongSecret(c);
     return null;
   }
@@ -97,7 +128,8 @@ export async function currentSession(c: Context<PageEnv>): Promise<Session | nul
 export async function startSession(c: Context<PageEnv>, opened: OpenedSession): Promise<void> {
   const before = presentedToken(c);
   if (before !== null) await endSession(c.var.base, before);
-  setCookie(c, SESSION, opened.token, { ...COOKIE, expires: new Date(opened.expires_at) });
+  const { name, options } = cookieFor(c);
+  setCookie(c, name, opened.token, { ...options, expires: new Date(opened.expires_at) });
   deleteCookie(c, VISIT, COOKIE);
 }
 
@@ -105,7 +137,7 @@ export async function startSession(c: Context<PageEnv>, opened: OpenedSession): 
 export async function dropSession(c: Context<PageEnv>): Promise<void> {
   const token = presentedToken(c);
   if (token !== null) await endSession(c.var.base, token);
-  deleteCookie(c, SESSION, COOKIE);
+  forget(c);
 }
 
 export function homeOf(audience: Audience): "/dashboard" | "/portal" {
@@ -113,7 +145,7 @@ export function homeOf(audience: Audience): "/dashboard" | "/portal" {
 }
 
 function presentedToken(c: Context<PageEnv>): string | null {
-  const token = getCookie(c, SESSION, "host");
+  const token = getCookie(c, cookieFor(c).name, "host");
   return token !== undefined && TOKEN_PATTERN.test(token) ? token : null;
 }
 

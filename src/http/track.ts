@@ -2,7 +2,7 @@ import { Hono, type Context } from "hono";
 import { findProgramDomain } from "../core/clicks/clicks.ts";
 import { onShard } from "../core/kernel/shards.ts";
 import { parseClick, PROGRAM_ID_PATTERN } from "../domain/click.ts";
-import { linkTarget } from "../domain/link.ts";
+import { linkTarget, SUB_PATTERN } from "../domain/link.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
 import { shardOfProgram } from "../domain/shard.ts";
 import type { AppEnv } from "../env.ts";
@@ -53,9 +53,11 @@ async function followLink(c: Context<AppEnv>): Promise<Response> {
   const domain = await domainOf(c, program_id);
   if (domain === null) throw notFound("link");
   const id = randomToken(12);
-  const target = linkTarget(domain, c.req.query("to") ?? "/", slug, id);
+  const sub = c.req.query("sub") ?? "";
+  const placed = SUB_PATTERN.test(sub) ? sub : null;
+  const target = linkTarget(domain, c.req.query("to") ?? "/", slug, id, placed);
   if (c.req.method === "GET" && !isPrefetch(c)) {
-    const click = parseClick({ program_id, ref: slug, landing: target.pathname, referrer: refererOf(c), id });
+    const click = parseClick({ program_id, ref: slug, landing: target.pathname, referrer: refererOf(c), sub, id });
     if (click.ok) await Promise.race([record(click.click, c.req.raw, c.env, c.executionCtx, c.var.now), patience()]);
   }
   return c.body(null, 302, {

@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { hasAtMostFourDecimals } from "../domain/money.ts";
 import type { AppEnv } from "../env.ts";
-import { AppError, type ErrorDetail } from "../lib/errors.ts";
+import { AppError, invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
 
 /** The body as `schema` reads it: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
@@ -124,6 +124,17 @@ export const timeRange = z.object({
     .meta({ description: "ISO 8601: a time is exclusive, a bare date inclusive." })
     .optional(),
 });
+
+const MAX_DAYS = 366;
+const DEFAULT_DAYS = 30;
+
+/** The range of a summary by day, the last thirty unless asked otherwise; `to` is the first instant no longer included. @throws `validation_failed` beyond 366 days. */
+export function summaryRange({ from: asked, to: until }: z.output<typeof timeRange>, now: number) {
+  const to = until ?? (asked === undefined ? now : Math.max(now, asked));
+  const from = asked ?? to - DEFAULT_DAYS * DAY;
+  if (to - from > MAX_DAYS * DAY) throw invalidField("from", `must be at most ${MAX_DAYS} days before to`);
+  return { from, to: Math.max(from, to) };
+}
 
 /** From when a change of a rate or a flow applies (FLOW-11); milliseconds, a bare date is its first instant in UTC. */
 export const applyFrom = instant((ms) => ms)

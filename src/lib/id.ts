@@ -3,15 +3,18 @@ export const ID_PREFIXES = {
   program: "prog",
   flow: "flw",
   partner: "par",
+  application: "app",
   code: "cod",
   commission: "com",
   payment: "pmt",
   payout: "pay",
+  claim: "clm",
   entry: "ent",
   decision: "dcn",
   event: "evt",
   endpoint: "whe",
   delivery: "dlv",
+  mail: "mail",
   request: "req",
 } as const;
 

@@ -11,7 +11,7 @@ export interface ApiReach extends Reach {
 }
 
 export interface ApiRequest {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path and query. */
   path: string;
   headers: Record<string, string>;
@@ -29,6 +29,13 @@ export interface Answer {
   json: unknown;
   /** How long the vendor asks to wait; null when it says nothing. */
   retry_after_ms: number | null;
+}
+
+const MAX_WORDS = 500;
+
+/** What a vendor says of a refusal, without any part of a key in it. */
+export function vendorWords(text: string): string {
+  return text.replaceAll(/\b(?:[rs]k|pdl)_[\w*]+/g, "(key)").slice(0, MAX_WORDS);
 }
 
 /** Calls once, follows no redirect, and gives up after 20 s. Never throws: what went wrong is the answer. */

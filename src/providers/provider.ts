@@ -22,8 +22,9 @@ import type { Cents } from "../domain/money.ts";
 import type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason } from "../domain/refusal.ts";
 import type { ConnectedAccounts, Transfers } from "./connect.ts";
+import type { VendorDestinations } from "./destinations.ts";
 import type { Reach } from "./reach.ts";
-import type { VendorReads } from "./reads.ts";
+import type { ThinEvent, VendorReads } from "./reads.ts";
 
 /** A vendor event after parsing. `facts` empty means deliberately ignored, and `ignored` names the reason. */
 export interface ProviderEvent {
@@ -63,8 +64,13 @@ export interface WebhookFormat {
    * timestamp lies within 300 s either side of `now` (ms). Compared in constant time; malformed input is false.
    */
   verify(input: { header: string | null; body: Uint8Array; secrets: readonly string[]; now: number }): Promise<boolean>;
-  /** Parses a verified body. Unknown fields are accepted; an undocumented shape of a known event is refused with paths. */
+  /**
+   * Parses a verified body. Unknown fields are accepted; an undocumented shape of a known event is refused with paths, and
+   * so is one that `thinOf` is not null for: it would say nothing.
+   */
   parse(body: unknown): ParseResult;
+  /** What a verified body only names, and something is read of; null for one that says all itself. Never throws. */
+  thinOf?(body: unknown): ThinEvent | null;
   /**
    * Whether its events may say which program they belong to; else the URL alone does (IN-1). Payments of one that does
    * are looked up by the vendor's ids alone: `db/schema-ledger.ts` needs an index for that, as `payments_of_b` is.
@@ -111,10 +117,17 @@ export interface Snippet {
 
 /** Pages that the provider hosts: the tracking script gives links to them the reference (TRACK-13). */
 export interface PaymentLinks {
-  /** Matches the hosts, in the fewest bytes: the script is sent to every visitor. */
-  hosts: RegExp;
+  hosts: readonly string[];
   /** The query parameter that takes the reference. */
   parameter: string;
+}
+
+/** Elements of the provider on the owner's own pages: the tracking script gives them the reference (TRACK-13). */
+export interface PaymentElements {
+  /** The attribute by which they are found. */
+  having: string;
+  /** The attribute that takes the reference; one that the page has given stays. */
+  attribute: string;
 }
 
 /** Customers as the provider knows them: for imports. */
@@ -145,17 +158,24 @@ interface ProviderBase {
 export interface Vendor extends ProviderBase, WebhookFormat {
   name: VendorName;
   reported_by: "webhook";
-  /** What its program can keep; the API key is for `reads` and `connect`. */
+  /** What its program can keep; the API key is for `reads`, `destinations` and `connect`. */
   secrets: { webhook_secret: SecretField; api_key?: SecretField };
   wanted_events: { needed: readonly WantedEvent[]; better: readonly WantedEvent[] };
   /** How the reference is passed to its checkout; `intro` has code in backquotes. */
-  checkout: { intro: string; snippets: readonly Snippet[]; payment_links: PaymentLinks | null };
+  checkout: {
+    intro: string;
+    snippets: readonly Snippet[];
+    payment_links: PaymentLinks | null;
+    payment_elements: PaymentElements | null;
+  };
   customers: ProviderCustomers;
   document: WebhookDocument;
   /** Payouts through its connected accounts: of the provider that the payout method is named after. */
   connect?: (reach: Reach) => Transfers & ConnectedAccounts;
   /** What the vendor keeps, where it can be read with an API key. */
   reads?: (reach: Reach) => VendorReads;
+  /** Where the vendor sends its webhooks, where it can be made with an API key. */
+  destinations?: (reach: Reach) => VendorDestinations;
 }
 
 /** How the owner's server names a customer: by its own id, by the address, or by both. */
@@ -196,8 +216,11 @@ export interface OwnerProvider extends ProviderBase {
   reported_by: "owner";
   /** The form of the owner's own ids, of customers and of what is reported: an address is none, for the ledger goes by ids. */
   id_pattern: RegExp;
-  /** The event that a reported fact is, at `occurred_at` (ISO 8601, milliseconds, UTC). The same fact has the same id. */
-  eventOf(report: Report, occurred_at: string): ProviderEvent;
+  /**
+   * The event that a reported fact is, at `occurred_at` (ISO 8601, milliseconds, UTC), in a program of this currency. The
+   * same fact has the same id.
+   */
+  eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent;
   /**
    * What facts of one event say, by the fields of the request, to be compared with what is reported again; `personal` are
    * those that an erasure takes away.

@@ -2,13 +2,14 @@
  * Reading what a vendor keeps, with a program's API key. Implementations know the vendor's wire format; nothing outside
  * `providers/` does. None of these functions throws: what went wrong is their answer.
  */
-import type { ReadTrouble } from "../domain/read-trouble.ts";
+import type { VendorTrouble } from "../domain/read-trouble.ts";
+import type { CodeFact } from "../domain/fact.ts";
 import type { Answer } from "./api-call.ts";
 
 /** The vendor did not give what was asked for. */
 export interface ReadFailure {
   outcome: "failed";
-  reason: Exclude<ReadTrouble, "not_stored">;
+  reason: VendorTrouble;
   /** How long the vendor asks to wait; null when it says nothing. */
   retry_after_ms: number | null;
 }
@@ -32,6 +33,38 @@ export type EventsAnswer =
     }
   | ReadFailure;
 
+/** An event that says only what it is about: its facts are read with the program's API key (IN-18). */
+export interface ThinEvent {
+  event_id: string;
+  event_type: string;
+  /** ISO 8601, milliseconds, UTC. */
+  occurred_at: string;
+  /** Of the vendor's test mode. */
+  test: boolean;
+  /** The event that says the same in full, where the vendor made one. One of the two is there. */
+  snapshot_id: string | null;
+  /** What it is about. */
+  object: { id: string | null; type: string; path: string } | null;
+  /** In whose name both are read, where that is not the key's own account. */
+  context: string | null;
+}
+
+export type EventAnswer = { outcome: "read"; /** As a webhook brings it in full. */ body: unknown } | ReadFailure;
+
+export type LinksAnswer =
+  | {
+      outcome: "read";
+      /** Ids of one payment, the one that was asked for first; it alone where no other is known. */ aliases: string[];
+    }
+  | ReadFailure;
+
+export type CodeAnswer =
+  | {
+      outcome: "read";
+      /** What the code is called; none where the vendor gives it no name. */ facts: CodeFact[];
+    }
+  | ReadFailure;
+
 export interface VendorReads {
   /** So long the vendor keeps its events, ms. */
   kept_ms: number;
@@ -40,6 +73,12 @@ export interface VendorReads {
    * end of a page.
    */
   listEvents(api_key: string, asked: EventsAsked): Promise<EventsAnswer>;
+  /** An event in full of which a webhook only named what it is about: of a vendor with `thinOf`. */
+  readEvent?(api_key: string, thin: ThinEvent): Promise<EventAnswer>;
+  /** What else the payment goes by that a refund names: of a vendor whose refunds name it by other ids than its events do. */
+  readLinks?(api_key: string, id: string): Promise<LinksAnswer>;
+  /** What a code is called that payments carry by its id, as of `occurred_at`: of a vendor whose payments carry ids. */
+  readCode?(api_key: string, id: string, occurred_at: string): Promise<CodeAnswer>;
 }
 
 /** What an answer that is not the expected one says. */
@@ -48,7 +87,7 @@ export function failureOf({ status, retry_after_ms, is_too_long }: Answer): Read
 }
 
 function reasonOf(status: number | null): ReadFailure["reason"] {
-  if (status === 200) return "unreadable";
+  if (status !== null && status >= 200 && status < 300) return "unreadable";
   if (status === 401) return "api_key_refused";
   if (status === 403) return "permission_missing";
   if (status === 429) return "rate_limited";

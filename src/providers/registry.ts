@@ -54,12 +54,13 @@ export function registered(providers: readonly Provider[]): Provider[] {
 }
 
 function refuseClashes(vendors: readonly Vendor[]): void {
-  for (const [i, { name, customers, connect, reads, secrets }] of vendors.entries()) {
+  for (const [i, { name, customers, connect, reads, destinations, secrets }] of vendors.entries()) {
     if (name !== TRANSFER_METHOD && connect !== undefined) {
       throw new Error(`${name}: payouts are transfers through ${TRANSFER_METHOD}`);
     }
-    if ((connect === undefined && reads === undefined) !== (secrets.api_key === undefined)) {
-      throw new Error(`${name}: an API key is for what is read or paid with it, and for nothing else`);
+    const isKeyUsed = [connect, reads, destinations].some((one) => one !== undefined);
+    if (isKeyUsed !== (secrets.api_key !== undefined)) {
+      throw new Error(`${name}: an API key is for what is read, made or paid with it, and for nothing else`);
     }
     const { id_prefix, id_pattern, has_email } = customers;
     if (!id_pattern.source.startsWith(`^${id_prefix}`)) {

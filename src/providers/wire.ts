@@ -53,6 +53,11 @@ export function ignore(reason: string): Reader {
   return Object.assign(() => ({ facts: [], ignored: reason }), { ignores: reason });
 }
 
+/** Readers of types that are deliberately not used, for one reason. */
+export function ignoreAll(reason: string, types: readonly string[]): [string, Reader][] {
+  return types.map((type) => [type, ignore(reason)]);
+}
+
 /** The types that something is read of, in the order of their readers. */
 export function typesRead(readers: ReadonlyMap<string, Reader>): string[] {
   return [...readers].flatMap(([type, { ignores }]) => (ignores === undefined ? [type] : []));

@@ -1,7 +1,7 @@
 /**
  * The tracking script (TRACK-1 to TRACK-5): keeps the reference of a referral link in a first-party cookie, reports the click
- * once, and passes the reference on to payment pages that a provider hosts. `src/dev/build-tracker.ts` makes the served
- * file: HOSTS and PARAMETER are filled in from `src/providers`.
+ * once, and passes the reference on to payment pages and payment elements of a provider. `src/dev/build-tracker.ts` makes the
+ * served file: HOSTS, PARAMETER, HAVING and ATTRIBUTE are filled in from `src/providers`.
  *
  * A plain script for every browser that has `fetch`. It never breaks the page: whatever fails, fails silently.
  *
@@ -32,12 +32,13 @@
     } catch {}
   };
 
-  /** The reference that came with this page, for where cookies are refused. */
-  let kept = null;
-  let options;
-  let arrive;
+  // The order here, and that of parts of a text, is the one that compresses best.
   /** Keeps and reports the latest arrival, once. */
   let keep;
+  let options;
+  /** The reference that came with this page, for where cookies are refused. */
+  let kept = null;
+  let arrive;
   let domain;
 
   /** All cookies, after setting one; none where they are refused. A page without https refuses the secure one. */
@@ -49,43 +50,55 @@
     return document.cookie;
   });
 
-  /** A value of the slug alphabet in a cookie header or a query; of several names, joined by |, the first in the text. */
-  let find = (text, name) => ((" " + text + ";").match("[?& ](" + name + ")=([\\w-]{1,64})[&;]") || [])[2];
-
-  let cookie = (name) => find(cookies(), "service_" + name);
-
   let put = (text, age = 1800) => cookies("service_" + text + ";max-age=" + age + ";domain=" + domain);
+
+  /** A value of the slug alphabet in a cookie header or a query; of several names, joined by |, the first in the text. */
+  let find = (text, name) => ((" " + text + ";").match("[ ?&](" + name + ")=([-\\w]{1,64})[&;]") || [])[2];
+
+  let isHeld = () => "required" == options.consent;
 
   /** Every suffix of the host in turn, the shortest first, as `domain`, until the task says that it is the one. */
   let someDomain = (task) =>
     location.hostname.split(".").reduceRight((is, label) => is || task((domain = "." + label + domain)), (domain = ""));
 
+  let cookie = (name) => find(cookies(), "service_" + name);
+
   let getRef = () => cookie("ref") || kept;
 
-  let isHeld = () => options.consent == "required";
-
   let service = (window.Service = {
-    getRef,
+    push: (task) => quiet(task)(service),
+    revoke: quiet(() => {
+      options.consent = "required";
+      kept = keep = null;
+      someDomain(() => {
+        put("hit=", 0);
+        put("ref=", 0);
+      });
+    }),
     consent: quiet(() => {
       options.consent = 1;
       if (keep) keep();
       // Nothing was kept on the pages before, but the tab knows their addresses.
       else if (!getRef()) navigation.entries().map(({ url }) => arrive(new URL(url)));
     }),
-    revoke: quiet(() => {
-      options.consent = "required";
-      keep = kept = null;
-      someDomain(() => put("hit=", 0) && put("ref=", 0) && 0);
-    }),
-    push: (task) => quiet(task)(service),
+    getRef,
   });
 
   quiet(() => {
     let script = document.querySelector("[data-program^=prog_]");
     options = script.dataset;
 
-    let report = (ref, id, { pathname } = location) => {
+    let report = (ref, id, url = location) => {
       let tries = 3;
+      let body = JSON.stringify({
+        landing: url.pathname.slice(0, 1024),
+        referrer: document.referrer.slice(0, 1024),
+        ref,
+        program_id: options.program,
+        // The same on every try, so that a click whose answer was lost is not counted twice.
+        id,
+        sub: find(url.search, "sub"),
+      });
       let set = () => put("ref=" + (kept = ref), (options.cookieDays || 60) * 86400);
       let send = async (known) => {
         if (isHeld()) return;
@@ -94,21 +107,14 @@
             await (
               await fetch(new URL("/click?kept=" + getRef() + "&" + options.attribution, script.src), {
                 method: "POST",
-                body: JSON.stringify({
-                  program_id: options.program,
-                  ref,
-                  landing: pathname.slice(0, 1024),
-                  referrer: document.referrer.slice(0, 1024),
-                  // The same on every try, so that a click whose answer was lost is not counted twice.
-                  id,
-                }),
+                body,
                 keepalive: 1,
               })
             ).json()
           ).known;
         } catch {}
         if (isHeld()) return;
-        if (known == null) {
+        if (known == undefined) {
           if (--tries) setTimeout(send, 4e3);
         } else {
           if (cookie("click") == id) put("hit=" + ref);
@@ -132,31 +138,40 @@
     };
 
     arrive = quiet((url = location) => {
-      let query = url.search;
-      let ref = find(query, options.param || "ref") || find(query, options.param || "via");
+      let ref = find(url.search, options.param || "ref") || find(url.search, options.param || "via");
       // A reload is no click.
-      if (ref && ref != kept && ref != cookie("hit"))
-        report(ref, find(query, "service_click") || 1e20 * Math.random() + "", url);
+      if (ref && ref != cookie("hit") && ref != kept)
+        report(ref, find(url.search, "service_click") || 1e20 * Math.random() + "", url);
     });
 
     // A candidate without an answer.
     if (cookie("click") && cookie("hit") != getRef()) report(cookie("hit"), cookie("click"));
     // Going back to a page (2) is no arrival.
-    if ((performance.navigation || 0).type != 2 || !getRef()) arrive();
+    if (!(getRef() && (performance.navigation || 0).type == 2)) arrive();
     ["pushState", "replaceState"].map((name) => {
       let original = history[name];
-      history[name] = (...values) => arrive(original.apply(history, values));
+      history[name] = (...url) => arrive(original.apply(history, url));
     });
 
+    // Clicks inside these are the provider's alone, and they may come late: one without the reference gets it at a time.
+    // Once for each provider that has such elements (`payment_elements`).
+    setInterval(
+      quiet(() => getRef() && document.querySelector("[HAVING]:not([ATTRIBUTE])").setAttribute("ATTRIBUTE", getRef())),
+      400,
+    );
     let decorate = quiet((link) => {
-      link = link.composedPath().find((node) => node.href);
-      let hosts = (options.checkout || "-").split("|");
+      link = link.composedPath().find((node) => node.hostname);
       // Once for each provider that hosts payment pages (`payment_links`).
-      if (getRef() && (HOSTS.test(link.host) || hosts.includes(link.host)) && !/PARAMETER=/.test(link.search)) {
+      if (
+        getRef() &&
+        ("HOSTS|" + options.checkout).split("|").includes(link.host) &&
+        !link.search.includes("PARAMETER=")
+      ) {
         link.search += (link.search && "&") + "PARAMETER=" + getRef();
       }
     });
-    ["mousedown", "click"].map((name) => addEventListener(name, decorate, 1));
+    addEventListener("click", decorate, 1);
+    addEventListener("mousedown", decorate, 1);
 
     queue.map(service.push);
   })();

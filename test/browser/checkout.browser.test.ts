@@ -8,7 +8,7 @@ import { Paddle, type Environment } from "@paddle/paddle-node-sdk";
 import type { Route } from "playwright-core";
 import type { Snippet, Vendor } from "../../src/providers/provider.ts";
 import { VENDORS } from "../../src/providers/registry.ts";
-import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, paymentIntentSucceeded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import {
   PROGRAM,
@@ -69,6 +69,18 @@ const REPLIES: Record<string, unknown> = {
   "/transactions": { data: transactionCompleted({ id: "txn_1" }).data, meta: { request_id: "req_1" } },
 };
 
+/** An element of the vendor's: what happens in it is its own, and it takes the attribute as it is when somebody buys. */
+function paymentElement(name: string): string {
+  return `customElements.define("${name}", class extends HTMLElement {
+    connectedCallback() {
+      this.attachShadow({ mode: "closed" });
+      this.addEventListener("subscribe", () => {
+        location.href = "https://buy.stripe.com/table?client_reference_id=" + this.getAttribute("client-reference-id");
+      });
+    }
+  })`;
+}
+
 /** The vendors' scripts for the page, as far as the snippets call them. */
 const SCRIPTS: Record<string, string> = {
   "https://js.stripe.com/dahlia/stripe.js": `window.Stripe = () => ({
@@ -85,14 +97,8 @@ const SCRIPTS: Record<string, string> = {
       loadActions: async () => ({ type: "success", actions: { confirm: async () => { document.title = "confirmed"; } } }),
     }),
   })`,
-  "https://js.stripe.com/v3/pricing-table.js": `customElements.define("stripe-pricing-table", class extends HTMLElement {
-    connectedCallback() {
-      this.attachShadow({ mode: "closed" });
-      this.addEventListener("subscribe", () => {
-        location.href = "https://buy.stripe.com/table?client_reference_id=" + this.getAttribute("client-reference-id");
-      });
-    }
-  })`,
+  "https://js.stripe.com/v3/pricing-table.js": paymentElement("stripe-pricing-table"),
+  "https://js.stripe.com/v3/buy-button.js": paymentElement("stripe-buy-button"),
   "https://cdn.paddle.com/paddle/v2/paddle.js": `window.opened = []; window.Paddle = {
     Initialize({ token }) { if (!token) throw new Error("no token"); },
     Checkout: { open(what) { window.opened.push(JSON.parse(JSON.stringify(what))); } },
@@ -157,16 +163,13 @@ const DRIVEN: Record<string, { visit: () => Promise<unknown>; event: () => objec
     visit: () => click("a"),
     event: () => sessionCompleted({ ref: field("client_reference_id") }),
   },
-  "Pricing table or buy button": {
-    visit: async () => {
-      await until(() => visitor.page.evaluate(() => customElements.get("stripe-pricing-table") !== undefined));
-      await visitor.page.evaluate(() =>
-        document.querySelector("stripe-pricing-table")!.dispatchEvent(new Event("subscribe")),
-      );
-      await until(() => asked.length > 0);
-    },
-    event: () =>
-      sessionCompleted({ ref: field("client_reference_id") === "null" ? null : field("client_reference_id") }),
+  "Pricing table": {
+    visit: () => subscribe("stripe-pricing-table"),
+    event: () => sessionCompleted({ ref: referenceOf("client_reference_id") }),
+  },
+  "Buy button": {
+    visit: () => subscribe("stripe-buy-button"),
+    event: () => sessionCompleted({ ref: referenceOf("client_reference_id") }),
   },
   Elements: {
     visit: async () => [await mounted("#element"), await pay()],
@@ -175,6 +178,10 @@ const DRIVEN: Record<string, { visit: () => Promise<unknown>; event: () => objec
   "Subscription made through the API": {
     visit: async () => [await mounted("#element"), await pay()],
     event: () => renewal(field("metadata[service_ref]")),
+  },
+  "Payment intent made through the API": {
+    visit: async () => [await mounted("#element"), await pay()],
+    event: () => paymentIntentSucceeded({ ref: field("metadata[service_ref]") }),
   },
   "Overlay checkout": {
     visit: () => click("#buy"),
@@ -192,6 +199,25 @@ const DRIVEN: Record<string, { visit: () => Promise<unknown>; event: () => objec
     event: () => transactionCompleted({ custom_data: (asked[0] as Record<string, unknown>)["custom_data"] }),
   },
 };
+
+/** Buys in an element of the vendor's, once the tracking script has had its turn. */
+async function subscribe(name: string): Promise<void> {
+  await until(() =>
+    visitor.page.evaluate((tag) => {
+      const { Service } = globalThis as unknown as { Service?: { getRef?: () => string | null } };
+      const isGiven = document.querySelector(tag)!.hasAttribute("client-reference-id");
+      return customElements.get(tag) !== undefined && Service?.getRef !== undefined && (isGiven || !Service.getRef());
+    }, name),
+  );
+  await visitor.page.evaluate((tag) => document.querySelector(tag)!.dispatchEvent(new Event("subscribe")), name);
+  await until(() => asked.length > 0);
+}
+
+/** What an element gave; without the attribute it gives none. */
+function referenceOf(name: string): string | null {
+  const value = field(name);
+  return value === "null" ? null : value;
+}
 
 /** The metadata of a subscription comes with each of its invoices. */
 function renewal(ref: string | null): object {
@@ -221,3 +247,36 @@ for (const provider of VENDORS) {
     }
   });
 }
+
+describe("payment elements of a page (TRACK-13)", () => {
+  it("get the reference where they come late and are several, and keep what the page gave them", async () => {
+    const page = () => `<stripe-buy-button publishable-key="pk" client-reference-id="cart-1"></stripe-buy-button>`;
+    await land("/?ref=jane", { label: "", page, server: null });
+    await visitor.page.evaluate(() => {
+      for (const tag of ["stripe-pricing-table", "stripe-buy-button", "stripe-buy-button", "div"]) {
+        const element = document.createElement(tag);
+        if (tag !== "div") element.setAttribute("publishable-key", "pk");
+        document.body.append(element);
+      }
+    });
+    const given = () =>
+      visitor.page.evaluate(() =>
+        [...document.querySelectorAll("stripe-pricing-table, stripe-buy-button, div")].map((element) =>
+          element.getAttribute("client-reference-id"),
+        ),
+      );
+    await until(async () => (await given()).filter((ref) => ref === "jane").length === 3);
+    assert.deepEqual(await given(), ["cart-1", "jane", "jane", "jane", null]);
+  });
+
+  it("get none where there is none, and the one that comes later", async () => {
+    const page = () => `<stripe-buy-button publishable-key="pk"></stripe-buy-button>`;
+    await land("/", { label: "", page, server: null });
+    await visitor.page.waitForTimeout(1_000);
+    const given = () =>
+      visitor.page.evaluate(() => document.querySelector("stripe-buy-button")!.getAttribute("client-reference-id"));
+    assert.equal(await given(), null);
+    await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=jane"));
+    await until(async () => (await given()) === "jane");
+  });
+});

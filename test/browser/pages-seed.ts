@@ -50,10 +50,11 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
   await sell(program, active);
   await settle(program);
   const { data: commissions } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100");
-  const { data: payouts } = await api<{ data: WithId[] }>("GET", "/payouts");
+  const { data: payouts } = await api<{ data: (WithId & { partner_id: string })[] }>("GET", "/payouts");
   const { data: payments } = await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments");
   const owner = {
     ...PLACES,
+    "page for applications": `/join/${program.id}`,
     ...partnerPlaces(at("partners", active[0]), "partner"),
     ...partnerPlaces(at("partners", active.at(-1)), "partner with a long name"),
     "invited partner": at("partners", invited),
@@ -64,6 +65,8 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
       payments.find(({ outcome }) => outcome === "unknown_ref"),
     ),
     payout: at("payouts", payouts[0]),
+    claim: at("claims", await claimSale(world, active[0])),
+    application: at("partners/applications", await apply(world, program)),
     "pay payout": `${at("payouts", payouts[0])}/pay`,
     "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
     "cancel payout": `${at("payouts", payouts[0])}/cancel`,
@@ -74,7 +77,42 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     "rotate secret": `${at("webhooks", endpoint)}/rotate-secret`,
     "delete endpoint": `${at("webhooks", endpoint)}/delete`,
   };
-  return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: PORTAL_PLACES } };
+  const own = payouts.find(({ partner_id }) => partner_id === active[0]?.id);
+  const statement = `/portal/payouts/${own?.id ?? ""}`;
+  return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: { ...PORTAL_PLACES, statement } } };
+}
+
+/** Several programs are in one world. */
+function newId(prefix: string): string {
+  return `${prefix}_0${crypto.randomUUID().replaceAll("-", "").slice(0, 25)}`;
+}
+
+/** A sale that a partner misses, as entered in the portal. */
+async function claimSale(world: PagesWorld, partner: Partner | undefined): Promise<WithId> {
+  const id = newId("clm");
+  await world.sql(
+    `insert into claims (id, program_id, partner_id, status, order_id, created_at) select '${id}', program_id, id, 'open',
+      (select provider_transaction_id from payments p where p.program_id = partners.program_id and outcome = 'unknown_ref'),
+      created_at from partners where id = '${partner?.id ?? ""}'`,
+  );
+  return { id };
+}
+
+/** Somebody with a long name who applies, and whose address is proved. */
+async function apply(world: PagesWorld, { id: program_id, api }: OwnedProgram): Promise<WithId> {
+  await api("PATCH", "/programs/me", {
+    ...{ applications: "review", terms: "Bid on no names of ours. ".repeat(40).trim() },
+    questions: ["Who reads you?", "How did you hear of us? (optional)"],
+  });
+  const id = newId("app");
+  const name = PARTNERS[3].join(" ");
+  const answers = JSON.stringify([{ question: "Who reads you?", answer: `${"bakers".repeat(30)}, and others.` }]);
+  await world.sql(
+    `insert into applications (id, program_id, status, email, name, website, answers, terms_version, consented_at, token_hash,
+      created_at, updated_at) select '${id}', id, 'pending', 'w@applicants.example', '${name}', 'https://w.example/',
+      '${answers}', 1, created_at, '${id}', created_at, created_at from programs where id = '${program_id}'`,
+  );
+  return { id };
 }
 
 async function addPartners({ id, api }: OwnedProgram) {
@@ -169,6 +207,9 @@ const PLACES = {
   "no partner matches": "/dashboard/partners?search=nobody",
   "add partner": "/dashboard/partners/new",
   "import partners": "/dashboard/partners/import",
+  applications: "/dashboard/partners/applications",
+  "no application matches": "/dashboard/partners/applications?status=declined",
+  claims: "/dashboard/claims",
   payments: "/dashboard/payments",
   "unknown codes": "/dashboard/payments/codes",
   payouts: "/dashboard/payouts",
@@ -181,6 +222,7 @@ const PLACES = {
   integration: "/dashboard/integration",
   settings: "/dashboard/settings",
   "new API key": "/dashboard/settings/api-key",
+  mails: "/dashboard/settings/mails",
   sessions: "/dashboard/settings/sessions",
   "remove a secret": "/dashboard/settings/secrets/provider_a_webhook_secret/remove",
   "choose an account": "/switch",
@@ -189,8 +231,11 @@ const PLACES = {
 
 const PORTAL_PLACES = {
   overview: "/portal",
+  statistics: "/portal/statistics",
   commissions: "/portal/commissions",
+  claims: "/portal/claims",
   payouts: "/portal/payouts",
   details: "/portal/details",
+  mails: "/portal/details/mails",
   sessions: "/portal/details/sessions",
 };

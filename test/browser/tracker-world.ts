@@ -18,6 +18,7 @@ export interface SentClick {
   ref: string;
   landing: string;
   referrer: string;
+  sub?: string;
   id: string;
 }
 

@@ -106,6 +106,20 @@ describe("an arrival with a reference (TRACK-2)", () => {
     assert.deepEqual(Object.keys(await visitor.cookies()).toSorted(), ["service_hit", "service_ref"]);
   });
 
+  for (const [query, sub] of [
+    ["?ref=jane&sub=news-1", "news-1"],
+    ["?sub=news-1&ref=jane", "news-1"],
+    ["?ref=jane&sub=a%20b", undefined],
+    [`?ref=jane&sub=${"a".repeat(65)}`, undefined],
+  ] as const) {
+    it(`reports the sub-id with the click, never with the reference: ${query.slice(0, 30)} (TRACK-19)`, async () => {
+      await newVisit(`/${query}`);
+      await expectClicks(1);
+      assert.equal(world.clicks[0]?.sub, sub);
+      assert.equal(await visitor.getRef(), "jane");
+    });
+  }
+
   for (const [query, ref] of [
     ["?ref=jane", "jane"],
     ["?via=joe", "joe"],

@@ -53,12 +53,16 @@ describe("records", () => {
     expect(keysOf(await read(`/${kind}/${stocked.ids[kind]}`))).toEqual(fieldsOf(rule));
   });
 
-  it("have the fields of the specification and their parts: a partner, a code, a payout, an endpoint (PART-9, PART-10, CODE-5, OUT-10, HOOK-11, HOOK-14)", async () => {
+  it("have the fields of the specification and their parts: a partner, a code, a payout, an endpoint, a claim, an application (PART-9, PART-10, CODE-5, CLAIM-1, JOIN-7, OUT-10, HOOK-11, HOOK-14)", async () => {
     const { stats, ...partner } = await read(`/partners/${stocked.ids["partners"]}`);
     expect(keysOf(partner)).toEqual(fieldsOf("PART-9"));
     expect(["stats", ...keysOf(stats)].toSorted()).toEqual(fieldsOf("PART-10"));
     const { data } = await read(`/partners/${stocked.ids["partners"]}/codes`);
     expect(keysOf((data as unknown[])[0])).toEqual(fieldsOf("CODE-5"));
+    const { payments: _, ...claim } = await read(`/claims/${stocked.ids["claims"]}`);
+    expect(keysOf(claim)).toEqual(fieldsOf("CLAIM-1"));
+    const application = await read(`/applications/${stocked.ids["applications"]}`);
+    expect(keysOf(application)).toEqual(fieldsOf("JOIN-7"));
     const { commissions, ...payout } = await read(`/payouts/${stocked.ids["payouts"]}`);
     expect(keysOf(payout)).toEqual(fieldsOf("OUT-10"));
     expect(keysOf((commissions as unknown[])[0])).toEqual(fieldsOf("COM-9"));
@@ -68,7 +72,7 @@ describe("records", () => {
   });
 
   it("have ids of their prefixes and 26 characters, in every reply (HTTP-20)", async () => {
-    expect(PREFIXES).toHaveLength(12);
+    expect(PREFIXES).toHaveLength(13);
     const seen = new Set<string>();
     const look = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
@@ -85,7 +89,7 @@ describe("records", () => {
       }
     };
     const { ids } = stocked;
-    for (const kind of ["flows", "partners", "commissions", "payments", "payouts", "events", "webhooks"]) {
+    for (const kind of ["flows", "partners", "commissions", "payments", "payouts", "claims", "events", "webhooks"]) {
       look(await read(`/${kind}/${ids[kind]}`));
     }
     look(await read(`/partners/${ids["partners"]}/entries`));
@@ -194,10 +198,13 @@ describe("closed lists", () => {
     const { schemas } = document.components;
     const sent = new Set(OUTBOUND_EVENT_TYPES.map((type) => sentEvent(type).data));
     expect(sent).toContain("CommissionData");
-    const own = codeOf("HOOK-2", /^[a-z_]+$/);
+    const own = codeOf("HOOK-2", /^[a-z_]+$/).filter((field) => !textOf("HOOK-2").includes(`without \`${field}\``));
     expect(Object.keys(schemas["CommissionData"]?.properties ?? {}).toSorted()).toEqual(own.toSorted());
     const returned = JSON.stringify(document.paths);
-    const others = [...sent].filter((name) => name !== "CommissionData");
+    const fields = (name: string) => Object.keys(schemas[name]?.properties ?? {});
+    const ofClaim = fields("Claim").filter((field) => !textOf("HOOK-2").includes(`without \`${field}\``));
+    expect(fields("ClaimData").toSorted()).toEqual(ofClaim.toSorted());
+    const others = [...sent].filter((name) => name !== "CommissionData" && name !== "ClaimData");
     expect(others.filter((name) => !returned.includes(`"#/components/schemas/${name}"`))).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 /** Every event has `actor: {type, id, name}` and, for changes, `changes: {field: [old, new]}` (EVT-1, EVT-2). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ACTOR_TYPES, type Changes, type ShownActor } from "../../src/domain/actor.ts";
+import { ACTOR_TYPES, type Changes, type Actor } from "../../src/domain/actor.ts";
 import { isChange, OUTBOUND_EVENT_TYPES, type AuditEventType } from "../../src/domain/event.ts";
 import { AUDIT_EVENT_TYPES } from "../../src/providers/registry.ts";
 import { liveThroughAll, send } from "../support/every-event.ts";
@@ -12,7 +12,7 @@ interface Reported {
   id: string;
   type: AuditEventType;
   payload: Record<string, unknown>;
-  actor: ShownActor | null;
+  actor: Actor | null;
   changes: Changes | null;
 }
 
@@ -49,7 +49,7 @@ describe("the audit trail", () => {
   it("an event of every type has its actor, and its changes where it is a change (EVT-1, EVT-5)", () => {
     expect([...new Set(events.map(({ type }) => type))].toSorted()).toEqual([...AUDIT_EVENT_TYPES].toSorted());
     for (const { type, actor, changes, id } of events) {
-      expect([id, type, actor?.type]).toEqual([id, type, expect.toBeOneOf([...ACTOR_TYPES, "visitor"])]);
+      expect([id, type, actor?.type]).toEqual([id, type, expect.toBeOneOf([...ACTOR_TYPES])]);
       if (isChange(type)) expect([type, Object.keys(changes ?? {}).length > 0]).toEqual([type, true]);
       else expect([type, changes]).toEqual([type, null]);
       for (const [field, change] of Object.entries(changes ?? {}))

@@ -42,6 +42,18 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
     expect(await countsOf(program.id)).toMatchObject({ rows: 1, drops: { duplicate: 1 } });
   });
 
+  it("carries a sub-id that fits to the page and into the log, and drops any other (TRACK-19)", async () => {
+    const program = await makeProgram({ domain: "shop.example" });
+    await makePartner(program, { slug: "jane" });
+    const { location } = await follow(`/r/${program.id}/jane?sub=news-1`);
+    expect(location?.searchParams.get("sub")).toBe("news-1");
+    const dropped = await follow(`/r/${program.id}/jane?sub=a%20b`);
+    expect([dropped.status, dropped.location?.searchParams.get("sub")]).toEqual([302, null]);
+    await recorded();
+    const subs = (await clicksOf(program.id)).map(({ payload }) => payload.sub ?? null);
+    expect(subs.toSorted()).toEqual(["news-1", null]);
+  });
+
   it("two visits are two clicks", async () => {
     const program = await makeProgram({ domain: "shop.example" });
     await makePartner(program, { slug: "jane" });

@@ -197,21 +197,21 @@ describe("a click costs one row written in D1 (TRACK-8)", () => {
 
   it("and a share of the counts where the flush has many of them", async () => {
     const times = Array.from({ length: 40 }, (_, i) => START + i);
-    expect(await flush(arrivals("jane", times), START)).toBe(44);
+    expect(await flush(arrivals("jane", times), START)).toBe(45);
     expect(await waiting(), "nothing is left to count").toEqual([]);
     expect(await keptClicks()).toBe(40);
     await expectExact(START + HOUR);
   });
 
-  it("and a row for each partner and hour when an hour of them is rolled up", async () => {
+  it("and a row for each partner, page and hour when an hour of them is rolled up", async () => {
     for (let i = 0; i < 30; i++) {
       await flush(arrivals(i % 2 ? "jane" : "joe", [START + i * SECOND]), START + i * SECOND);
     }
     const database = faultyDatabase();
     const work = rollUpClicks({ db: openDatabase(database.binding), now: START + HOUR });
     expect(await work.serve(await dueNow(work))).toBe(false);
-    // Where the next ones begin, two partners, an hour and its day.
-    expect(database.rowsWritten).toBe(5);
+    // Where the next ones begin, two partners with a page each, an hour and its day.
+    expect(database.rowsWritten).toBe(7);
     expect(await keptClicks()).toBe(30);
     expect(await waiting()).toMatchObject([{ next_at: null }]);
     await expectExact(START + HOUR);

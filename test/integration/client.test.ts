@@ -8,8 +8,12 @@ import guide from "../../src/docs/integrate.md?raw";
 import { makePartner, makeProgram, BASE_URL } from "../support/program.ts";
 import { welcome } from "../support/readme-client.ts";
 import example from "../support/readme-client.ts?raw";
+import { portalFrame } from "../support/portal-frame.ts";
+import frameExample from "../support/portal-frame.ts?raw";
 import { reportOrder } from "../support/track-client.ts";
 import trackExample from "../support/track-client.ts?raw";
+import { reportSignUp } from "../support/track-lead.ts";
+import signUpExample from "../support/track-lead.ts?raw";
 
 /** As an owner's server makes it, over the Worker in place of the network. */
 function clientOf({ api_key }: { api_key: string }) {
@@ -97,6 +101,26 @@ describe("the typed client", () => {
     expect(body.data.map(({ status }) => status)).toEqual(["active"]);
   });
 
+  it("puts the portal into a page as the guide's example does, and its command asks for a link (EMBED-1)", async () => {
+    const program = await makeProgram();
+    const { id } = await makePartner(program);
+    expect(guide).toContain(`\`\`\`ts\n${frameExample}\`\`\``);
+    vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
+      exports.default.fetch(new Request(input, init)),
+    );
+    const ours = [BASE_URL, program.api_key] as const;
+    expect(await portalFrame(...ours, id)).toMatch(
+      /^<iframe src="https:\/\/service\.example\/embed\?token=[\w-]{43}" /,
+    );
+    await expect(portalFrame(...ours, "par_none")).rejects.toThrow("No such partner.");
+    const [, method = "", path = "", header = ""] =
+      /curl -X (\w+) "\$BASE_URL(\S+portal-links)" -H "(.*)"/.exec(guide) ?? [];
+    const [name = "", value = ""] = header.replace("$API_KEY", program.api_key).split(": ");
+    const reply = await fetch(`${BASE_URL}${path.replace("$PARTNER_ID", id)}`, { method, headers: { [name]: value } });
+    expect(reply.status).toBe(201);
+    vi.unstubAllGlobals();
+  });
+
   it("reports orders as the guide's example does (FACT-1, FACT-2)", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program);
@@ -110,6 +134,22 @@ describe("the typed client", () => {
     expect(await reportOrder(...ours, order)).toBe("commission");
     const changed = reportOrder(...ours, { ...order, net_cents: 6_000 });
     await expect(changed).rejects.toThrow("amount_cents: This was 5000, and is 6000 now.");
+    vi.unstubAllGlobals();
+  });
+
+  it("reports sign-ups as the guide's example does, for a flow of leads (FACT-7)", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    expect(guide).toContain(`\`\`\`ts\n${signUpExample}\`\`\``);
+    vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
+      exports.default.fetch(new Request(input, init)),
+    );
+    const ours = [BASE_URL, program.api_key] as const;
+    const flow = { name: "Sign-ups", event: "lead_created", action_type: "flat", action_value: 500 } as const;
+    expect((await clientOf(program).flows.$post({ json: flow })).status).toBe(201);
+    const account = { id: "u1", email: "kim@customer.example", ref: slug };
+    expect(await reportSignUp(...ours, account)).toBe("commission");
+    await expect(reportSignUp(...ours, { ...account, ref: "other" })).rejects.toThrow("reported before");
     vi.unstubAllGlobals();
   });
 });

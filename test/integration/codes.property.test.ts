@@ -5,11 +5,12 @@
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CodeStats } from "../../src/core/partners/code-stats.ts";
 import { vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import { discountEventA, discountEventB, giveCode, promotionCodeEvent, takeCode } from "../support/codes.ts";
 import { deliver } from "../support/disorder.ts";
 import { ledgerOf } from "../support/ledger.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentUpdated, transactionCompleted } from "../support/provider-b.ts";
 
@@ -60,6 +61,31 @@ function expectedOf(all: readonly Sale[]): Record<string, unknown>[] {
     return renewal ? [sale, { key: `${i} renewal`, partner, amount: 2_000 }] : [sale];
   });
 }
+
+/** What each version of the code brought, renewals included: the first of Ann's, Bob's and Ann's second. */
+function expectedSums(all: readonly Sale[]): string[] {
+  const sums = [0, 0, 0].map((_, version) => {
+    const own = all.filter(({ day }) => (day < MOVED ? 0 : day < TAKEN ? 1 : 2) === version);
+    const sales = own.length + own.filter(({ renewal }) => renewal).length;
+    const revenue = 10_000 * sales - own.reduce((sum, { refund }) => sum + refund, 0);
+    return `${sales} ${revenue} ${revenue / 5}`;
+  });
+  return sums;
+}
+
+/** The same as it is kept, by the ids of the versions. */
+async function soldBy(program: TestProgram, ids: readonly string[]): Promise<string[]> {
+  const { body } = await program.api<{ data: CodeStats[] }>(
+    "GET",
+    `/api/v1/codes/summary?from=${iso(0)}&to=${iso(200)}`,
+  );
+  return ids.map((id) => {
+    const { sales, revenue_cents, earned_cents } = body.data.find(({ code_id }) => code_id === id) ?? NO_SALES;
+    return `${sales} ${revenue_cents} ${earned_cents}`;
+  });
+}
+
+const NO_SALES = { sales: 0, revenue_cents: 0, earned_cents: 0 };
 
 type Event = Parameters<typeof deliver>[1];
 
@@ -146,6 +172,7 @@ describe.each(Object.keys(STORIES) as ListedVendor[])("codes of %s", (provider) 
           const byKey = (rows: Record<string, unknown>[]) =>
             rows.toSorted((a, b) => (String(a["key"]) < String(b["key"]) ? -1 : 1));
           expect(byKey(found)).toEqual(byKey(expectedOf(all)));
+          expect(await soldBy(program, ids)).toEqual(expectedSums(all));
         },
       ),
       { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: TIME_LIMIT },

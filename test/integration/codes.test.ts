@@ -73,6 +73,16 @@ describe("a sale that carries only a promotion code earns (CODE-1)", () => {
     expect(await reported(program)).toEqual(["commission jane code"]);
   });
 
+  it("provider A, an invoice of many discounts, each with its promotion code and coupon", async () => {
+    const { program, partners } = await programOf({}, "jane");
+    await giveCode(program, partners.jane, JANE_A, at(0) * 1_000);
+    const codes = [...Array.from({ length: 11 }, (_, i) => `CODE${i}`), "JANE20"];
+    const discounts = codes.map((code) => ({ ...discount({}), promotion_code: promotionCode({ code, shape: "old" }) }));
+    const invoice = invoicePaid({ created: at(1), subscription: "sub_1", customer: "cus_1", object: { discounts } });
+    expect((await sendA(program, invoice)).body).toEqual({ received: true, outcome: "commission" });
+    expect(await reported(program)).toEqual(["commission jane code"]);
+  });
+
   it.each(["first", "last"])(
     "provider A, an invoice that names its discount alone, which is explained %s",
     async (when) => {

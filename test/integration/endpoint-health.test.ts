@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../src/db/client.ts";
-import { disableFailingEndpoints } from "../../src/outbound/health.ts";
+import { disableFailingEndpoints } from "../../src/core/webhooks/health.ts";
 import { serveAll } from "../support/jobs.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { playOutsideWorld, type Receiver } from "../support/dns.ts";
@@ -39,11 +39,6 @@ async function ail(id: string, since: number, failures: number): Promise<void> {
   await env.DB.prepare("update webhook_endpoints set failing_since = ?, failure_count = ? where id = ?")
     .bind(new Date(since).toISOString(), failures, id)
     .run();
-}
-
-function mailbox() {
-  const { mails, bindings } = openMailbox();
-  return { mails, env: { ...bindings, ENVIRONMENT: "production" } };
 }
 
 /** Gives how many endpoints it looked at. */
@@ -112,11 +107,12 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     const endpoint = await makeEndpoint(program, "https://hooks.example/<in>?a=1&b=2");
     const now = Date.now();
     await ail(endpoint.id, now - 5 * DAY, 20);
-    const { mails, env: mailEnv } = mailbox();
-    await Promise.all([disableAt(testContext(now), mailEnv), disableAt(testContext(now), mailEnv)]);
-    expect(await disableAt(testContext(now + DAY), mailEnv)).toBe(0);
+    const mailbox = openMailbox();
+    await Promise.all([disableAt(testContext(now)), disableAt(testContext(now))]);
+    expect(await disableAt(testContext(now + DAY))).toBe(0);
     expect(await healthOf(endpoint.id)).toMatchObject({ active: 0, disabled_at: new Date(now).toISOString() });
 
+    const mails = await mailbox.deliver(program.id);
     expect(mails).toHaveLength(1);
     expect(mails[0]).toMatchObject({ to: program.program.owner_email, from: "service@example.com" });
     expect(mails[0]!.text).toContain(endpoint.url);
@@ -134,10 +130,10 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     const endpoint = await makeEndpoint(program, "https://hooks.example/");
     const now = Date.now();
     await ail(endpoint.id, now - age, failures);
-    const { mails, env: mailEnv } = mailbox();
-    expect(await disableAt(testContext(now), mailEnv)).toBe(0);
+    const mailbox = openMailbox();
+    expect(await disableAt(testContext(now))).toBe(0);
     expect(await healthOf(endpoint.id)).toMatchObject({ active: 1 });
-    expect(mails).toEqual([]);
+    expect(await mailbox.deliver(program.id)).toEqual([]);
   });
 
   it("leaves alone what its owner has disabled or deleted", async () => {
@@ -148,7 +144,7 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     for (const { id } of [paused, gone]) await ail(id, now - 9 * DAY, 99);
     await program.api("PATCH", `/api/v1/webhooks/${paused.id}`, { active: false });
     await program.api("DELETE", `/api/v1/webhooks/${gone.id}`);
-    expect(await disableAt(testContext(now), mailbox().env)).toBe(0);
+    expect(await disableAt(testContext(now))).toBe(0);
     expect((await healthOf(paused.id)).disabled_at).toBeNull();
   });
 
@@ -157,7 +153,7 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     const endpoint = await makeEndpoint(program, "https://hooks.example/");
     const now = Date.now();
     await ail(endpoint.id, now - 6 * DAY, 30);
-    const { mails, env: mailEnv } = mailbox();
+    const mailbox = openMailbox();
     // After the endpoints are read and before the change is written, one attempt succeeds.
     const { binding } = watchDatabase(env.DB, {
       before: async (statements) => {
@@ -167,24 +163,9 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
           .run();
       },
     });
-    await disableAt({ ...testContext(now), db: openDatabase(binding) }, mailEnv);
+    await disableAt({ ...testContext(now), db: openDatabase(binding) });
     expect(await healthOf(endpoint.id)).toMatchObject({ active: 1, disabled_at: null });
-    expect([mails, await endpointEvents(program)]).toEqual([[], []]);
-  });
-
-  it("goes on when the mail cannot be sent", async () => {
-    const program = await makeProgram();
-    const now = Date.now();
-    for (let i = 0; i < 2; i++)
-      await ail((await makeEndpoint(program, "https://hooks.example/")).id, now - 6 * DAY, 30);
-    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
-    const broken = {
-      EMAIL: { send: () => Promise.reject(new Error("smtp")) },
-      EMAIL_FROM: "s@example.com",
-      ENVIRONMENT: "production",
-    };
-    expect(await disableAt(testContext(now), broken)).toBe(2);
-    expect(logged).toHaveBeenCalledTimes(2);
+    expect([await mailbox.deliver(program.id), await endpointEvents(program)]).toEqual([[], []]);
   });
 
   it("is undone by PATCH active: true, which resets its health", async () => {
@@ -192,7 +173,7 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
     const endpoint = await makeEndpoint(program, "https://hooks.example/");
     const now = Date.now();
     await ail(endpoint.id, now - 6 * DAY, 30);
-    await disableAt(testContext(now), mailbox().env);
+    await disableAt(testContext(now));
     const shown = await program.api<{ active: boolean; disabled_at: string }>("GET", `/api/v1/webhooks/${endpoint.id}`);
     expect(shown.body).toMatchObject({ active: false, disabled_at: new Date(now).toISOString() });
     await program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, { active: true });
@@ -202,6 +183,6 @@ describe("the daily look at the endpoints (HOOK-9)", () => {
       failure_count: 0,
       disabled_at: null,
     });
-    expect(await disableAt(testContext(now + DAY), mailbox().env)).toBe(0);
+    expect(await disableAt(testContext(now + DAY))).toBe(0);
   });
 });

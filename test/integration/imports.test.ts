@@ -50,6 +50,8 @@ const EACH_CELL: Record<ImportField<"partners">, string> = {
   first_name: "Each first",
   last_name: "Each last",
   code: "each",
+  // Given beside: `imports-codes.test.ts`.
+  promotion_codes: "",
   status: "active",
   commission_pct: "33.125",
   payout_method: "wallet",
@@ -371,7 +373,7 @@ describe("a file that is (IMP-1)", () => {
 
   it("more lines than core takes is refused there too", async () => {
     const program = await makeProgram();
-    const line = { line: 2, input: { email: "a@b.co" }, codes: ["a"], status: "invited" as const };
+    const line = { line: 2, input: { email: "a@b.co" }, codes: ["a"], promotion_codes: [], status: "invited" as const };
     const lines = Array.from({ length: 5_001 }, () => line);
     await expect(importPartners(programContext(program), lines, "invited")).rejects.toMatchObject({
       code: "validation_failed",

@@ -2,15 +2,19 @@
  * A walk over every answer and page of a program whose amounts are the largest that are accepted: each number of that
  * size is one that the program's rows add up to, to the last unit. What no row can hold is refused.
  */
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
+import type { Operation } from "../../src/http/openapi/document.ts";
 import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { BASE_URL, makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { lookUp } from "../support/json-schema.ts";
+import { operations, servedDocument } from "../support/openapi.ts";
 import { differencesOf } from "../support/reconcile.ts";
 import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
@@ -80,7 +84,12 @@ describe("the largest amounts", () => {
       const id = ids[path.split("/")[3] ?? ""] ?? "";
       const query = path.endsWith("/export.csv") ? "?format=generic" : "";
       const request = { headers: { authorization: `Bearer ${program.api_key}` } };
-      const reply = await app.request(`${BASE_URL}${path.replace(":id", id)}${query}`, request, env);
+      const reply = await app.request(
+        `${BASE_URL}${path.replace(":id", id)}${query}`,
+        request,
+        env,
+        createExecutionContext(),
+      );
       see(path, await reply.text());
     }
     for (const [path, body] of [
@@ -89,7 +98,7 @@ describe("the largest amounts", () => {
     ] as const) {
       const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
       const init = { method: "POST", headers, body: JSON.stringify(body) };
-      see(path, await (await app.request(`${BASE_URL}${path}`, init, env)).text());
+      see(path, await (await app.request(`${BASE_URL}${path}`, init, env, createExecutionContext())).text());
     }
     const [owner, person] = [await signInOwner(program), await signInPartner(partner.email)];
     for (const { method, path } of pageRoutes("dashboard", "portal")) {
@@ -112,6 +121,7 @@ describe("the largest amounts", () => {
       "/dashboard/partners/:id",
       "/dashboard/payouts/new",
       "/portal",
+      "/portal/statistics",
     ]);
     expect(new Set(found.map(({ where }) => where)).size).toBeGreaterThan(15);
     expect(await differencesOf(programContext(program))).toEqual([]);
@@ -142,7 +152,8 @@ describe("the largest amounts", () => {
             .filter(({ status }) => statuses.includes(status))
             .reduce((sum, row) => sum + BigInt(row.amount), 0n);
         const request = { headers: { authorization: `Bearer ${program.api_key}` } };
-        const read = async (path: string) => (await app.request(`${BASE_URL}${path}`, request, env)).text();
+        const read = async (path: string) =>
+          (await app.request(`${BASE_URL}${path}`, request, env, createExecutionContext())).text();
         const partnerText = await read(`/api/v1/partners/${partner.id}`);
         expect(partnerText).toContain(`"total_earned_cents":${sumOf("pending", "approved", "paid")},`);
         expect(partnerText).toContain(`"pending_cents":${sumOf("pending")},`);
@@ -170,25 +181,74 @@ describe("the largest amounts", () => {
   });
 });
 
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+/** Where numbers are in what a schema describes, such as `items.0.amount_cents`. */
+function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
+  const { type, properties = {}, items, anyOf = [], $ref } = schema;
+  if ($ref) return numbersIn(lookUp(servedDocument(), $ref) as Schema, at);
+  return [
+    ...([type].flat().some((one) => one === "number" || one === "integer") ? [at.join(".")] : []),
+    ...Object.entries(properties).flatMap(([name, one]) => numbersIn(one, [...at, name])),
+    ...(items ? numbersIn(items, [...at, "0"]) : []),
+    ...anyOf.flatMap((one) => numbersIn(one, at)),
+  ];
+}
+
+/** Numbers that are no amounts. */
+const NO_AMOUNT = /(?:^|\.)(?:\w+_pct|\w+_days|priority|last|created)$/;
+
+/** A body with an amount at a place, as a text: no number holds it. */
+function bodyWith(example: object, place: string, amount: string): string {
+  const body = structuredClone(example) as Record<string, unknown>;
+  const names = place.split(".");
+  let at = body;
+  for (const name of names.slice(0, -1)) at = at[name] as Record<string, unknown>;
+  // A percentage may be a fraction.
+  if ("action_type" in at) at["action_type"] = "flat";
+  at[names.at(-1)!] = "AMOUNT";
+  return JSON.stringify(body).replace('"AMOUNT"', amount);
+}
+
+function exampleOf({ requestBody }: Operation): unknown {
+  return requestBody?.content["application/json"]?.example;
+}
+
+/** Every amount that a route takes in its body, from the document, whose example has all that is around it. */
+async function amountsTaken(program: TestProgram) {
+  const flow = operations().find(({ method, path }) => method === "POST" && path === "/api/v1/flows")!;
+  const made = await program.api<{ id: string }>("POST", "/api/v1/flows", exampleOf(flow.operation));
+  return operations().flatMap(({ method, path, operation }) => {
+    const taken = operation.requestBody?.content["application/json"];
+    const fields = taken ? numbersIn(taken.schema as Schema).filter((field) => !NO_AMOUNT.test(field)) : [];
+    // The example of a change has a part of what can be changed.
+    const example = path.startsWith("/api/v1/flows/{") ? exampleOf(flow.operation) : exampleOf(operation);
+    return [...new Set(fields)].map((field) => ({
+      ...{ method, path: path.replaceAll(/\{\w+\}/g, made.body.id), field },
+      bodyOf: (amount: string) => bodyWith(example as object, field, amount),
+    }));
+  });
+}
+
 describe("an amount that no number holds", () => {
   it.each(["9007199254740992", "9007199254740993", "-9007199254740992", "1e21", "0.5", "10000000000000000000"])(
     "%s is refused wherever one is taken",
     async (amount) => {
       const program = await makeProgram();
-      const partner = await makePartner(program);
-      const flow = '"name":"F","action_type":"flat"';
-      const condition = `[{"field":"txn_amount_cents","op":"gt","value":${amount}}]`;
-      for (const [method, path, body] of [
-        ["POST", "/api/v1/commissions", `{"partner_id":"${partner.id}","amount_cents":${amount},"note":"n"}`],
-        ["PATCH", "/api/v1/programs/me", `{"min_payout_cents":${amount}}`],
-        ["POST", "/api/v1/flows", `{${flow},"action_value":${amount}}`],
-        ["POST", "/api/v1/flows/simulate", `{"flow":{${flow},"action_value":${amount}},"last":1}`],
-        ["POST", "/api/v1/flows", `{${flow},"action_value":1,"conditions":${condition}}`],
-      ] as const) {
-        const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
-        const reply = await app.request(`${BASE_URL}${path}`, { method, headers, body }, env);
-        const answer = [method, path, reply.status, (await reply.json<{ error: { code: string } }>()).error?.code];
-        expect([...answer, body]).toEqual([method, path, 422, "validation_failed", body]);
+      const taken = await amountsTaken(program);
+      expect(taken.length).toBeGreaterThan(10);
+      for (const { method, path, field, bodyOf } of taken) {
+        type Refused = { error?: { code: string; details?: { path: string }[] } };
+        const { status, body } = await program.api<Refused>(method, path, bodyOf(amount));
+        const { code, details } = body.error ?? {};
+        const refused = [method, path, status, code, [...new Set(details?.map((one) => one.path))]];
+        expect(refused).toEqual([method, path, 422, "validation_failed", [field]]);
       }
     },
   );

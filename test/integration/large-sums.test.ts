@@ -1,4 +1,5 @@
 /** Sums of amounts beyond 2^53, where a number is no longer exact: every answer and page says the same, or refuses. */
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
@@ -16,7 +17,7 @@ const SUM_TEXT = "270,215,977,642,229.53 USD";
 /** The reply as it is sent. */
 async function rawReply(program: TestProgram, method: string, path: string): Promise<string> {
   const headers = { authorization: `Bearer ${program.api_key}` };
-  const reply = await app.request(`${BASE_URL}${path}`, { method, headers }, env);
+  const reply = await app.request(`${BASE_URL}${path}`, { method, headers }, env, createExecutionContext());
   expect([path, reply.status]).toEqual([path, 200]);
   return reply.text();
 }
@@ -54,7 +55,9 @@ describe("sums above 2^53", () => {
     for (const body of [{ dry_run: true }, {}]) {
       const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
       const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const text = await (await app.request(`${BASE_URL}/api/v1/payouts/generate`, init, env)).text();
+      const text = await (
+        await app.request(`${BASE_URL}/api/v1/payouts/generate`, init, env, createExecutionContext())
+      ).text();
       expect(text).toContain(`"amount_cents":${SUM},"reason":"too_large"`);
       expect(text).toContain(`"skipped_cents":${SUM}`);
       expect(JSON.parse(text)).toMatchObject({ payouts: [] });
@@ -69,7 +72,12 @@ describe("sums above 2^53", () => {
       await makeCommissions(program, id, [{ amount_cents }]);
     }
     const headers = { authorization: `Bearer ${program.api_key}` };
-    const made = await app.request(`${BASE_URL}/api/v1/payouts/generate`, { method: "POST", headers }, env);
+    const made = await app.request(
+      `${BASE_URL}/api/v1/payouts/generate`,
+      { method: "POST", headers },
+      env,
+      createExecutionContext(),
+    );
     expect(await made.text()).toContain(`"payouts":3,"amount_cents":${SUM},`);
     const owner = await signInOwner(program);
     await owner.get("/dashboard/payouts");

@@ -3,6 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { viewCommission, viewPartner, viewPayment, viewPayout } from "../../src/core/kernel/views.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS } from "../../src/domain/commission.ts";
+import { FLOW_EVENTS } from "../../src/domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
@@ -71,11 +72,13 @@ const payment = fc.record({
   outcome: maybeOne(OUTCOMES),
   partner_id: maybeId("partner"),
   ref: maybeText,
+  code_id: maybeId("code"),
   txn_amount_cents: whole,
   adjusted_cents: whole,
   customer_email: maybeText,
   customer_id: maybeText,
   subscription_id: maybeText,
+  event: fc.constantFrom(...FLOW_EVENTS),
 } satisfies ValuesOf<typeof viewPayment, "currency">);
 
 const rate = fc.record(

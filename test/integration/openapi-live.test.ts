@@ -1,7 +1,10 @@
+import { openDestinations } from "../support/vendor-destinations.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/http/openapi/document.ts";
 import { REPLY_EXAMPLES } from "../../src/http/openapi/examples.ts";
+import { makeApplication } from "../support/applications.ts";
+import { makeClaim } from "../support/claims.ts";
 import { click } from "../support/clicks.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { LIST_KEYS, openEventLists } from "../support/event-lists.ts";
@@ -54,6 +57,14 @@ describe("live answers are as documented", () => {
     );
     await send(200, "PATCH", "/api/v1/programs/me", { provider_a_api_key: LIST_KEYS.provider_a });
     await send(200, "POST", "/api/v1/integrations/provider_a/reconcile", { since: "2026-01-01" });
+    const destination = "/api/v1/integrations/provider_a/destination";
+    await send(404, "POST", "/api/v1/integrations/provider_x/destination", {});
+    await send(422, "POST", destination, { replace: 1 });
+    vi.spyOn(globalThis, "fetch").mockImplementation((url, init) =>
+      openDestinations().fetch(new Request(url, init).url, init ?? {}),
+    );
+    await send(409, "POST", destination);
+    await send(201, "POST", destination, { replace: true });
     await send(200, "PATCH", "/api/v1/programs/me", { provider_a_api_key: null });
     vi.restoreAllMocks();
   });
@@ -101,6 +112,8 @@ describe("live answers are as documented", () => {
     await send(404, "POST", "/api/v1/partners/par_none/codes", { code: "ANN30", provider: "provider_a" });
     await send(200, "GET", at);
     await send(404, "GET", "/api/v1/partners/par_none/codes");
+    await send(200, "GET", "/api/v1/codes/summary?from=2026-01-01&to=2026-01-31");
+    await send(422, "GET", "/api/v1/codes/summary?from=2020-01-01");
     await send(200, "GET", `/api/v1/codes/${made.body.id}`);
     await send(200, "DELETE", `/api/v1/codes/${made.body.id}`);
     for (const method of ["GET", "DELETE"]) await send(404, method, `/api/v1/codes/${made.body.id}`);
@@ -126,6 +139,24 @@ describe("live answers are as documented", () => {
     await send(422, "GET", "/api/v1/payments?outcome=x");
     await send(200, "GET", `/api/v1/payments/${payments}`);
     await send(200, "POST", `/api/v1/payments/${payments}/reprocess`);
+    const applications = [await makeApplication(program), await makeApplication(program)];
+    await send(200, "GET", "/api/v1/applications?status=pending");
+    await send(200, "GET", `/api/v1/applications/${applications[0]}`);
+    await send(200, "POST", `/api/v1/applications/${applications[0]}/approve`);
+    await send(409, "POST", `/api/v1/applications/${applications[0]}/decline`);
+    await send(200, "POST", `/api/v1/applications/${applications[1]}/decline`, { note: "no" });
+    await send(200, "POST", "/api/v1/applications/bulk", { ids: applications, status: "declined" });
+    const invited = await makePartner(program, {}, "invited");
+    await send(200, "POST", `/api/v1/partners/${invited.id}/invite`);
+    const claims = await makeClaim(program, stocked.partner.id, { order_id: "documented" });
+    await send(200, "GET", "/api/v1/claims?status=open");
+    await send(201, "POST", `/api/v1/partners/${stocked.partner.id}/portal-links`);
+    await send(200, "GET", `/api/v1/claims/${stocked.ids["claims"]}`);
+    await send(404, "GET", "/api/v1/claims/none");
+    await send(422, "POST", `/api/v1/claims/${claims}/grant`);
+    await send(200, "POST", `/api/v1/claims/${claims}/grant`, { payment_id: payments });
+    await send(409, "POST", `/api/v1/claims/${claims}/decline`, { note: "late" });
+    await send(200, "POST", `/api/v1/claims/${stocked.ids["claims"]}/decline`);
     await send(404, "GET", "/api/v1/payments/pmt_none");
     const list = await send<{ data: { id: string }[] }>(200, "GET", "/api/v1/commissions?from=2020-01-01");
     await send(200, "GET", `/api/v1/commissions/${commissions}`);

@@ -16,7 +16,7 @@ import { BASE_URL, call } from "../support/program.ts";
 const OPTIONAL = new Set(["dropped", "reason"]);
 
 /** Pages for people are not part of the API. */
-const PAGES = /^\/($|\*|sign-in|sign-out|switch|dashboard|portal|assets)/;
+const PAGES = /^\/($|\*|sign-in|embed|sign-out|switch|join|dashboard|portal|assets|dev|unsubscribe)/;
 
 const SERVED = new Set(
   app.routes

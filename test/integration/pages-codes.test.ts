@@ -66,11 +66,28 @@ describe("codes that nobody has", () => {
     const given = await owner.post(`${UNKNOWN}/give`, { code: "JANE20", provider: "provider_a", slug: "jane" });
     expect(given.status).toBe(303);
     const after = textOf((await owner.get(UNKNOWN)).body);
-    expect([after.includes("JANE20"), after.includes("dsc_1")]).toEqual([false, true]);
+    expect([after.includes("Give JANE20"), after.includes("dsc_1")]).toEqual([false, true]);
     // By its id at the vendor, where nothing names it.
     await owner.post(`${UNKNOWN}/give`, { code: "dsc_1", provider: "provider_b", slug: "JANE" });
     const { commissions } = await ledgerOf(program);
     expect(commissions.map(({ partner_id }) => partner_id)).toEqual([jane.id, jane.id, jane.id]);
+  });
+
+  it("are suggested by first and last names too, whatever accents and case they have (CODE-7)", async () => {
+    await makePartner(program, { slug: "p1", first_name: "Élise", last_name: "Núñez" });
+    await makePartner(program, { slug: "p2", first_name: "Bo", last_name: "Müller" });
+    const codes = ["ELISE10", "summer-munez", "Nunez_5", "MÜLLER", "BO20"];
+    for (const [i, code] of codes.entries()) {
+      const discounts = [{ promotion_code: { id: `promo_${i}`, code }, coupon: null }];
+      await sendA(program, sessionCompleted({ object: { discounts } }));
+    }
+    const shown = textOf((await owner.get(UNKNOWN)).body);
+    for (const text of ["Give ELISE10 to Élise Núñez", "Give Nunez_5 to Élise Núñez", "Give MÜLLER to Bo Müller"]) {
+      expect(shown).toContain(text);
+    }
+    expect(shown).not.toContain("Give summer-munez to");
+    // A name of two letters is in too many codes.
+    expect(shown).not.toContain("Give BO20 to");
   });
 
   it("are refused to a slug that nobody has", async () => {

@@ -32,6 +32,11 @@ async function saved(): Promise<string> {
   return (await everythingOf(program.id)).replaceAll(/"updated_at":"[^"]*"/g, "");
 }
 
+function textareaIn(form: string, name: string): string {
+  const [, text = ""] = new RegExp(`<textarea\\b[^>]*\\sname="${name}"[^>]*>([^<]*)</textarea>`).exec(form) ?? [];
+  return text.trim();
+}
+
 /** What a browser sends of a document's longest form, by name. */
 function sentOf(html: string): Map<string, string[]> {
   const forms = [...html.matchAll(/<form\b[^>]*method="post"[^>]*>(.*?)<\/form>/gs)].map(([, inside = ""]) => inside);
@@ -45,6 +50,10 @@ function sentOf(html: string): Map<string, string[]> {
     if (name === undefined || name === "csrf") continue;
     if (of("type") === "checkbox" && of("checked") === undefined) {
       sent.set(name, sent.get(name) ?? []);
+      continue;
+    }
+    if (tag === "textarea") {
+      sent.set(name, [textareaIn(form, name)]);
       continue;
     }
     const selected = /<option\b[^>]*\bselected\b[^>]*>/.exec(inside)?.[0] ?? "";

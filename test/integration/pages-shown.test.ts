@@ -1,7 +1,10 @@
 /** A column that a list or a page of details names as shown (`Decided`) is really there: another value changes the page. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Detailed as ApplicationDetailed } from "../../src/http/pages/dashboard/application-detail.tsx";
+import type { Listed as ApplicationListed } from "../../src/http/pages/dashboard/applications.tsx";
 import type { Detailed as CommissionDetailed } from "../../src/http/pages/dashboard/commission-detail.tsx";
+import type { Detailed as ClaimDetailed, Listed as ClaimListed } from "../../src/http/pages/dashboard/claims.tsx";
 import type { Listed as CommissionListed } from "../../src/http/pages/dashboard/commissions.tsx";
 import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboard/endpoint-detail.tsx";
 import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows.tsx";
@@ -12,7 +15,9 @@ import type { Listed as PaymentListed } from "../../src/http/pages/dashboard/pay
 import type { Detailed as PayoutDetailed } from "../../src/http/pages/dashboard/payout-detail.tsx";
 import type { Listed as PayoutListed } from "../../src/http/pages/dashboard/payouts.tsx";
 import type { Listed as EndpointListed } from "../../src/http/pages/dashboard/webhooks.tsx";
+import type { OwnClaim } from "../../src/http/pages/portal/claims.tsx";
 import type { Listed as OwnCommission } from "../../src/http/pages/portal/commissions.tsx";
+import type { Detailed as OwnStatement } from "../../src/http/pages/portal/payout-detail.tsx";
 import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
 import type { OwnCode } from "../../src/http/pages/portal/overview.tsx";
 import type { OwnProgram, Self } from "../../src/http/pages/portal/self.ts";
@@ -33,6 +38,24 @@ const TIME = "2021-03-04T05:06:07.000Z";
 const at = { to: TIME, reads: "4 Mar 2021" };
 const amount = { to: 987_654, reads: "9,876.54" };
 
+const APPLICATION_LISTED: Marks<ApplicationListed> = {
+  id: "as it is",
+  status: { to: "declined" },
+  email: { to: "marked@shown.example" },
+  name: { to: "Marked Name" },
+  website: { to: "https://marked.example/" },
+  created_at: at,
+};
+const APPLICATION_DETAILED: Marks<ApplicationDetailed> = {
+  ...APPLICATION_LISTED,
+  answers: { to: '[{"question":"Marked question","answer":"x"}]', reads: "Marked question" },
+  terms_version: { to: 4_321, reads: "version 4321", where: { consented_at: TIME } },
+  consented_at: at,
+  // Which partner its link leads to.
+  partner_id: "decides",
+  note: { to: "Marked note" },
+  decided_at: at,
+};
 const PARTNER_LISTED: Marks<PartnerListed> = {
   id: "as it is",
   email: { to: "marked@shown.example" },
@@ -90,6 +113,7 @@ const OWN_CODE: Marks<OwnCode> = { code: { to: "MARKED20" } };
 const FLOW_LISTED: Marks<FlowListed> = {
   id: "as it is",
   name: { to: "Marked flow" },
+  event: { to: "lead_created", reads: "every lead", where: { conditions: "[]" } },
   action_type: { to: "flat", reads: "USD" },
   action_value: { to: 41.5 },
   conditions: { to: '[{"field":"partner_slug","op":"eq","value":"marked-condition"}]', reads: "marked-condition" },
@@ -121,6 +145,7 @@ const PAYMENT_LISTED: Marks<PaymentListed> = {
   currency: { to: "SEK" },
   txn_amount_cents: amount,
   created_at: at,
+  event: { to: "lead_created", reads: "lead" },
 };
 const COMMISSION_LISTED: Marks<CommissionListed> = {
   id: "as it is",
@@ -194,6 +219,39 @@ const OWN_PAYOUT: Marks<OwnPayout> = {
   paid_at: at,
 };
 
+const OWN_STATEMENT: Marks<OwnStatement> = {
+  ...PAYOUT,
+  commission_count: { to: 4_321, reads: "4,321" },
+  period_start: at,
+  period_end: at,
+  paid_at: at,
+  reference: { to: "marked-reference" },
+};
+
+/** What every page of a claim shows of the sale. */
+const CLAIMED = {
+  status: { to: "granted" },
+  order_id: { to: "marked-order" },
+  day: { to: "2021-03-04", where: { order_id: null, email_domain: "d.example" } },
+  email_domain: { to: "marked.example", where: { order_id: null, day: "2021-03-04" } },
+} as const;
+const OWN_CLAIM: Marks<OwnClaim> = {
+  ...CLAIMED,
+  note: { to: "Marked note" },
+  answer: "decides",
+  created_at: at,
+};
+const CLAIM_LISTED: Marks<ClaimListed> = { ...CLAIMED, id: "as it is", partner_id: "as it is", created_at: at };
+const CLAIM_DETAILED: Marks<ClaimDetailed> = {
+  ...CLAIMED,
+  id: "as it is",
+  partner_id: "as it is",
+  note: { to: "Marked note" },
+  payment_id: { to: "pmt_marked", reads: "Open the payment" },
+  created_at: at,
+  decided_at: at,
+};
+
 const PAGES: [address: string, table: string, marks: Record<string, Marked>][] = [
   // Before the partner is deactivated below, which ends the session.
   ["/portal/details /portal", "partners", SELF],
@@ -201,8 +259,12 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>][] =
   ["/portal", "partner_codes", OWN_CODE],
   ["/portal/commissions", "commissions", OWN_COMMISSION],
   ["/portal/payouts", "payouts", OWN_PAYOUT],
+  ["/portal/payouts/:payouts", "payouts", OWN_STATEMENT],
+  ["/portal/claims", "claims", OWN_CLAIM],
   ["/dashboard/partners", "partners", PARTNER_LISTED],
   ["/dashboard/partners/:partners", "partners", PARTNER_DETAILED],
+  ["/dashboard/partners/applications", "applications", APPLICATION_LISTED],
+  ["/dashboard/partners/applications/:applications", "applications", APPLICATION_DETAILED],
   ["/dashboard/partners/:partners/codes", "partner_codes", CODE_LISTED],
   ["/dashboard/flows", "flows", FLOW_LISTED],
   ["/dashboard/webhooks", "webhook_endpoints", ENDPOINT_LISTED],
@@ -210,6 +272,8 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>][] =
   ["/dashboard/payments", "payments", PAYMENT_LISTED],
   ["/dashboard/commissions", "commissions", COMMISSION_LISTED],
   ["/dashboard/commissions/:commissions", "commissions", COMMISSION_DETAILED],
+  ["/dashboard/claims", "claims", CLAIM_LISTED],
+  ["/dashboard/claims/:claims", "claims", CLAIM_DETAILED],
   ["/dashboard/payouts", "payouts", PAYOUT_LISTED],
   ["/dashboard/payouts/:payouts", "payouts", PAYOUT_DETAILED],
 ];

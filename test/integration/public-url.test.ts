@@ -151,6 +151,9 @@ describe("a deployment without PUBLIC_URL", () => {
     const headers = { authorization: `Bearer ${stocked.program.api_key}` };
     const started = await service<{ error: { code: string } }>(onboarding, { method: "POST", headers });
     expect([started.status, started.body.error.code]).toEqual([503, "not_configured"]);
+    const portal = `/api/v1/partners/${stocked.partner.id}/portal-links`;
+    const linked = await service<{ error: { code: string } }>(portal, { method: "POST", headers });
+    expect([linked.status, linked.body.error.code]).toEqual([503, "not_configured"]);
   });
 
   it("goes on with all else: the API, the pages without links, the document", async () => {

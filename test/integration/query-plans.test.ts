@@ -43,6 +43,9 @@ describe("the plans of lists", () => {
     "/api/v1/commissions?status=pending",
     "/api/v1/payouts",
     "/api/v1/payouts?status=paid",
+    "/api/v1/claims",
+    "/api/v1/claims?status=open",
+    "/api/v1/claims?partner_id=par_00000000000000000000000000",
   ];
 
   it("find their rows by a key and take them in its order (HTTP-8)", async () => {

@@ -4,9 +4,16 @@ import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
-import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
+import type { ListedVendor } from "../../src/providers/registry.ts";
 import { READ_TYPES as READ_TYPES_A } from "../../src/providers/provider-a/events.ts";
-import { LIST_KEYS, openEventLists, SANDBOX_URL, type EventLists, type ListFault } from "../support/event-lists.ts";
+import {
+  LIST_KEYS,
+  openEventLists,
+  READING,
+  SANDBOX_URL,
+  type EventLists,
+  type ListFault,
+} from "../support/event-lists.ts";
 import { fireCron, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
@@ -82,7 +89,7 @@ describe("the list of events of a provider", () => {
     playVendors();
     await cron(NOW);
     expect(await commissionsOf(program)).toBe(2);
-    for (const provider of VENDOR_NAMES) {
+    for (const provider of READING) {
       expect(await statusOf(program, provider)).toMatchObject({
         ...{ api_key_set: true, recovered: 1, is_reading: false, read_failure: null },
         ...{ complete_from: iso(NOW - 30 * DAY), complete_until: iso(NOW - MINUTE) },
@@ -198,6 +205,27 @@ describe("the list of events of a provider", () => {
     expect(await statusOf(program)).toMatchObject({ api_key_set: false, read_failure: null });
   });
 
+  it("begins again with a key that the version before put in its place (IN-15)", async () => {
+    const made = NOW - 3 * DAY;
+    const program = await keyOfA({ created_at: iso(made) });
+    await read(NOW);
+    const [other, of] = ["rk_live_of_another_account", "provider_a"] as const;
+    const sealer = testContext().sealer;
+    const row = `${program.id} ${of}`;
+    const sealed = await sealer.seal(other, { table: "provider_connections", column: "api_key", row });
+    await testContext().db.run(sql`update provider_connections set api_key = ${sealed}
+      where program_id = ${program.id} and provider = ${of}`);
+    lists.keys.add(other);
+    lists.calls = [];
+    await read(NOW + 2 * DAY);
+    const asked = lists.calls.map(({ searchParams }) => Number(searchParams.get("created[gte]")) * 1000);
+    expect(new Set(asked)).toEqual(new Set([made]));
+    expect(await statusOf(program)).toMatchObject({
+      complete_from: iso(made),
+      complete_until: iso(NOW + 2 * DAY - MINUTE),
+    });
+  });
+
   it("of test mode earns nothing, also where its events do not say so (IN-15, PAY-13)", async () => {
     const program = await makeProgram({
       ...{ created_at: iso(NOW - DAY), provider_a_api_key: LIST_KEYS.provider_a },
@@ -281,7 +309,7 @@ describe("a list that cannot be read", () => {
     lists.b.push(transactionCompleted({ ref: "jane", program: program.id, occurred_at: iso(NOW + MINUTE) }));
     const failed = NOW + 2 * HOUR;
     await read(failed);
-    for (const provider of VENDOR_NAMES) {
+    for (const provider of READING) {
       expect(await statusOf(program, provider)).toMatchObject({
         complete_until: iso(NOW - MINUTE),
         read_failure: { reason, at: iso(failed), since: iso(failed) },
@@ -295,7 +323,7 @@ describe("a list that cannot be read", () => {
     expect(lists.calls.length > calls).toBe(fault !== "limited");
     lists.faultOf = () => null;
     await read(failed + 10 * MINUTE);
-    for (const provider of VENDOR_NAMES) {
+    for (const provider of READING) {
       expect(await statusOf(program, provider)).toMatchObject({ read_failure: null, recovered: 1 });
     }
     expect(await commissionsOf(program)).toBe(2);
@@ -400,5 +428,50 @@ describe("POST /api/v1/integrations/:provider/reconcile (IN-16)", () => {
     expect(await codeOf({ since: iso(NOW + DAY) })).toEqual([422, "validation_failed"]);
     expect(await codeOf({ since: "yesterday" })).toEqual([422, "validation_failed"]);
     expect(lists.calls).toEqual([]);
+  });
+});
+
+describe("the button of the integration page", () => {
+  const press = async (program: TestProgram, fields: Record<string, string> = {}) => {
+    const owner = await signInOwner(program);
+    const done = await owner.post("/dashboard/integration/provider_a/reconcile", fields);
+    if (done.status !== 303) return { status: done.status, text: textOf(done.body) };
+    return { status: 303, text: textOf((await owner.get(done.headers.get("location")!)).body) };
+  };
+
+  it("reads the list at once, back to a day that is given, and says how far it is (IN-16)", async () => {
+    const program = await keyOfA({ created_at: iso(Date.now() - 90 * DAY) });
+    await makePartner(program, { slug: "jane" });
+    lists.a.push(bought(Date.now() - 2 * DAY));
+    playVendors();
+    const read = await press(program, { since: iso(Date.now() - 5 * DAY).slice(0, 10) });
+    expect(read.text).toContain("The list is read to its end.");
+    expect(read.text).toContain("1 event came without a webhook");
+    expect(await commissionsOf(program)).toBe(1);
+    const wrong = await press(program, { since: "soon" });
+    expect(wrong.status).toBe(422);
+    expect((await press(program, { since: iso(Date.now() + 3 * DAY).slice(0, 10) })).status).toBe(422);
+  });
+
+  it("says that the rest follows where one call is not enough (IN-16)", async () => {
+    const program = await keyOfA({ created_at: iso(Date.now() - 90 * DAY) });
+    const seconds = Math.floor(Date.now() / 1000);
+    for (let i = 0; i < 400; i++) lists.a.push(customerEvent({ created: seconds - i * 60, ref: "jane" }));
+    playVendors();
+    const { text } = await press(program);
+    expect(text).toContain("A part of the list is read, and the rest follows in the next minutes.");
+    expect(text).toContain("The list is being read now.");
+    expect(await statusOf(program)).toMatchObject({ is_reading: true, complete_until: null });
+  });
+
+  it("claims nothing where the list cannot be read, or there is no key (IN-16, IN-17)", async () => {
+    const program = await keyOfA();
+    lists.faultOf = () => "forbidden";
+    playVendors();
+    const { text } = await press(program);
+    expect(text).toContain("the provider does not let the API key read what is needed");
+    expect(text).not.toContain("The list is read to its end");
+    const keyless = await makeProgram();
+    expect(await press(keyless)).toMatchObject({ status: 409 });
   });
 });

@@ -5,6 +5,7 @@ import { arrivalOf } from "../../src/clicks/batch.ts";
 import { archiveNotedDays, noteArchivableDays } from "../../src/core/clicks/archive.ts";
 import { flushClicks } from "../../src/core/clicks/clicks.ts";
 import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
+import { recountCodes } from "../../src/core/operations/recount-codes.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
 import { recountLists } from "../../src/core/operations/recount-lists.ts";
@@ -12,6 +13,8 @@ import { openDatabase } from "../../src/db/client.ts";
 import type { Arrival } from "../../src/domain/click.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
+import { BY_CODE } from "../support/by-code.ts";
+import { giveCode } from "../support/codes.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeEvents } from "../support/many-clicks.ts";
@@ -56,6 +59,9 @@ const keptOf = async (program_id: string) =>
     "select list || ' ' || day || ' ' || state as name, count as n from list_days where program_id = ?",
     `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' ||
       (1000000 * millions + rest), '0 0') as n from earning_days where program_id = ?`,
+    `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
+      nullif(sales || ' ' || (1000000 * revenue_millions + revenue_rest) || ' ' ||
+        (1000000 * earned_millions + earned_rest), '0 0 0') as n from code_days where program_id = ?`,
     `select 'entries ' || partner_id || ' ' || currency || ' ' || account as name, ifnull(entries, 'unknown') as n
       from balances where program_id = ? and partner_id <> ''`,
   ]);
@@ -70,7 +76,7 @@ const rowsOf = async (program_id: string) =>
       where program_id = ? group by 1`,
     `select 'partner ' || substr(created_at, 1, 10) || ' ' || (payload ->> 'partner_id') as name, count(*) as n
       from events where program_id = ? and type = 'click' group by 1`,
-    ...["partners", "payments", "commissions", "payouts"].map((list) => {
+    ...["partners", "payments", "commissions", "payouts", "claims", "applications"].map((list) => {
       const state = list === "payments" ? "ifnull(outcome, '')" : "status";
       return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
     }),
@@ -79,6 +85,9 @@ const rowsOf = async (program_id: string) =>
       where program_id = ? and outcome is not null group by 1`,
     `select 'earned ' || substr(created_at, 1, 10) || ' ' || partner_id || ' ' || currency as name,
       count(*) || ' ' || sum(amount_cents) as n from commissions where program_id = ? and status <> 'rejected' group by 1`,
+    `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
+      nullif(sum(sales) || ' ' || sum(revenue) || ' ' || sum(earned), '0 0 0') as n from (${BY_CODE}) where program_id = ?
+      group by 1`,
     `select 'entries ' || partner_id || ' ' || currency || ' ' ||
       iif(to_account = 'expense', from_account, to_account) as name, count(*) as n
       from entries where program_id = ? group by 1`,
@@ -121,6 +130,7 @@ async function recount(): Promise<void> {
   await serveAll(recountEvents(testContext()));
   await serveAll(recountLists(testContext()));
   await serveAll(recountEarnings(testContext()));
+  await serveAll(recountCodes(testContext()));
 }
 
 const totalOf = async (program: TestProgram, query: string) => {
@@ -164,6 +174,7 @@ describe("kept counts (JOB-6)", () => {
         mended: [
           { figure: "event_hours", at: "2026-03-01T08", of: "click" },
           { figure: "event_counts", at: "2026-03-01", of: "click" },
+          { figure: "click_sources", at: "2026-03-01", of: partner.id },
         ],
       },
     ]);
@@ -178,8 +189,18 @@ describe("kept counts (JOB-6)", () => {
     await flush(program, joe.slug, [START + 5, START + 40 * DAY]);
     await makeCommissions(program, jane.id, [{ flagged: true }, { flagged: true, status: "pending" }]);
     await sendA(program, sessionCompleted({ ref: jane.slug, amount: 123_456_789 }));
+    const code = await giveCode(program, joe.id, {
+      code: "JOE20",
+      provider: "provider_a",
+      provider_code_id: "promo_1",
+    });
+    const discounts = [{ promotion_code: "promo_1", coupon: null }];
+    for (const amount of [8_000_000, 1_234_567])
+      await sendA(program, sessionCompleted({ amount, object: { discounts } }));
     const own = `program_id = '${program.id}'`;
     const right = await keptOf(program.id);
+    const byCode = Object.entries(right).filter(([name]) => name.startsWith("code "));
+    expect(byCode.map(([, n]) => n)).toEqual(["2 9234567 1846913"]);
     expect(right).toMatchObject({ "flagged approved": 1, "flagged pending": 1 });
     expect(right).toEqual(await rowsOf(program.id));
     for (const wrong of [
@@ -209,6 +230,12 @@ describe("kept counts (JOB-6)", () => {
       `delete from earning_days where ${own}`,
       `insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
         values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 0, 5)`,
+      ...["sales", "revenue_millions", "revenue_rest", "earned_millions", "earned_rest"].map(
+        (sum) => `update code_days set ${sum} = ${sum} - 1 where ${own}`,
+      ),
+      `delete from code_days where ${own}`,
+      `insert into code_days (program_id, day, partner_id, code_id, currency, sales, revenue_millions, revenue_rest,
+        earned_millions, earned_rest) values ('${program.id}', '2026-01-01', '${joe.id}', '${code.id}', 'EUR', 0, 0, 0, 0, 5)`,
     ]) {
       await env.DB.prepare(wrong).run();
       logged = [];

@@ -86,6 +86,7 @@ function reportsOf(steps: readonly Step[], mark: string) {
 async function sums(program: TestProgram) {
   const { payments, commissions } = await ledgerOf(program);
   return payments
+    .filter(({ event }) => event === "transaction_completed")
     .map((row) => ({
       n: row.provider_transaction_id.slice(-NUMBER),
       outcome: row.outcome,

@@ -117,6 +117,9 @@ async function stock(): Promise<Stocked> {
   const program = await makeProgram();
   await program.api("PATCH", "/api/v1/programs/me", NEXT);
   const partner = await makePartner(program);
+  // The e-mail about it goes to the owner alone.
+  await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_method: "bank_transfer" });
+  await env.DB.prepare("delete from mails where recipient = ?").bind(partner.email).run();
   await makeCommissions(program, partner.id, [{}]);
   await program.api("POST", "/api/v1/payouts/generate");
   const { id } = await makeEndpoint(program, "https://hooks.example/");
@@ -139,12 +142,12 @@ async function stock(): Promise<Stocked> {
   return { program, endpoint: id, replay };
 }
 
-/** Those of `NEXT` and the webhook secrets before them; of a payout, a request with a key and an endpoint the others. */
-const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 5;
+/** Those of `NEXT` and the webhook secrets before them; of a payout, an e-mail, a request with a key and an endpoint the others. */
+const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 6;
 
 // What the tests before left is under the new key, or is taken away.
 beforeEach(async () => {
-  for (const table of ["webhook_endpoints", "idempotency_keys"]) await env.DB.exec(`delete from ${table}`);
+  for (const table of ["webhook_endpoints", "idempotency_keys", "mails"]) await env.DB.exec(`delete from ${table}`);
   await env.DB.exec("update payouts set recipient_sealed = null");
   await env.DB.exec(
     "update provider_connections set webhook_secret = null, webhook_secret_previous = null, api_key = null",

@@ -1,4 +1,6 @@
 import { env } from "cloudflare:workers";
+import { makeApplication } from "../support/applications.ts";
+import { makeClaim } from "../support/claims.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
@@ -63,6 +65,8 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
     flows: await made("/api/v1/flows"),
     webhooks: await made("/api/v1/webhooks"),
     events: (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/events")).body.data[0]!.id,
+    applications: await makeApplication(program),
+    claims: await makeClaim(program, partner, { order_id: "walked" }),
     payments: `pmt_${rest}`,
     commissions: `com_${rest}`,
     payouts: `pay_${rest}`,

@@ -16,6 +16,7 @@ import { makeProgram, testContext } from "../support/program.ts";
 import { BACKGROUND, GROWING } from "../support/rows-background.ts";
 import { ROUTES } from "../support/rows-routes.ts";
 import { meter, newSubject, openWorld, type Operation, type Subject, type World } from "../support/rows-world.ts";
+import { SENDING_NOTHING } from "../support/unsent-routes.ts";
 import { pageAddress, pageRoutes } from "../support/stocked.ts";
 
 /** How many times a program has lived its story; the small one has more than a page of everything. */
@@ -38,10 +39,17 @@ function pages(): Record<string, Operation> {
 }
 
 async function showPage(subject: Subject, path: string): Promise<void> {
-  const { partner, flow, endpoint, delivery, commissions, payment, payouts, event } = subject;
+  const { partner, flow, endpoint, delivery, commissions, payment, payouts, event, claims, applications } = subject;
   const ids = {
     ...{ partners: partner.id, flows: flow, webhooks: endpoint, deliveries: delivery, payments: payment },
-    ...{ commissions: commissions[0]!, payouts: payouts[0]!, events: event, secrets: "provider_a_webhook_secret" },
+    ...{
+      commissions: commissions[0]!,
+      payouts: payouts[0]!,
+      events: event,
+      claims: claims[0]!,
+      applications: applications[0]!,
+      secrets: "provider_a_webhook_secret",
+    },
   };
   const visitor = path.startsWith("/portal") ? subject.portal : subject.owner;
   const { status } = await visitor.get(pageAddress(path, ids));
@@ -58,6 +66,18 @@ const GROUPS: Record<string, Operation>[] = [
 
 type Measured = Map<string, ReturnType<typeof meter.taken>>;
 
+const UNSENT = new Set(Object.values(SENDING_NOTHING).flat());
+
+/** An operation is named after its route, and what is special about it. */
+function routeOf(name: string): string {
+  return name.split(",")[0]!;
+}
+
+async function messagesOf({ program }: World): Promise<number> {
+  const count = env.DB.prepare("select count(*) as n from messages where program_id = ?").bind(program.id);
+  return (await count.first<number>("n"))!;
+}
+
 async function measure(world: World, history: number): Promise<Measured> {
   const measured: Measured = new Map();
   playOutside(world.vendor);
@@ -66,9 +86,12 @@ async function measure(world: World, history: number): Promise<Measured> {
   for (const group of GROUPS) {
     const subject = await newSubject(world, history);
     for (const [name, operation] of Object.entries(group)) {
+      const sent = await messagesOf(world);
       meter.taken();
       await operation(subject);
       measured.set(name, meter.taken());
+      // An endpoint of the story is subscribed to everything.
+      if (UNSENT.has(routeOf(name))) expect([name, await messagesOf(world)]).toEqual([name, sent]);
     }
   }
   return measured;
@@ -111,7 +134,7 @@ describe("the rows that an operation reads", () => {
   });
 
   it("are measured for every route", () => {
-    const measured = new Set(GROUPS.flatMap((group) => Object.keys(group).map((name) => name.split(",")[0])));
+    const measured = new Set(GROUPS.flatMap((group) => Object.keys(group).map(routeOf)));
     const routes = app.routes.filter(({ method, path }) => method !== "ALL" && /^\/(api\/v1|admin)\//.test(path));
     const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !measured.has(route));
     expect(missing).toEqual([]);

@@ -3,13 +3,16 @@ import { getTableConfig, SQLiteSyncDialect, type SQLiteColumn } from "drizzle-or
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { RULE_COLUMNS } from "../../src/domain/rules.ts";
+import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import * as schema from "../../src/db/schema.ts";
 import connectionsSource from "../../src/db/schema-connections.ts?raw";
 import journalSource from "../../src/db/schema-journal.ts?raw";
 import ledgerSource from "../../src/db/schema-ledger.ts?raw";
+import listsSource from "../../src/db/schema-lists.ts?raw";
 import logSource from "../../src/db/schema-log.ts?raw";
+import mailSource from "../../src/db/schema-mail.ts?raw";
 
-const source = connectionsSource + ledgerSource + journalSource + logSource;
+const source = connectionsSource + ledgerSource + journalSource + listsSource + logSource + mailSource;
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))
@@ -33,11 +36,35 @@ const AS_OF_TODAY: Record<string, string> = {
     api_key_last4 api_key_created_at api_key_last_used_at provider_a_webhook_secret provider_a_webhook_secret_previous
     provider_a_webhook_secret_previous_until provider_b_webhook_secret provider_b_webhook_secret_previous
     provider_b_webhook_secret_previous_until provider_a_api_key provider_a_last_event_at provider_b_last_event_at
-    created_at updated_at live_only provider_a_refusals provider_b_refusals`,
+    created_at updated_at live_only provider_a_refusals provider_b_refusals brand_color time_zone
+    applications slug questions terms terms_version`,
   partners: `id program_id email first_name last_name slug payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at`,
   flows: "id program_id event created_at updated_at",
 };
+
+/** What `search` has looked in since its texts are kept (PART-5). */
+const SEARCHED_AT_FIRST = ["email", "slug", "first_name", "last_name"];
+
+/**
+ * What `search` looks in since: by column the number of the first migration of the release after, which sets `search_text` to
+ * '' where the column is not null, for the version before wrote it without.
+ */
+const SEARCHED_SINCE: Record<string, number> = {};
+
+type Migration = (typeof env.TEST_MIGRATIONS)[number];
+
+/** The searched columns whose texts were not made again in the migration that has to do it, or that name none. */
+function unfilled(columns: readonly string[], since: Record<string, number>, migrations: readonly Migration[]) {
+  const again = (column: string) => new RegExp(`^update partners set search_text = '' where ${column} is not null`);
+  return columns.filter((column) => {
+    if (SEARCHED_AT_FIRST.includes(column)) return false;
+    const number = since[column];
+    if (number === undefined) return true;
+    const queries = migrations.filter(({ name }) => Number.parseInt(name, 10) >= number).flatMap((of) => of.queries);
+    return queries.length > 0 && !queries.some((query) => again(column).test(normal(query, "partners")));
+  });
+}
 
 /** SQL in one spelling: no quotes, no table names before columns, one kind of space, lower case. */
 function normal(text: string, table: string): string {
@@ -137,11 +164,20 @@ describe("the migrated database", () => {
     const found = await rows<{ name: string; sql: string }>(
       "select name, sql from sqlite_master where type = 'trigger' order by name",
     );
-    const ofLists = ["commissions", "commissions_flagged", "partners", "payments", "payouts"].flatMap((table) =>
-      ["deleted", "inserted", "moved"].map((what) => `${table}_${what}`),
-    );
+    const ofLists = [
+      "applications",
+      "claims",
+      "commissions",
+      "commissions_flagged",
+      "partners",
+      "payments",
+      "payouts",
+    ].flatMap((table) => ["deleted", "inserted", "moved"].map((what) => `${table}_${what}`));
     const ofDays = ["commissions", "payments"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_days_${what}`),
+    );
+    const ofCodes = ["commissions", "payments"].flatMap((table) =>
+      ["deleted", "inserted", "moved"].map((what) => `${table}_code_${what}`),
     );
     const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
@@ -160,6 +196,8 @@ describe("the migrated database", () => {
         ...ofRules,
         ...ofLists,
         ...ofDays,
+        // The last for the version before.
+        ...[...ofCodes, "payments_code_decided"],
         ...ofSearch,
         ...ofJournal,
         ...ofEntries,
@@ -171,6 +209,18 @@ describe("the migrated database", () => {
       expect(sql).toMatch(
         /^CREATE TRIGGER \S+ (?:AFTER|BEFORE|INSTEAD OF) [^\n]* BEGIN (?!.*\b(?:END|CASE)\b.*END$)[^\n;]*; END$/i,
       );
+  });
+
+  it("has the texts of search with every column that it looks in (PART-5)", () => {
+    expect(unfilled(SEARCHED_COLUMNS, SEARCHED_SINCE, env.TEST_MIGRATIONS)).toEqual([]);
+    const before = { name: "0007_x.sql", queries: ["ALTER TABLE `partners` ADD `nickname` text;"] };
+    const filled = "\nUPDATE `partners`\nSET `search_text` = '' WHERE `nickname` IS NOT NULL;";
+    expect(unfilled(["nickname"], {}, [before])).toEqual(["nickname"]);
+    expect(unfilled(["nickname"], { nickname: 8 }, [before])).toEqual([]);
+    expect(unfilled(["nickname"], { nickname: 8 }, [before, { name: "0009_y.sql", queries: ["x"] }])).toEqual([
+      "nickname",
+    ]);
+    expect(unfilled(["nickname"], { nickname: 8 }, [before, { name: "0009_y.sql", queries: [filled] }])).toEqual([]);
   });
 
   it("refuses whatever a lost race puts into the guards", async () => {

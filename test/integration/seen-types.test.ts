@@ -10,7 +10,10 @@ import { eventA, invoicePaid, sessionCompleted } from "../support/provider-a.ts"
 import { saleAt } from "../support/sale.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
-type Status = Record<ListedVendor, { event_types: SeenType[]; last_event_at: string | null }>;
+type Status = Record<
+  ListedVendor,
+  { event_types: SeenType[]; last_event_at: string | null; is_last_event_test: boolean }
+>;
 
 async function statusOf(program: TestProgram): Promise<Status> {
   return (await program.api<Status>("GET", "/api/v1/integrations/status")).body;
@@ -105,6 +108,31 @@ describe("the types of events that came", () => {
       "__proto__",
       "constructor",
     ]);
+  });
+
+  it("are said to be of test mode where the last one was, and what to do (PROG-10)", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    const hint = "The last event was one of the test mode";
+    const said = async () => {
+      const pages = [await owner.get("/dashboard/settings"), await owner.get("/dashboard/integration")];
+      return [
+        (await statusOf(program)).provider_a.is_last_event_test,
+        ...pages.map(({ body }) => textOf(body).includes(hint)),
+      ];
+    };
+    expect(await said()).toEqual([false, false, false]);
+    await sendA(program, sessionCompleted({ livemode: false }));
+    expect(await said()).toEqual([true, true, true]);
+    await sendA(program, eventA("customer.tax_id.created", { id: "txi_1", object: "tax_id" }, { livemode: false }));
+    expect(await said()).toEqual([true, true, true]);
+    // Within the minute of the one before.
+    await sendA(program, sessionCompleted({}));
+    expect(await said()).toEqual([false, false, false]);
+    await sendA(program, sessionCompleted({ livemode: false }));
+    await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
+    expect(await said()).toEqual([true, false, false]);
+    expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(/Connected\. Last event/);
   });
 
   it("are shown on the pages with their day, and those that are not used as well", async () => {

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { confirmLink, createOwnerLink } from "../../src/core/sessions/sign-in.ts";
-import type { ShownActor } from "../../src/domain/actor.ts";
+import type { Actor } from "../../src/domain/actor.ts";
 import type { Bindings } from "../../src/env.ts";
 import { HOUR, iso, MINUTE, SECOND } from "../../src/lib/time.ts";
 import { BASE_URL, call, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
@@ -26,7 +26,7 @@ const PARTNERS = "/portal/details/sessions";
 interface Reported {
   type: string;
   payload: Record<string, unknown>;
-  actor: ShownActor;
+  actor: Actor;
 }
 
 async function eventsOf(program: TestProgram, type: string): Promise<Reported[]> {

@@ -15,6 +15,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import { accountOf, type JournalAccount } from "../../src/domain/journal.ts";
 import { percent } from "../../src/domain/money.ts";
 import { DAY, iso, utcDay } from "../../src/lib/time.ts";
+import { BY_CODE } from "../support/by-code.ts";
 import { fill, goBack, goOn, LEFT_WRONG } from "../support/before-journal.ts";
 import { serveAll } from "../support/jobs.ts";
 import { meterDatabase } from "../support/metered-database.ts";
@@ -177,7 +178,14 @@ const KEPT_PAYMENTS = `select day, state, count as n from list_days where progra
 const LEFT = `select (select count(*) from partners p where p.program_id = ?1
       and not exists (select 1 from partner_grams g where g.program_id = p.program_id and g.partner_id = p.id)) as texts,
     (select count(*) from balances where program_id = ?1 and partner_id <> '' and entries is null) as counts`;
+const summed = (revenue: string, earned: string) => `select day, partner_id, code_id, currency, sum(sales) as sales,
+  sum(${revenue}) as revenue, sum(${earned}) as earned from`;
+const SUMMED_BY_CODE = summed("revenue", "earned");
+const KEPT_BY_CODE = summed("1000000 * revenue_millions + revenue_rest", "1000000 * earned_millions + earned_rest");
+const OF_PROGRAM = "where program_id = ? group by 1, 2, 3, 4 order by 1, 2, 3, 4";
 const PAGE = { page: 1, per_page: 100 };
+/** The migrations to 0030. */
+const BEFORE_CODE_DAYS = 31;
 /** The migrations to 0023. */
 const BEFORE_ENTRY_COUNTS = 24;
 
@@ -278,6 +286,29 @@ describe("the upgrade of 10,000 payments of before the journal", () => {
     expect(await all(LEFT, program_id)).toEqual([{ texts: 0, counts: 0 }]);
     expect(await shown()).toEqual(said);
     expect(await all(KEPT_EARNED, program_id)).toEqual(earned);
+  });
+
+  it("sums up what promotion codes brought before they were kept (CODE-6)", async () => {
+    await goBack(env.DB);
+    const program_id = await fill(env.DB, LOOKED_AT);
+    await goOn(env.DB, BEFORE_CODE_DAYS);
+    await env.DB.prepare(
+      `insert into partner_codes (id, program_id, partner_id, provider, code, code_key, created_at)
+        select 'cod_' || id, program_id, id, 'provider_a', slug, slug, created_at from partners where program_id = ?`,
+    )
+      .bind(program_id)
+      .run();
+    // As the version before says which code decided a payment.
+    await env.DB.prepare(
+      `update payments set decision = json_set(decision, '$.code_id', 'cod_' || partner_id)
+        where program_id = ? and partner_id is not null and rowid % 2 = 0`,
+    )
+      .bind(program_id)
+      .run();
+    await goOn(env.DB);
+    const brought = await all<{ sales: number }>(`${SUMMED_BY_CODE} (${BY_CODE}) ${OF_PROGRAM}`, program_id);
+    expect(brought.length).toBeGreaterThan(20);
+    expect(await all(`${KEPT_BY_CODE} code_days ${OF_PROGRAM}`, program_id)).toEqual(brought);
   });
 
   it("a rate can be applied to what the version before has decided", async () => {

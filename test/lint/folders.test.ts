@@ -46,6 +46,7 @@ const FLOORS: Record<string, string[]>[] = [
   { kernel: [] },
   { clicks: [], events: [], ledger: [], webhooks: [] },
   {
+    claims: ["ledger"],
     commissions: ["ledger"],
     customers: ["ledger"],
     partners: ["ledger"],
@@ -58,7 +59,11 @@ const FLOORS: Record<string, string[]>[] = [
     reconcile: ["ledger", "payouts", "programs"],
     sessions: ["ledger", "partners"],
   },
-  { operations: ["ledger", "sessions"], overview: ["inbound", "ledger", "reconcile"] },
+  {
+    applications: ["partners", "sessions"],
+    operations: ["ledger", "sessions"],
+    overview: ["clicks", "inbound", "ledger", "partners", "reconcile"],
+  },
 ];
 const ROOMS: Record<string, string[]> = Object.assign({}, ...FLOORS);
 const TARGETS = [...Object.keys(MAY_IMPORT), "env.ts", "app.ts", "index.ts"];

@@ -9,13 +9,14 @@ const PAGES = "src/http/pages/";
 
 /** Files with a table, or rows, of something else than what is decided by column, each with its reason. */
 const NO_ROWS: Record<string, string> = {
-  "dashboard/codes.tsx": "codes that payments wait for, by name",
+  "dashboard/codes.tsx": "sums, and codes that payments wait for, by name",
   "dashboard/commission-new.tsx": "partners by name, to choose one",
   "dashboard/events.tsx": "events, whose payloads are shown whole",
   "dashboard/import-parts.tsx": "lines of a file",
   "dashboard/overview.tsx": "sums",
   "dashboard/payout-chosen.tsx": "chosen payouts by partner and amount",
   "dashboard/payout-new.tsx": "payouts that are no rows yet",
+  "portal/statistics.tsx": "sums",
   "dashboard/simulation.tsx": "sums, and what would change",
 };
 

@@ -243,7 +243,7 @@ type Answers = Readonly<Record<string, string | true>>;
 
 /**
  * Texts, by their beginnings, that are true of some providers and not of all: of those whose folder has what makes them true,
- * or of those for which it is answered. An example is of any. A new folder has no answers: each is given with its reason.
+ * or of those for which it is answered. An example is of any, and so is a table that each has. A new folder has no answers: each is given with its reason.
  */
 const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: string[] }[] = [
   {
@@ -269,6 +269,11 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     of: having("has_email: true"),
     texts: ["migrate.md: - A customer is known"],
   },
+  {
+    why: "it has thin events",
+    of: having("thinOf: "),
+    texts: ["integrate.md: Provider A's thin", "specification.md: - IN-18 "],
+  },
   { why: "its events may name the program", of: CLAIMING, texts: ["deploy.md: A program's id names"] },
   {
     why: "its customers' addresses come in events of their own",
@@ -283,7 +288,12 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "what is given back names the payment by other ids than the payment does",
     of: { "provider-a": true, "provider-b": "an adjustment names the transaction" },
-    texts: ["specification.md: - PAY-18 "],
+    texts: ["PAY-18", "PAY-24", "IN-19"].map((rule) => `specification.md: - ${rule} `),
+  },
+  {
+    why: "its own types of events, in its own table",
+    of: "any",
+    texts: ["used", "ignored", "provider "].map((text) => `integrate.md: | ${text}`),
   },
   {
     why: "an example",
@@ -307,14 +317,20 @@ describe("a text that names some of the providers", () => {
       const answers = Array.isArray(of) || of === "any" ? {} : (of as Answers);
       const isAnswered = Array.isArray(of) || of === "any" || VENDORS.every((name) => name in answers);
       assert.ok(isAnswered, `for each of ${VENDORS.join(", ")}: ${why}? ${texts.join(", ")}`);
-      return { why, of: Array.isArray(of) ? of : Object.keys(answers).filter((name) => answers[name] === true), texts };
+      const isOfAny = of === "any";
+      return {
+        why,
+        isOfAny,
+        of: Array.isArray(of) ? of : Object.keys(answers).filter((name) => answers[name] === true),
+        texts,
+      };
     });
     const used = new Set<string>();
     const wrong = ofSome().flatMap(({ at, named }) => {
       const group = groups.find(({ texts }) => texts.some(isAt(at)));
       if (!group) return named.length > 1 ? [] : [`${at}: is it true of these alone? Say why in OF_SOME`];
       for (const text of group.texts.filter(isAt(at))) used.add(text);
-      const isTrue = group.why === "an example" || named.join() === group.of.toSorted().join();
+      const isTrue = group.isOfAny || named.join() === group.of.toSorted().join();
       return isTrue ? [] : [`${at}: ${group.why}: ${group.of.join(", ")}`];
     });
     assert.deepEqual(wrong, []);
@@ -332,6 +348,24 @@ describe("a text that names some of the providers", () => {
     for (const file of ["deploy", "security", "comparison"]) assert.ok(found.includes(`src/docs/${file}.md`), file);
     const [text] = ofSome([{ at: "x", text: "`subscription.canceled` flags" }]);
     assert.deepEqual(text, { at: "x", named: ["provider-b"] });
+  });
+});
+
+/** The first of all providers is of any kind: what is of vendors alone takes `VENDOR_NAMES`. */
+const FIRST_OF_ALL = /\bPROVIDER(?:_NAMES|S)\[0\]|\b(?:first|name|provider)\w*\] = PROVIDER(?:_NAMES|S)\b/;
+
+describe("some provider", () => {
+  it("is not the first of all kinds", () => {
+    const code = globSync("{src,test}/**/*.{ts,tsx}", { cwd: ROOT }).map((path) => path.replaceAll("\\", "/"));
+    assert.deepEqual(
+      code.filter((file) => file !== "test/lint/providers.test.ts" && FIRST_OF_ALL.test(read(file))),
+      [],
+    );
+  });
+
+  it("is found where it is", () => {
+    for (const text of ["PROVIDER_NAMES[0]!", "const [name] = PROVIDER_NAMES;"]) assert.match(text, FIRST_OF_ALL);
+    assert.doesNotMatch("VENDOR_NAMES[0]", FIRST_OF_ALL);
   });
 });
 

@@ -25,10 +25,21 @@ const LISTED: Record<string, Listed> = {
   },
   "core/kernel/conflict.ts": { outside: ["commit_guards"], why: "the guards of commit, which write no row" },
   "core/kernel/event-counts.ts": { outside: ["event_hours"], why: "the part of commit and of the clicks that counts" },
+  "core/kernel/click-sources.ts": { outside: ["click_sources"], why: "the part of the clicks that counts" },
   "core/kernel/deliveries.ts": {
     outside: ["deliveries", "delivery_attempts", "webhook_endpoints"],
     why: "attempts are their own log: thousands a second, each due at a time of its own, and never an event",
   },
+  "core/kernel/mails.ts": {
+    outside: ["mails"],
+    why: "an e-mail is stored by commit; its attempts are due at times of their own, and never an event",
+  },
+  "core/kernel/mail-preferences.ts": {
+    outside: [],
+    commit: ["mail_preferences"],
+    why: "which e-mails somebody gets",
+  },
+  "core/kernel/failed-mails.ts": { outside: [], commit: ["mails"], why: "an e-mail that is sent again" },
   "core/kernel/idempotency.ts": {
     outside: ["commit_guards", "idempotency_keys"],
     why: "a claim comes before the work that it guards; the reply is stored beside the change, by commit",
@@ -40,6 +51,15 @@ const LISTED: Record<string, Listed> = {
   "core/inbound/reading.ts": {
     outside: ["provider_connections"],
     why: "how far a list is read; losing it repeats work, and what is found there is an event of the vendor's",
+  },
+  "core/inbound/destination-claim.ts": {
+    outside: ["provider_connections"],
+    why: "a claim comes before the work that it guards, which is the vendor's; what is stored of it goes through commit",
+  },
+  "core/inbound/destination.ts": {
+    outside: [],
+    commit: ["programs", "provider_connections"],
+    why: "the secret of a destination",
   },
   "core/kernel/job-runs.ts": { outside: ["job_runs"], why: "where a job is; losing it repeats work" },
   "core/clicks/clicks.ts": {
@@ -71,6 +91,24 @@ const LISTED: Record<string, Listed> = {
     commit: ["provider_events"],
     why: "a plan that settling and receiving commit",
   },
+  "core/applications/apply.ts": {
+    outside: [],
+    commit: ["application_drafts", "applications"],
+    why: "it runs reads",
+  },
+  "core/applications/decide.ts": {
+    outside: [],
+    commit: ["applications"],
+    why: "a plan that new-partner.ts commits",
+  },
+  "core/inbound/links.ts": {
+    outside: ["waiting_events"],
+    why: "a note of what is to be asked for, made with the event and taken away once it is answered",
+  },
+  "core/inbound/unnamed-codes.ts": {
+    outside: ["waiting_events"],
+    why: "the same for the name of a code",
+  },
   "core/inbound/program.ts": {
     outside: ["claimed_subscriptions", "waiting_events"],
     why: "notes in other databases about an event on its way; no transaction reaches two databases",
@@ -81,28 +119,45 @@ const LISTED: Record<string, Listed> = {
   },
   "core/sessions/sessions.ts": {
     outside: ["sessions"],
-    commit: ["partners", "sessions"],
+    commit: ["partners", "portal_links", "sessions"],
     why: "when a session was last used, and the end of one that nobody has any more",
   },
-  "core/sessions/list.ts": { outside: [], commit: ["sessions"], why: "it runs reads, and the statement of sign-in.ts" },
+  "core/sessions/list.ts": {
+    outside: ["portal_links"],
+    commit: ["sessions"],
+    why: "links and their sessions end with those of the address, as the statement of sign-in.ts ends its links",
+  },
+  "core/sessions/portal-links.ts": {
+    outside: [],
+    commit: ["portal_links"],
+    why: "it reads a link before it is known whose it is",
+  },
   "core/programs/programs.ts": {
     outside: ["programs"],
     commit: ["programs", "provider_connections", "sessions"],
     why: "when an API key was last used, at most once in a while",
   },
   "core/operations/recount-events.ts": {
-    outside: ["click_counts", "event_counts", "event_hours"],
+    outside: ["click_counts", "click_sources", "event_counts", "event_hours"],
     why: "counts are made of what is there, and are no state of their own",
   },
   "core/partners/search.ts": {
     outside: ["partners"],
     why: "the form of a text that nobody sees, with what it was as guard",
   },
+  "core/operations/recount-codes.ts": { outside: ["code_days"], why: "as the counts of events" },
   "core/operations/recount-earnings.ts": { outside: ["balances", "earning_days"], why: "as the counts of events" },
   "core/operations/recount-lists.ts": { outside: ["list_counts", "list_days"], why: "as the counts of events" },
   "core/operations/reseal.ts": { outside: ["${table}"], why: "the same secret under another key" },
   "core/operations/retention.ts": {
-    outside: ["${sql.raw(table)}", "deliveries", "delivery_attempts", "missed_deliveries", "provider_events"],
+    outside: [
+      "${sql.raw(table)}",
+      "applications",
+      "deliveries",
+      "delivery_attempts",
+      "missed_deliveries",
+      "provider_events",
+    ],
     why: "what is past its time is forgotten; the log stays",
   },
   "core/webhooks/actions.ts": {
@@ -113,7 +168,7 @@ const LISTED: Record<string, Listed> = {
   "core/imports/customers.ts": { outside: [], commit: ["payments"], why: "it runs a read" },
   "core/customers/erase.ts": {
     outside: [],
-    commit: ["commissions", "fact_subjects", "facts", "payments", "provider_events"],
+    commit: ["${sql.raw(table)}", "commissions", "fact_subjects", "facts", "payments", "provider_events"],
     why: "it runs reads",
   },
   "clicks/store.ts": { outside: ["batches", "name", "object", "split"], why: "the click object's own database" },

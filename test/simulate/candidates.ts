@@ -1,10 +1,10 @@
 /** Where the model may be after a step: every outcome that the rules allow for what was answered. */
 import type { Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
-import { copyOf, type State } from "./model.ts";
+import { approveDue, copyOf, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
 import { MINUTES } from "./operations.ts";
-import type { Reply } from "./world.ts";
+import type { Reply } from "./deployment.ts";
 
 /** What was seen and must not be. */
 export class Wrong extends Error {
@@ -54,8 +54,10 @@ export function candidatesAfter(
       for (const before of states) {
         let candidates: Candidate[] = [{ state: before, applied: [] }];
         for (const [place, i] of order.entries()) {
-          const others = operations.filter((_, other) => other !== i).flatMap(({ sales }) => sales);
-          const at = { before, hasFailed, others, now: now + place * tick };
+          const beside = operations.filter((_, other) => other !== i);
+          const others = beside.flatMap(({ sales }) => sales);
+          const meets = others.length > 0 || beside.some(({ generates }) => generates);
+          const at = { before, hasFailed, others, meets, now: now + place * tick };
           candidates = distinctly(candidates.flatMap((one) => afterOne(one, operations[i]!, replies[i]!, at)));
         }
         found.push(...candidates);
@@ -90,10 +92,21 @@ export function afterCrons(
       }),
     ),
   );
-  return late.reduce(
-    (found, operation) => distinctly([...found, ...found.flatMap((one) => finish(one, operation, now))]),
-    after,
-  );
+  return late.reduce((found, operation) => {
+    const finished = found.flatMap((one) => finish(one, operation, now));
+    return distinctly([...found, ...finished, ...finished.flatMap((one) => approvedBefore(one, operation, now))]);
+  }, after);
+}
+
+/**
+ * An event that broke off has stored its payment, and a cron has approved what this earns; what waited for the payment
+ * at another program is fetched when the event comes again, and flags it too late.
+ */
+function approvedBefore({ state, applied }: Candidate, { insists, sales }: Operation, now: number): Candidate[] {
+  if (!insists) return [];
+  const approve = (copy: State) => approveDue(copy, now, { without: [], unfetched: sales });
+  const approved = changed(state, approve, now);
+  return approved && keyOf(approved) !== keyOf(state) ? [{ state: approved, applied }] : [];
 }
 
 /** The operation, if it was not carried out yet. */
@@ -127,6 +140,8 @@ interface Circumstances {
   before: State;
   hasFailed: boolean;
   others: string[];
+  /** Whether what it changes may have become something else meanwhile: then it may be refused as well. */
+  meets: boolean;
   now: number;
 }
 
@@ -150,7 +165,7 @@ function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: 
   const isCron = operation.text.startsWith("cron ");
   if (status < 300) return isCron && at.hasFailed ? [...applied, candidate] : applied;
   if (status >= 500) return [...applied, candidate];
-  return applied.length === 0 || at.others.length > 0 ? [candidate] : [];
+  return applied.length === 0 || at.meets ? [candidate] : [];
 }
 
 export function distinct(states: readonly State[]): State[] {

@@ -1,12 +1,13 @@
 /** Whether the service shows what the model says, and whether the laws of the books hold. */
 import { ALWAYS_SENT } from "../../src/domain/event.ts";
+import type { Reply } from "./deployment.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { forgetKey } from "./model-key.ts";
 import { putPayout } from "./model-payouts.ts";
 import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
-import type { Reply, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** Beside a version before the roll-up of clicks, which counts what is left to that. */
 const COUNTED_BY_BOTH = "where type <> 'click'";

@@ -1,6 +1,6 @@
 /** D1 as the service sees it, on SQLite in this process. A test holds that both answer alike (`stand-in.test.ts`). */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { random64 } from "./played-globals.ts";
+import { random64, time } from "./played-globals.ts";
 
 /** Limits of the platform. */
 const MAX_PARAMETERS = 100;
@@ -83,6 +83,8 @@ class Statement implements Bound {
 export class PlayedDatabase {
   readonly sqlite = new DatabaseSync(":memory:");
   readonly #prepared = new Map<string, { statement: StatementSync; hasRows: boolean }>();
+  readonly #begin = this.sqlite.prepare("begin immediate");
+  readonly #commit = this.sqlite.prepare("commit");
   readonly #gate: Gate;
   /** Is called for every call that is carried out. */
   onCall: ((call: Call) => void) | null = null;
@@ -90,6 +92,7 @@ export class PlayedDatabase {
   constructor(migrations: readonly string[], gate: Gate) {
     this.#gate = gate;
     this.sqlite.function("random", () => random64());
+    this.sqlite.function("strftime", (format, instant) => written(format, instant));
     for (const migration of migrations) this.sqlite.exec(migration);
   }
 
@@ -116,10 +119,10 @@ export class PlayedDatabase {
   }
 
   #carryOut(statements: readonly Bound[]): Answer[] {
-    this.sqlite.exec("begin immediate");
+    this.#begin.run();
     try {
       const answers = statements.map((statement) => this.#rowsOf(statement));
-      this.sqlite.exec("commit");
+      this.#commit.run();
       this.#report(statements, answers, null);
       return answers;
     } catch (error) {
@@ -131,18 +134,19 @@ export class PlayedDatabase {
   }
 
   #report(bound: readonly Bound[], answers: Answer[] | null, error: string | null): void {
+    if (!this.onCall) return;
     const statements = bound.map(({ sql, values }) => ({ sql, values }));
-    this.onCall?.({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
+    this.onCall({ statements, rows: answers?.map(({ results }) => results) ?? null, error });
   }
 
   #rowsOf({ sql, values }: Bound): Answer {
     if (values.length > MAX_PARAMETERS) throw new Error("too many SQL variables");
-    if (Buffer.byteLength(sql) > MAX_SQL_BYTES) throw new Error("statement too long");
-    if (values.some((value) => typeof value === "string" && Buffer.byteLength(value) > MAX_VALUE_BYTES)) {
+    if (values.some((value) => typeof value === "string" && isLonger(value, MAX_VALUE_BYTES))) {
       throw new Error("string or blob too big");
     }
     let prepared = this.#prepared.get(sql);
     if (!prepared) {
+      if (isLonger(sql, MAX_SQL_BYTES)) throw new Error("statement too long");
       const statement = this.sqlite.prepare(sql);
       statement.setReadBigInts(true);
       prepared = { statement, hasRows: statement.columns().length > 0 };
@@ -157,6 +161,19 @@ export class PlayedDatabase {
       meta: { changes, rows_read: 0, rows_written: 0, last_row_id: 0, duration: 0 },
     };
   }
+}
+
+/** A UTF-16 unit has at most three bytes in UTF-8. */
+function isLonger(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+}
+
+const clock = new DatabaseSync(":memory:").prepare("select strftime(?, ?, '+0 seconds') as text");
+
+/** What `strftime` of two arguments gives; now is played. */
+function written(format: SQLInputValue, instant: SQLInputValue): SQLInputValue {
+  const at = instant === "now" ? new Date(time.now).toISOString() : instant;
+  return clock.get(format, at)!["text"] as SQLInputValue;
 }
 
 /** D1 takes booleans, and binds every number as a real one, as `node:sqlite` does. */

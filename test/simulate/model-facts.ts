@@ -90,7 +90,12 @@ export function chosenPartner(
   const paid = occurredAt(purchase);
   const said = remembered
     .filter(({ provider, at, imported }) => provider === purchase.provider && at <= (imported ? paid : paid + SLACK))
-    .toSorted((a, b) => a.at - b.at || (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1));
+    .toSorted(
+      (a, b) =>
+        a.at - b.at ||
+        Number(a.imported ?? false) - Number(b.imported ?? false) ||
+        (a.slug.toLowerCase() < b.slug.toLowerCase() ? -1 : 1),
+    );
   const pick = (among: Remembered[]) =>
     attribution === "first" ? among[0] : (among.findLast(({ imported }) => !imported) ?? among[0]);
   const found =

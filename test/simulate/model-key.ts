@@ -21,12 +21,13 @@ function composed(state: State): string {
   const { pct, attribution, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
   const all: unknown[] = [
     ...[pct, attribution, auto_approve_days, min_payout_cents],
-    ...[partners, months, erased.customers].map((one) => once(one, JSON.stringify)),
+    ...[partners, months].map((one) => once(one, JSON.stringify)),
+    numberOfList(erased.customers, numberOf),
     ...flows.map(numberOfObject),
     numberOfList(ended, numberOf),
     numberOfList(state.learned, numberOf),
     // What an import may have stored shows only with a later payment.
-    once(state.remembered, JSON.stringify),
+    numberOfList(state.remembered, (one) => once(one, JSON.stringify)),
     // Two changes of one moment are distinguished only where they change the same.
     numberOfList(state.changes, numberOfObject),
   ];

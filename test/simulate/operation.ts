@@ -1,9 +1,10 @@
 /** What an operation is: a call of the service, and what it means to the model. */
 import type { Chance } from "../faults/random.ts";
 import type { Beside } from "./model-payouts.ts";
+import type { Reply } from "./deployment.ts";
 import type { State } from "./model.ts";
 import type { Vendors } from "./vendors.ts";
-import type { Reply, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface Operation {
   text: string;

@@ -2,13 +2,14 @@
 import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
 import type { Chance } from "../faults/random.ts";
+import type { Reply } from "./deployment.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { generate, generateMonth, movePayout, payPayout } from "./model-payouts.ts";
 import { approveDue, changeRules, flag, judge, settle, sum, type Flow, type State } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
-import { VENDOR_KEYS, type Reply } from "./world.ts";
+import { VENDOR_KEYS } from "./world.ts";
 
 /** Of several things the near ones, if there are any. */
 function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
@@ -33,7 +34,7 @@ const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   if (!event) return null;
   const atAny = claimsPrograms(event.provider);
   const atNeighbor = atAny && chance.happens(0.4);
-  const run = () => world.vendorEvent(event.provider, event.body, atNeighbor);
+  const run = () => world.vendorEvent(event.provider, event.body, atNeighbor ? world.neighbor : world.program);
   // What waited elsewhere for a payment comes to it with the event that is answered for.
   return {
     text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,

@@ -203,3 +203,39 @@ export const PLANTS: readonly Plant[] = [
     "const isSame = recorded !== null && recorded.decided_on === decided_on;",
   ]),
 ];
+
+/** Mistakes in what is read of the vendors' events, which `npm run story` must find. */
+export const STORY_PLANTS: readonly Plant[] = [
+  plant("provider A: what credit paid is earned on again", "providers/provider-a/payment.ts", [
+    "return { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };",
+    "return { base_cents: net, gross_cents };",
+  ]),
+  plant("provider A: a session that nobody paid is paid", "providers/provider-a/payment.ts", [
+    'paid: event_type === "checkout.session.async_payment_succeeded" || session.payment_status !== "unpaid",',
+    "paid: true,",
+  ]),
+  plant("provider A: of two groups of types in the list only one is read", "providers/provider-a/reads.ts", [
+    "return group + 1 < GROUPS.length ? `${group + 1}:` : null;",
+    "return null;",
+  ]),
+  plant("provider B: a refund that waits for approval counts", "providers/provider-b/events.ts", [
+    'effective: data.status === "approved",',
+    'effective: data.status !== "rejected",',
+  ]),
+  plant("provider B: the tax of a refund is given back too", "providers/provider-b/events.ts", [
+    "amount_cents: clamp(subtract(data.totals.total, data.totals.tax), NOTHING, data.totals.total),",
+    "amount_cents: data.totals.total,",
+  ]),
+  plant("provider B: a credit takes from what was paid", "providers/provider-b/events.ts", [
+    "  credit: null,\n",
+    '  credit: "deduct",\n',
+  ]),
+  plant("provider B: what the balance paid is earned on again", "providers/provider-b/events.ts", [
+    "return sums.grand_total ?? subtract(sums.total, sums.credit ?? NOTHING);",
+    "return sums.total;",
+  ]),
+  plant("codes: the payments before go with a code that is moved", "domain/code.ts", [
+    "own.filter((one) => one.created_at <= at && (one.ended_at === null || one.ended_at > at));",
+    "own.filter((one) => one.ended_at === null);",
+  ]),
+];

@@ -4,7 +4,9 @@ import type { Versions } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
 import { afterCrons, candidatesAfter, distinct, finish, Wrong, type Candidate } from "./candidates.ts";
+import type { Reply } from "./deployment.ts";
 import { Endpoint } from "./endpoint.ts";
+import { bestKnown } from "./history.ts";
 import { restartKeys, type Operation, type Scene } from "./operation.ts";
 import { choose } from "./operations.ts";
 import type { Flow, State } from "./model.ts";
@@ -13,7 +15,7 @@ import { chanceOf, mainChance, type Step } from "./steps.ts";
 import type { Luck } from "./turns.ts";
 import { Vendors } from "./vendors.ts";
 import { Visitors } from "./visitors.ts";
-import { World, type Reply } from "./world.ts";
+import { World } from "./world.ts";
 
 /** What a run showed that should not be: the step at which it did, and all that happened until then. */
 export interface Failure {
@@ -285,7 +287,8 @@ class Run {
     }
     const broken = lawsOf(this.#world, this.#endpoint);
     if (good.length === 0) throw new Wrong([...nearest, ...broken]);
-    this.#states = distinct(good).slice(0, MAX_STATES);
+    const { database, program } = this.#world;
+    this.#states = bestKnown(distinct(good), database, program.id).slice(0, MAX_STATES);
     if (withSums) broken.push(...(await sumDifferences(this.#states[0]!, this.#ask, this.#ids)));
     if (broken.length > 0) throw new Wrong(broken);
   }

@@ -2,7 +2,8 @@
 import type { Chance } from "../faults/random.ts";
 import type { PlayedDatabase } from "./database.ts";
 import { time } from "./played-globals.ts";
-import { CONTINENTS, type Reply, type World } from "./world.ts";
+import type { Reply } from "./deployment.ts";
+import { CONTINENTS, type World } from "./world.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 
 /** A click that comes again under its id counts once, for so long (TRACK-12). */

@@ -1,7 +1,4 @@
 /** One deployment in this process: the service, its database, its queue, and the outside world that it talks to. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { ROOT } from "../../src/dev/root.ts";
 import { playOutsideWorld, RESOLVER_URL } from "../support/dns.ts";
 import {
   FAULTS as VENDOR_FAULTS,
@@ -10,38 +7,27 @@ import {
   type Fault as VendorFault,
   type VendorApi,
 } from "../support/provider-a-api.ts";
-import { byVendor, type ListedVendor } from "../../src/providers/registry.ts";
-import { signed } from "../support/signed.ts";
 import { Chance } from "../faults/random.ts";
-import type { Service, Versions } from "./bundle.ts";
+import type { Versions } from "./bundle.ts";
 import { PlayedObjects } from "./click-objects.ts";
 import { PlayedDatabase } from "./database.ts";
+import {
+  ADMIN_TOKEN,
+  Deployment,
+  migrations,
+  SIGNING_SECRETS,
+  VARIABLES,
+  type ProgramKey,
+  type Reply,
+} from "./deployment.ts";
 import { restart, stopTimers, time } from "./played-globals.ts";
 import { Turns, type Luck } from "./turns.ts";
 
-const MIGRATIONS = join(ROOT, "migrations");
-const migrations = readdirSync(MIGRATIONS)
-  .filter((name) => name.endsWith(".sql"))
-  .toSorted()
-  .map((name) => readFileSync(join(MIGRATIONS, name), "utf8"));
-
-const BASE = "https://service.example";
-const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
-const SECRETS = byVendor((name) => `whsec_of_the_simulated_${name}`);
-const SETTINGS = Object.fromEntries(
-  Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret]),
-);
 export const HOOK_URL = "https://hooks.shop.example/in";
 /** The API keys of the two accounts at provider A. */
 export const VENDOR_KEYS = ["sk_test_first_account", "sk_test_second_account"] as const;
 
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
-
-export interface Reply {
-  status: number;
-  // Replies are read where they are compared.
-  body: Record<string, unknown>;
-}
 
 /** Most deployments have one database. */
 const SHARDS = [
@@ -57,17 +43,12 @@ export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
 /** Regions split with the first click, after few that come together, or only when an object asks another. */
 const SPLIT_LOADS = [1, 2, 3, 1_000].map((commits) => ({ commits, within: 20_000, ids: 1_000 }));
 
-interface ProgramKey {
-  id: string;
-  api_key: string;
-}
-
 interface Message {
   body: unknown;
   due: number;
 }
 
-export class World {
+export class World extends Deployment {
   readonly turns = new Turns();
   /** The program's, and the neighbor's: one, or two of a deployment with two. */
   readonly database: PlayedDatabase;
@@ -77,24 +58,22 @@ export class World {
   readonly received: { id: string; body: string }[] = [];
   /** How the receiver answers next; empty: well. */
   readonly refusals: number[] = [];
-  program!: ProgramKey;
   /** Of the same account at provider B, and reached by the same events. */
   neighbor!: ProgramKey;
   endpoint_id!: string;
   readonly clicks: PlayedObjects;
   readonly #versions: Versions;
-  readonly #env: Record<string, unknown>;
+  protected readonly env: Record<string, unknown>;
   /** In which database each is, by its number. */
   readonly #shards: { program: number; neighbor: number };
-  #service: Service;
   #queue: Message[] = [];
   /** How look-ups at the vendor fail, and the next of the other calls. */
   #mood: { look: VendorFault | null; calls: (VendorFault | null)[] } = { look: null, calls: [] };
 
   constructor(versions: Versions, seed: number) {
     restart(seed);
+    super(versions.now());
     this.#versions = versions;
-    this.#service = versions.now();
     this.#shards = SHARDS[seed % SHARDS.length]!;
     const open = () => new PlayedDatabase(migrations, (call) => this.turns.gate(call, ["before", "after", "silence"]));
     this.database = open();
@@ -103,11 +82,11 @@ export class World {
     this.vendors = VENDOR_KEYS.map((key) => openVendor({ now: time.now, keys: [key], latency }));
     this.clicks = new PlayedObjects(this.turns, (state, isKept) => {
       const databases = this.#bound((database) => database.behind(isKept));
-      const object = new this.#service.ClickCounter(state, { ...databases, CLICKS: this.clicks.behind(isKept) });
+      const object = new this.service.ClickCounter(state, { ...databases, CLICKS: this.clicks.behind(isKept) });
       object.splitLoad = SPLIT_LOADS[seed % SPLIT_LOADS.length]!;
       return object;
     });
-    this.#env = this.#bindings();
+    this.env = this.#bindings();
     this.#playOutside();
   }
 
@@ -138,14 +117,9 @@ export class World {
       ...this.#bound(({ binding }) => binding),
       CLICKS: this.clicks,
       DELIVERIES: queue,
-      ENVIRONMENT: "development",
-      CLICK_FLUSH_SECONDS: "1",
-      PUBLIC_URL: BASE,
-      WORKER_NAME: "affiliate-program-service",
+      ...VARIABLES,
       DNS_RESOLVER_URL: RESOLVER_URL,
       PROVIDER_A_API_URL: VENDOR_URL,
-      ADMIN_TOKEN,
-      ENCRYPTION_KEY: btoa("0123456789abcdef0123456789abcdef"),
     };
   }
 
@@ -174,7 +148,7 @@ export class World {
   async open(): Promise<void> {
     const luck: Luck = { chance: new Chance(1), faults: 0 };
     const make = async (name: string, shard: number): Promise<ProgramKey> => {
-      this.#env["NEW_PROGRAM_SHARD"] = String(shard);
+      this.env["NEW_PROGRAM_SHARD"] = String(shard);
       const init = { name, owner_email: `${name}@shop.example`, domain: "shop.example" };
       const [made] = await this.turns.drive([() => this.call("POST", "/admin/programs", init, ADMIN_TOKEN)], luck);
       const { program, api_key } = made!.body as unknown as { program: { id: string }; api_key: string };
@@ -183,8 +157,8 @@ export class World {
     this.program = await make("first", this.#shards.program);
     this.neighbor = await make("neighbor", this.#shards.neighbor);
     const ready = [
-      () => this.call("PATCH", "/api/v1/programs/me", { ...SETTINGS, provider_a_api_key: VENDOR_KEYS[0] }),
-      () => this.call("PATCH", "/api/v1/programs/me", SETTINGS, this.neighbor.api_key),
+      () => this.call("PATCH", "/api/v1/programs/me", { ...SIGNING_SECRETS, provider_a_api_key: VENDOR_KEYS[0] }),
+      () => this.call("PATCH", "/api/v1/programs/me", SIGNING_SECRETS, this.neighbor.api_key),
       () => this.call("POST", "/api/v1/webhooks", { url: HOOK_URL, events: ["*"] }),
     ];
     for (const one of ready) {
@@ -207,37 +181,8 @@ export class World {
     this.renew(true);
   }
 
-  /** A call of the API, with JSON or a file, of the first program unless another key is given. */
-  async call(method: string, path: string, body?: unknown, key = this.program.api_key, headers = {}): Promise<Reply> {
-    const isText = typeof body === "string";
-    return this.#fetch(path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, "content-type": isText ? "text/csv" : "application/json", ...headers },
-      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
-    });
-  }
-
-  /** Vendor events arrive signed; one that claims programs has one address for all of its account. */
-  async vendorEvent(provider: ListedVendor, body: string, atNeighbor: boolean): Promise<Reply> {
-    const signature = await signed(provider, body, SECRETS[provider]);
-    const { id } = atNeighbor ? this.neighbor : this.program;
-    const headers = { "content-type": "application/json", ...signature };
-    return this.#fetch(`/webhooks/${provider}?program_id=${id}`, { method: "POST", headers, body });
-  }
-
-  async #fetch(path: string, init: RequestInit): Promise<Reply> {
-    return this.#send(new Request(`${BASE}${path}`, init));
-  }
-
-  /** A reply without an object, as versions before gave to clicks, is an empty one. */
-  async #send(request: Request): Promise<Reply> {
-    const response = await this.#service.fetch(request, this.#env, this.#execution());
-    const text = await response.text();
-    return { status: response.status, body: text.startsWith("{") ? (JSON.parse(text) as Reply["body"]) : {} };
-  }
-
-  async cron(cron: string): Promise<void> {
-    await this.#service.scheduled({ cron }, this.#env, this.#execution());
+  protected override waitUntil(work: Promise<unknown>): void {
+    this.turns.waitUntil(work);
   }
 
   /** Hands the due messages of the queue to the service, with some lost or doubled. */
@@ -253,7 +198,7 @@ export class World {
         ack: () => {},
         retry: () => void this.#queue.push({ body, due: time.now + 30_000 }),
       }));
-      await this.#service.queue({ queue: "deliveries", messages }, this.#env, this.#execution());
+      await this.service.queue({ queue: "deliveries", messages }, this.env, this.execution());
     }
   }
 
@@ -276,7 +221,7 @@ export class World {
    */
   renew(objects: boolean, isBefore = false): void {
     const { now, before } = this.#versions;
-    this.#service = isBefore && before ? before.make() : now();
+    this.service = isBefore && before ? before.make() : now();
     if (objects) this.clicks.die();
   }
 
@@ -292,9 +237,9 @@ export class World {
     { colo, continent, bot }: { colo: string; continent: string; bot: boolean },
   ): Promise<Reply> {
     const headers = { "content-type": "text/plain", "user-agent": bot ? "Googlebot/2.1" : BROWSER };
-    const request = new Request(`${BASE}/click`, { method: "POST", headers, body: JSON.stringify(body) });
+    const request = new Request(this.addressOf("/click"), { method: "POST", headers, body: JSON.stringify(body) });
     Object.defineProperty(request, "cf", { value: { colo, continent } });
-    return this.#send(request);
+    return this.send(request);
   }
 
   /** The vendor's API fails for a while: some calls, or look-ups as long as it lasts and the next sending; or keys. */
@@ -326,9 +271,5 @@ export class World {
   #faultOf({ method }: Request): VendorFault | null {
     const { look, calls } = this.#mood;
     return look !== null && method === "GET" ? look : (calls.shift() ?? null);
-  }
-
-  #execution(): object {
-    return { waitUntil: this.turns.waitUntil, passThroughOnException: () => {}, props: {} };
   }
 }

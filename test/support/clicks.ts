@@ -84,7 +84,7 @@ export interface ClickRow {
   id: string;
   type: string;
   created_at: string;
-  payload: { ref: string; landing: string; referrer: string; partner_id: string };
+  payload: { ref: string; landing: string; referrer: string; partner_id: string; sub?: string };
 }
 
 export async function clicksOf(program_id: string): Promise<ClickRow[]> {

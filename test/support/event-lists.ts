@@ -1,17 +1,26 @@
-/** The vendors' lists of events, played in memory: their parameters, order, pages, limits and errors, and faults on the way. */
-import type { ReadsOf } from "../../src/core/inbound/read-list.ts";
+/**
+ * The vendors' lists of events, and what a thin event names, played in memory: their parameters, order, pages, limits and
+ * errors, and faults on the way.
+ */
+import type { ListedSetting, ListedVendor } from "../../src/providers/registry.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
 import { iso } from "../../src/lib/time.ts";
+import type { Vendor } from "../../src/providers/provider.ts";
+import type { VendorReads } from "../../src/providers/reads.ts";
 import type { EventA } from "./provider-a.ts";
 import type { EventB } from "./provider-b.ts";
+import { objectPath } from "./thin.ts";
 
 export const LIST_URLS = { provider_a: "https://api.stripe.com", provider_b: "https://api.paddle.com" } as const;
 export const SANDBOX_URL = "https://sandbox-api.paddle.com";
 
+/** Vendors whose lists are read with a key: one that the list of providers has more does not compile without its own. */
+type Reading = { [V in ListedVendor]: `${V}_api_key` extends ListedSetting ? V : never }[ListedVendor];
 export const LIST_KEYS = {
   provider_a: "rk_live_that_reads_events_of_a",
   provider_b: "pdl_live_apikey_that_reads_events_of_b",
-} as const;
+} as const satisfies Record<Reading, string>;
+export const READING = Object.keys(LIST_KEYS) as readonly Reading[];
 
 /** What goes wrong with one call. */
 export type ListFault =
@@ -30,10 +39,14 @@ export const PASSING_FAULTS: readonly ListFault[] = ["lost", "cut", "garbage", "
 export interface EventLists {
   /** In place of the global `fetch`. */
   fetch: Fetch;
-  readsOf: ReadsOf;
+  readsOf: (provider: Vendor) => VendorReads | null;
   /** In any order: a list has its own. */
   a: EventA[];
   b: EventB[];
+  /** What was paid with each intent of provider A. */
+  links: { payment_intent: string; charge: string | null; invoice: string | null; session: string | null }[];
+  /** Promotion codes and coupons of provider A, and discounts of provider B, as each vendor gives them by their ids. */
+  codes: ({ id: string; object?: string } & Record<string, unknown>)[];
   /** The keys that the vendors accept. */
   keys: Set<string>;
   calls: URL[];
@@ -53,13 +66,13 @@ export function openEventLists(): EventLists {
         now: Date.now,
         timeoutMs: 50,
       } as Parameters<typeof reads>[0]) ?? null,
-    ...{ a: [], b: [], calls: [], faultOf: () => null, meanwhile: () => {} },
+    ...{ a: [], b: [], links: [], codes: [], calls: [], faultOf: () => null, meanwhile: () => {} },
     keys: new Set(Object.values(LIST_KEYS)),
   };
   return lists;
 }
 
-interface Reply {
+export interface Reply {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
@@ -82,7 +95,7 @@ async function answer(lists: EventLists, request: Request): Promise<Response> {
 }
 
 function replyOf(lists: EventLists, request: Request, url: URL, fault: ListFault | null): Reply {
-  const key = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+  const key = /^Bearer (\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const isA = url.origin === LIST_URLS.provider_a;
   const refuse = isA ? refusalA : refusalB;
   if (fault === "broken") return refuse(500, "api_error", "internal_error");
@@ -93,28 +106,33 @@ function replyOf(lists: EventLists, request: Request, url: URL, fault: ListFault
   if (fault === "gone") return refuse(404, "request_error", "not_found");
   if (fault === "other") return { status: 200, body: { object: "balance", available: [] } };
   if (isA && url.pathname === "/v1/events") return listA(lists.a, url);
+  if (isA) return linkedA(lists, url) ?? codeA(lists, url) ?? namedA(lists.a, url);
   const isOther = url.origin !== LIST_URLS.provider_b && url.origin !== SANDBOX_URL;
-  if (isOther || url.pathname !== "/events") return refuse(404, "request_error", "not_found");
   // A key is of one of the two hosts.
-  if (key.startsWith("pdl_sdbx_") !== (url.origin === SANDBOX_URL)) return refuse(403, "request_error", "forbidden");
+  if (!isOther && key.startsWith("pdl_sdbx_") !== (url.origin === SANDBOX_URL)) {
+    return refuse(403, "request_error", "forbidden");
+  }
+  const code = isOther ? undefined : lists.codes.find(({ id }) => url.pathname === `/discounts/${id}`);
+  if (code) return { status: 200, body: { data: code, meta: { request_id: "req_1" } } };
+  if (isOther || url.pathname !== "/events") return refuse(404, "request_error", "not_found");
   return listB(lists.b, url);
 }
 
-function refusalA(status: number, type: string, code: string): Reply {
+export function refusalA(status: number, type: string, code: string): Reply {
   return { status, body: { error: { type, code, message: "The call is refused." } } };
 }
 
-function refusalB(status: number, type: string, code: string): Reply {
+export function refusalB(status: number, type: string, code: string): Reply {
   return { status, body: { error: { type, code, detail: "The call is refused." }, meta: { request_id: "req_1" } } };
 }
 
-const PARAMETERS_A = new Set(["limit", "created[gte]", "types[]", "starting_after"]);
+const PARAMETERS_A = /^(?:limit|created\[gte\]|types\[\d*\]|starting_after)$/;
 
 /** Newest first; those of one second in the order in which they came, newest first. */
 function listA(events: readonly EventA[], { searchParams }: URL): Reply {
-  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS_A.has(name));
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS_A.test(name));
   if (unknown !== undefined) return refusalA(400, "invalid_request_error", "parameter_unknown");
-  const types = searchParams.getAll("types[]");
+  const types = [...searchParams].filter(([name]) => name.startsWith("types[")).map(([, type]) => type);
   const limit = Number(searchParams.get("limit") ?? 10);
   if (types.length > 20 || limit < 1 || limit > 100) return refusalA(400, "invalid_request_error", "parameter_invalid");
   const since = Number(searchParams.get("created[gte]") ?? 0);
@@ -128,6 +146,52 @@ function listA(events: readonly EventA[], { searchParams }: URL): Reply {
     .filter(({ created, type }) => created >= since && (types.length === 0 || types.includes(type)));
   const data = matching.slice(0, limit);
   return { status: 200, body: { object: "list", url: "/v1/events", has_more: matching.length > limit, data } };
+}
+
+/** The charge, or the lists that are filtered by an intent; null for another address. */
+function linkedA({ links }: EventLists, { pathname, searchParams }: URL): Reply | null {
+  const charged = links.find(({ charge }) => charge !== null && pathname === `/v1/charges/${charge}`);
+  if (charged) {
+    const { charge, payment_intent } = charged;
+    return { status: 200, body: { id: charge, object: "charge", payment_intent } };
+  }
+  const intent = searchParams.get("payment_intent") ?? searchParams.get("payment[payment_intent]");
+  const own = links.filter(({ payment_intent }) => payment_intent === intent);
+  const list = (data: object[]) => ({ status: 200, body: { object: "list", url: pathname, has_more: false, data } });
+  if (pathname === "/v1/checkout/sessions") {
+    return list(
+      own.flatMap(({ session }) =>
+        session === null ? [] : [{ id: session, object: "checkout.session", invoice: null }],
+      ),
+    );
+  }
+  if (pathname !== "/v1/invoice_payments") return null;
+  if (searchParams.get("payment[type]") !== "payment_intent") {
+    return refusalA(400, "invalid_request_error", "parameter_missing");
+  }
+  return list(
+    own.flatMap(({ invoice }) => (invoice === null ? [] : [{ id: "inpay_1", object: "invoice_payment", invoice }])),
+  );
+}
+
+/** A promotion code, whose coupon is there in full where that is asked for, or a coupon; null for another address. */
+function codeA({ codes }: EventLists, { pathname, searchParams }: URL): Reply | null {
+  const [kind, id] = pathname.split("/").slice(2).map(decodeURIComponent);
+  if (kind !== "promotion_codes" && kind !== "coupons") return null;
+  const found = codes.find((code) => code.id === id && kind === `${String(code.object)}s`);
+  if (!found) return refusalA(404, "invalid_request_error", "resource_missing");
+  const promotion = found["promotion"] as { coupon?: string } | undefined;
+  const coupon = codes.find((code) => code.id === promotion?.coupon && code.object === "coupon");
+  const isExpanded = searchParams.get("expand[]") === "promotion.coupon" && coupon;
+  return { status: 200, body: isExpanded ? { ...found, promotion: { ...promotion, coupon } } : found };
+}
+
+/** One event by its id, or the object of the last event about it as it is since. */
+function namedA(events: readonly EventA[], { pathname }: URL): Reply {
+  const found = pathname.startsWith("/v1/events/")
+    ? events.find(({ id }) => pathname === `/v1/events/${id}`)
+    : events.findLast((event) => pathname === objectPath(event))?.data.object;
+  return found ? { status: 200, body: found } : refusalA(404, "invalid_request_error", "resource_missing");
 }
 
 const PARAMETERS_B = new Set(["after", "order_by", "per_page", "event_type"]);

@@ -1,9 +1,11 @@
 /** What an audit event of each type holds, held to the catalogue's types by the compiler and to the rows by the tests. */
 import * as z from "zod";
 import { ACTOR_TYPES } from "../../src/domain/actor.ts";
+import { APPLICATION_STATUSES } from "../../src/domain/application.ts";
+import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import type { AuditEventType, EventPayloads, ProviderEventType } from "../../src/domain/event.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES } from "../../src/domain/flow.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS } from "../../src/domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { EVENT_OUTCOMES, OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
@@ -25,6 +27,11 @@ const commission = {
   flagged: z.boolean(),
 };
 const partner = { partner_id: idOf("partner"), email: z.string(), slug: z.string(), status: z.enum(PARTNER_STATUSES) };
+const application = {
+  application_id: idOf("application"),
+  status: z.enum(APPLICATION_STATUSES),
+  partner_id: idOf("partner").nullable(),
+};
 const code = {
   code_id: idOf("code"),
   partner_id: idOf("partner"),
@@ -46,6 +53,7 @@ const providerEvent = { event_id: z.string(), event_type: z.string(), outcome: z
 const flow = {
   flow_id: idOf("flow"),
   name: z.string(),
+  event: z.enum(FLOW_EVENTS),
   action_type: z.enum(FLOW_ACTION_TYPES),
   action_value: z.number(),
   conditions: z.array(
@@ -58,12 +66,25 @@ const flow = {
   priority: z.number(),
   active: z.boolean(),
 };
+const claim = {
+  claim_id: idOf("claim"),
+  partner_id: idOf("partner"),
+  status: z.enum(CLAIM_STATUSES),
+  payment_id: idOf("payment").nullable(),
+};
 const endpoint = {
   endpoint_id: idOf("endpoint"),
   url: z.string(),
   events: z.array(z.string()),
   description: z.string().nullable(),
   active: z.boolean(),
+};
+const destination = {
+  provider: z.enum(PROVIDER_NAMES),
+  destination_id: z.string(),
+  url: z.string(),
+  event_types: z.array(z.string()),
+  test: z.boolean(),
 };
 const applied = { apply_from: z.iso.datetime().exactOptional() };
 const mayBePartner = idOf("partner").exactOptional();
@@ -87,6 +108,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     landing: z.string(),
     referrer: z.string(),
     partner_id: idOf("partner"),
+    sub: z.string().exactOptional(),
   }),
   "commission.created": of<"commission.created">()(commission),
   "commission.updated": of<"commission.updated">()({
@@ -98,9 +120,16 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "partner.created": of<"partner.created">()(partner),
   "partner.updated": of<"partner.updated">()({ ...partner, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
+  "partner.invited": of<"partner.invited">()(partner),
+  "applications.received": of<"applications.received">()(application),
+  "applications.approved": of<"applications.approved">()(application),
+  "applications.declined": of<"applications.declined">()(application),
   "code.created": of<"code.created">()(code),
   "code.moved": of<"code.moved">()(code),
   "code.deleted": of<"code.deleted">()(code),
+  "claim.created": of<"claim.created">()(claim),
+  "claim.granted": of<"claim.granted">()(claim),
+  "claim.declined": of<"claim.declined">()(claim),
   "payout.generated": of<"payout.generated">()(payout),
   "payout.updated": of<"payout.updated">()(payoutMove),
   "payout.paid": of<"payout.paid">()(payoutMove),
@@ -115,6 +144,8 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     reason: z.enum(REFUSAL_REASONS),
     count: z.int().min(1),
   }),
+  "destination.created": of<"destination.created">()(destination),
+  "destination.updated": of<"destination.updated">()(destination),
   "flow.created": of<"flow.created">()({ ...flow, ...applied }),
   "flow.updated": of<"flow.updated">()({ ...flow, ...applied }),
   "flow.deleted": of<"flow.deleted">()(flow),
@@ -143,6 +174,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     device,
   }),
   "member.signed_in": of<"member.signed_in">()({ email: z.string(), device }),
+  "portal_link.created": of<"portal_link.created">()({ partner_id: idOf("partner") }),
   "session.ended": of<"session.ended">()({ partner_id: mayBePartner, session_id: z.string(), email: z.string() }),
   "session.all_ended": of<"session.all_ended">()({ partner_id: mayBePartner, email: z.string(), sessions: z.int() }),
   "sign_in.failed": of<"sign_in.failed">()({

@@ -5,8 +5,10 @@ import { createOwnerLink } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
 import { sale, report } from "./api.ts";
+import { makeApplication } from "./applications.ts";
 import { click, recorded } from "./clicks.ts";
 import { create, ENDPOINT } from "./conformance.ts";
+import { LIST_KEYS } from "./event-lists.ts";
 import { sendImport } from "./imports.ts";
 import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
@@ -15,6 +17,7 @@ import { callApi, makePartner, makeProgram, testContext, type TestProgram } from
 import { sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
 import type { CatalogueType } from "./event-payloads.ts";
+import { openDestinations, withVendors, type PlayedVendors } from "./vendor-destinations.ts";
 import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
@@ -23,9 +26,11 @@ interface World {
   partner: Awaited<ReturnType<typeof makePartner>>;
   sale: ReturnType<typeof transactionCompleted>;
   session: ReturnType<typeof sessionCompleted>;
+  application_ids: [string, string];
   code_id: string;
   flow_id: string;
   endpoint_id: string;
+  vendors: PlayedVendors;
   patch: (path: string, body: unknown) => Promise<unknown>;
 }
 
@@ -40,6 +45,17 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     const gone = await makePartner(program);
     await program.api("DELETE", `/api/v1/partners/${gone.id}`);
   },
+  "partner.invited": async ({ program }) => {
+    const { id } = await makePartner(program, {}, "invited");
+    await program.api("POST", `/api/v1/partners/${id}/invite`);
+  },
+  "applications.received": async (world) => {
+    world.application_ids = [await makeApplication(world.program), await makeApplication(world.program)];
+  },
+  "applications.approved": ({ program, application_ids: [id] }) =>
+    program.api("POST", `/api/v1/applications/${id}/approve`),
+  "applications.declined": ({ program, application_ids: [, id] }) =>
+    program.api("POST", `/api/v1/applications/${id}/decline`),
   "code.created": async (world) => {
     const input = { code: "WANDA20", provider: VENDOR_NAMES[0] };
     await create(world.program, `/api/v1/partners/${world.partner.id}/codes`, input);
@@ -65,6 +81,16 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await program.api("POST", `/api/v1/webhooks/${endpoint_id}/rotate-secret`);
   },
   "webhook_endpoint.deleted": ({ program, endpoint_id }) => program.api("DELETE", `/api/v1/webhooks/${endpoint_id}`),
+  "destination.created": async (world) => {
+    world.vendors = openDestinations();
+    await world.patch("/programs/me", { provider_a_api_key: LIST_KEYS.provider_a });
+    await makeDestination(world, { replace: true });
+  },
+  "destination.updated": async (world) => {
+    Object.assign(world.vendors.at.provider_a[0]!, { types: ["invoice.paid"] });
+    await makeDestination(world, {});
+    await world.patch("/programs/me", { provider_a_api_key: null });
+  },
   "webhook.provider_b": async (world) => {
     world.sale = transactionCompleted({ ref: world.partner.slug, program: world.program.id });
     await sendB(world.program, world.sale);
@@ -85,6 +111,17 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await click({ program_id: program.id, ref: partner.slug, landing: "/", referrer: "" });
     await recorded();
   },
+  "claim.created": async ({ partner }) => {
+    const portal = await signInPartner(partner.email);
+    await send(portal, "/portal/claims", { order_id: "order-1" });
+    await send(portal, "/portal/claims", { order_id: "order-2" });
+  },
+  "claim.granted": async (world) => {
+    const id = await openClaim(world.program);
+    await world.program.api("POST", `/api/v1/claims/${id}/grant`, { payment_id: await paymentOf(world) });
+  },
+  "claim.declined": async ({ program }) =>
+    program.api("POST", `/api/v1/claims/${await openClaim(program)}/decline`, { note: "no" }),
   "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
   "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),
   "payout.paid": async ({ program }) =>
@@ -100,6 +137,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
   },
   "member.signed_in": ({ program }) => signInOwner(program),
+  "portal_link.created": ({ program, partner }) => program.api("POST", `/api/v1/partners/${partner.id}/portal-links`),
   "session.ended": async ({ program }) => (await signInOwner(program)).post("/sign-out"),
   "session.all_ended": async ({ program }) =>
     send(await signInOwner(program), "/dashboard/settings/sessions", {}, "/end-all"),
@@ -129,6 +167,10 @@ async function fire(cron: string): Promise<void> {
   await runCron(cron, [{ env, ctx, outbound }]);
 }
 
+function makeDestination({ program, vendors }: World, body: object) {
+  return withVendors(vendors, () => program.api("POST", "/api/v1/integrations/provider_a/destination", body));
+}
+
 function reconcile({ program }: World, repair?: string) {
   return callApi("test-admin-token", "POST", "/admin/reconcile", { program_id: program.id, repair });
 }
@@ -136,6 +178,16 @@ function reconcile({ program }: World, repair?: string) {
 async function pendingPayout(program: TestProgram): Promise<string> {
   const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts?status=pending");
   return body.data[0]!.id;
+}
+
+async function openClaim(program: TestProgram): Promise<string> {
+  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/claims?status=open");
+  return body.data[0]!.id;
+}
+
+async function paymentOf({ program, partner }: World): Promise<string> {
+  const path = `/api/v1/payments?partner_id=${partner.id}`;
+  return (await program.api<{ data: { id: string }[] }>("GET", path)).body.data[0]!.id;
 }
 
 /** A form of a page, as a person sends it. */

@@ -91,6 +91,7 @@ export const providerExample = {
     intro: "Pass the reference to the example as `partner`:",
     snippets: [{ label: "Order", page: null, server: ({ slug }) => `return orders.create({ partner: "${slug}" });` }],
     payment_links: null,
+    payment_elements: null,
   },
   customers: { id_pattern: /^example_[a-z0-9]{1,100}$/, id_prefix: "example_", has_email: false },
   document: {

@@ -1,5 +1,7 @@
 /** Programs of any size, made of copies of a story that the service itself has written. */
+import { makeClaim } from "./claims.ts";
 import { env } from "cloudflare:workers";
+import { newId } from "../../src/lib/id.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
@@ -20,6 +22,8 @@ const TABLES = [
     "partners",
     "partner_slugs",
     "partner_codes",
+    "claims",
+    "applications",
     "payments",
     "payouts",
     "commissions",
@@ -35,7 +39,7 @@ const NAME = "grownstory";
 
 /** Ids of the service that are the story's own, ids of the vendors, and what people are called. */
 const OWN = new RegExp(
-  `((?:par|cod|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
+  `((?:par|app|cod|clm|com|pmt|pay|evt|dlv)_[0-9a-z]{10})[0-9a-z]{4}([0-9a-z]{12})|([0-9a-f]{12}[0-9]{6})|${NAME}`,
   "g",
 );
 
@@ -70,6 +74,8 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   const partner = await makePartner(program, { slug: NAME, email: `${NAME}@partners.example`, first_name: NAME });
   const ref = partner.slug;
   await program.api("POST", `/api/v1/partners/${partner.id}/codes`, { code: NAME, provider: VENDOR_NAMES[0] });
+  await makeClaim(program, partner.id, { order_id: NAME });
+  await makeClaim(program, partner.id, { day: "2026-11-02", email_domain: "customers.example" });
   for (const live of Object.values(STORY_AT)) await live(program, ref);
   const statuses = ["approved", "approved", "rejected", "pending"] as const;
   await makeCommissions(
@@ -90,6 +96,11 @@ export async function liveStory(program: TestProgram): Promise<Story> {
     `update deliveries set status = iif(rowid % 5 = 0, 'failed', 'succeeded'), next_attempt_at = null,
     attempt_count = 1, completed_at = created_at where program_id = ?`,
     program.id,
+  );
+  await run(
+    `insert into applications (id, program_id, status, email, name, answers, token_hash, created_at, updated_at)
+    values (?1, ?2, 'pending', ?3 || '@a.example', ?3, '[]', ?1, ?4, ?4)`,
+    ...[newId("application", Date.now()), program.id, NAME, new Date().toISOString()],
   );
   await run(
     `insert into click_counts (program_id, partner_id, day, count) values (?, ?, '2026-10-01', 3)`,

@@ -79,6 +79,13 @@ function payouts(fields: Record<string, string>): string {
     select ${Object.values(columns).join(", ")} from trial t`;
 }
 
+const CODES = `insert into partner_codes (id, program_id, partner_id, provider, code, code_key, created_at)
+  select ${own("code")}, t.program_id, ${own("partner")}, 'provider_a', 'P', 'p', '${AT}' from trial t where t.i = 1`;
+const CODED = `insert into payments (id, program_id, provider, provider_transaction_id, outcome, partner_id, code_id, currency,
+    txn_amount_cents, gross_cents, created_at, updated_at)
+  select ${id("payment")}, t.program_id, 'provider_a', 'in_' || t.i, 'commission', ${own("partner")}, ${own("code")}, 'USD',
+    100, 100, '${iso(LONG_AGO)}', '${iso(LONG_AGO)}' from trial t`;
+
 const CLICKS = `insert into events (program_id, id, type, payload, created_at)
   select t.program_id, ${id("event", LONG_AGO)}, 'click',
     json_object('ref', 'x', 'landing', '/', 'referrer', '', 'partner_id', ${own("partner")}), '${iso(LONG_AGO)}' from trial t`;
@@ -229,6 +236,18 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on payouts", row: "new" },
     runs: { 1: 8, 32: 8 },
   },
+  "send e-mails": {
+    most: 100,
+    why: "each is a call of who sends it",
+    seed: [
+      `insert into mails (id, program_id, kind, recipient, status, attempt_count, next_attempt_at, created_at)
+        select ${id("mail")}, t.program_id, 'ledger_differs', 'owner@shop.example', 'pending', 0, '${AT}', '${AT}'
+        from trial t`,
+    ],
+    left: noted("mails", "status = 'pending'"),
+    fails: { at: "before update on mails", row: "new" },
+    runs: { 1: 20, 32: 20 },
+  },
   "fold what partners are searched by": {
     most: 10_000,
     why: MANY,
@@ -338,6 +357,16 @@ export const TRIALS: Record<string, Trial> = {
       join (select program_id, count(*) as n from trial group by 1) t on t.program_id = e.program_id
       where e.commissions <> t.n`,
     fails: { at: "before update on earning_days", row: "new" },
+    runs: { 1: 3, 32: 3 },
+  },
+  "recount codes": {
+    most: 20_000,
+    why: "those of fifty codes are one statement",
+    seed: [PARTNERS, CODES, CODED, "update code_days set sales = sales + 1"],
+    left: `select distinct d.program_id as program_id from code_days d
+      join (select program_id, count(*) as n from trial group by 1) t on t.program_id = d.program_id
+      where d.sales <> t.n`,
+    fails: { at: "before update on code_days", row: "new" },
     runs: { 1: 3, 32: 3 },
   },
   "approve due commissions": {

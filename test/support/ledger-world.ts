@@ -365,10 +365,10 @@ export async function makeWorldProgram(
     };
     return { ...row, search_text: searchText(row) };
   });
-  await db.insert(partners).values(rows.map(unplain<typeof partners.$inferInsert>));
-  await db
-    .insert(partnerSlugs)
-    .values(rows.map((row) => ({ program_id: program.id, slug_key: slugKey(row.slug), partner_id: row.id })));
+  for (const row of rows) {
+    await db.insert(partners).values(unplain<typeof partners.$inferInsert>(row));
+    await db.insert(partnerSlugs).values({ program_id: program.id, slug_key: slugKey(row.slug), partner_id: row.id });
+  }
   for (const [i, flow] of worldFlows.entries()) {
     const stamp = iso(now + i);
     await db.insert(flows).values({

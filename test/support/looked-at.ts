@@ -2,6 +2,8 @@
 export const LOOKED_AT: string[] = [
   "/dashboard",
   "/dashboard/payments/codes",
+  "/dashboard/claims",
+  "/dashboard/claims/:id",
   "/dashboard/commissions",
   "/dashboard/commissions/:id",
   "/dashboard/commissions/matching",
@@ -14,6 +16,8 @@ export const LOOKED_AT: string[] = [
   "/dashboard/integration",
   "/dashboard/partners",
   "/dashboard/partners/:id",
+  "/dashboard/partners/applications",
+  "/dashboard/partners/applications/:id",
   "/dashboard/partners/:id/codes",
   "/dashboard/partners/:id/deactivate",
   "/dashboard/partners/:id/edit",
@@ -29,6 +33,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/payouts/new",
   "/dashboard/settings",
   "/dashboard/settings/api-key",
+  "/dashboard/settings/mails",
   "/dashboard/settings/secrets/:name/remove",
   "/dashboard/settings/sessions",
   "/dashboard/webhooks",
@@ -38,16 +43,23 @@ export const LOOKED_AT: string[] = [
   "/dashboard/webhooks/:id/rotate-secret",
   "/dashboard/webhooks/new",
   "/portal",
+  "/portal/claims",
   "/portal/commissions",
   "/portal/details",
+  "/portal/details/mails",
   "/portal/details/sessions",
   "/portal/payouts",
+  "/portal/payouts/:id",
+  "/portal/statistics",
 ];
 
 /** Where the owner's navigation leads. */
 export const PLACES: string[] = LOOKED_AT.filter((route) => /^\/dashboard(?:\/[^/]+)?$/.test(route));
 
-export const NOT_LOOKED_AT: Record<string, string> = { "/dashboard/payouts/export.csv": "a file" };
+export const NOT_LOOKED_AT: Record<string, string> = {
+  "/dashboard/payouts/export.csv": "a file",
+  "/portal/payouts/:id/statement.csv": "a file",
+};
 
 /** The routes of which no page has the address: for a route without parameters the very address. */
 export function withoutPage(addresses: readonly string[]): string[] {

@@ -3,7 +3,18 @@ import * as fc from "fast-check";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
 /** Partners in either case, of every status; a shop's own numbers, another product's slug, one that nobody has. */
-const slug = fc.constantFrom("ann", "ANN", "Bob", "ivy", "dan", "cart-77", "user_9", "other-product", null, null);
+const slug: fc.Arbitrary<string | null> = fc.constantFrom(
+  "ann",
+  "ANN",
+  "Bob",
+  "ivy",
+  "dan",
+  "cart-77",
+  "user_9",
+  "other-product",
+  null,
+  null,
+);
 
 const amount = fc.oneof(
   fc.integer({ min: 1, max: 30 }),
@@ -15,6 +26,7 @@ const chapter = fc.oneof(
   { weight: 3, arbitrary: bought("buy") },
   { weight: 3, arbitrary: bought("subscribe") },
   { weight: 4, arbitrary: bought("renew") },
+  { weight: 1, arbitrary: bought("upgrade") },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("downgrade" as const), amount, ref: slug }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("credit" as const), amount }) },
   {
@@ -48,9 +60,23 @@ const chapter = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("test" as const), pick: fc.nat(9), amount, ref: slug }) },
 );
 export type Chapter = typeof chapter extends fc.Arbitrary<infer C> ? C : never;
-export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" }>;
+export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" | "upgrade" }> & {
+  discount?: Discount | null;
+};
 
-function bought<const Do extends "buy" | "subscribe" | "renew">(what: Do) {
+/** What a promotion code took off before the amount, net. */
+export interface Discount {
+  code: string;
+  off: number;
+}
+
+/** What each vendor calls a promotion code, and the coupon behind it. */
+export const idsOfCode = (code: string) => ({
+  provider_a: { id: `promo_${code}`, coupon: `cou_${code}` },
+  provider_b: { id: `dsc_${code}` },
+});
+
+function bought<const Do extends "buy" | "subscribe" | "renew" | "upgrade">(what: Do) {
   return fc.record({
     do: fc.constant(what),
     amount,
@@ -77,4 +103,11 @@ export const life = fc.record({
   refunds: fc.constantFrom("charge" as const, "refund" as const, "both" as const),
   chapters: fc.array(chapter, { minLength: 1, maxLength: 7 }),
 });
-export type Life = typeof life extends fc.Arbitrary<infer L> ? L : never;
+type GeneratedLife = typeof life extends fc.Arbitrary<infer L> ? L : never;
+
+export interface Life extends Omit<GeneratedLife, "currency" | "email" | "chapters"> {
+  currency: string;
+  email: string | null;
+  /** Seconds: when the vendor first hears of the customer. */
+  begins?: number;
+}

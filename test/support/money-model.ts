@@ -33,20 +33,25 @@ export interface Truth {
   open: boolean;
   canceled: boolean;
   carried: Carried[];
+  /** Promotion codes. */
+  codes: string[];
   customer: string | null;
   subscription: string | null;
   email: string | null;
   chapter: number;
+  /** Seconds: when it was made. */
+  at: number;
 }
 
-/** A reference that the vendor reported of a customer or a subscription. */
+/** A reference or a code that the vendor reported of a customer or a subscription. */
 export interface Said {
   provider: Truth["provider"];
   chapter: number;
-  /** Within the chapter. */
+  /** Seconds. */
   at: number;
   /** Those that one event carries, the strongest first. */
   slugs: string[];
+  codes: string[];
   customer: string | null;
   subscription: string | null;
 }
@@ -67,7 +72,19 @@ export interface ModelFlow {
   provider: Truth["provider"] | null;
 }
 
+/** From when on a code is a partner's, until it is given to the next (seconds). */
+export interface ModelCode {
+  provider: Truth["provider"];
+  code: string;
+  slug: string;
+  since: number;
+}
+
 export interface ModelProgram {
+  /** All that were ever given, in the order of their times; none unless given. */
+  codes?: readonly ModelCode[];
+  /** Links unless given. */
+  code_precedence?: "link" | "code";
   partners: ModelPartner[];
   flows: ModelFlow[];
   default_pct: number;
@@ -89,20 +106,20 @@ export function share(a: number, b: number, c: number): number {
   return Number(whole + (rest * 2n >= BigInt(c) ? 1n : 0n));
 }
 
-/** What each payment must come to. */
-export function expectedOf(program: ModelProgram, truths: readonly Truth[], said: readonly Said[]) {
-  return new Map(truths.map((truth) => [truth.key, expectedFor(program, truth, said)]));
+/** What each payment must come to, by the program as it was when the payment was made (PAY-16). */
+export function expectedOf(programAt: (at: number) => ModelProgram, truths: readonly Truth[], said: readonly Said[]) {
+  return new Map(truths.map((truth) => [truth.key, expectedFor(programAt(truth.at), truth, said)]));
 }
 
 function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[]): Expected {
-  const slug = referenceOf(program, truth, said);
-  const partner = slug === null ? null : partnerOf(program, slug);
+  const chosen = referenceOf(program, truth, said);
+  const partner = chosen === null || chosen.isCode ? null : partnerOf(program, chosen.slug);
   const net = netOf(truth);
   const none = { partner: partner?.slug ?? null, amount: null, reason: null };
   if (!truth.paid) return { ...none, outcome: "unpaid" };
   if (net === 0) return { ...none, outcome: "zero_amount" };
-  if (slug === null) return { ...none, outcome: "no_ref" };
-  if (!partner) return { ...none, outcome: "unknown_ref" };
+  if (chosen === null) return { ...none, outcome: "no_ref" };
+  if (!partner) return { ...none, outcome: chosen.isCode ? "unknown_code" : "unknown_ref" };
   if (partner.status === "deactivated") return { ...none, outcome: "partner_deactivated" };
   if (partner.status === "invited") return { ...none, outcome: "partner_not_active" };
   const gone = Math.min(truth.net_back ?? share(Math.min(truth.back, truth.charged), net, truth.charged), net);
@@ -126,20 +143,61 @@ function netOf({ provider, total, tax, charged }: Truth): number {
   return net[provider];
 }
 
-/** The first that leads to a partner of the program counts; one that leads to nobody hides no other (REF-2). */
-function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): string | null {
+/** Where something leads, and since when it does: a code may be given to a partner after it was used. */
+interface Lead {
+  slug: string;
+  since: number;
+}
+
+interface Chosen {
+  slug: string;
+  /** Whether it is a code that leads to nobody. */
+  isCode: boolean;
+}
+
+/**
+ * The first that leads to a partner of the program counts; one that leads to nobody hides no other (REF-2). Codes come after
+ * links or before them (CODE-1), then what is remembered (REF-3), last a code that was given to somebody only later (CODE-3).
+ */
+function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[]): Chosen | null {
+  const { at, provider } = truth;
   const own = PLACES.flatMap((place) => truth.carried.filter((one) => one.place === place)).map(({ slug }) => slug);
+  const codes = truth.codes.flatMap((code) => holderOf(program, provider, code, at) ?? []);
   const known = own.find((slug) => partnerOf(program, slug));
-  if (known !== undefined) return known;
+  const code = codes.find(({ since }) => since <= at)?.slug;
+  const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
+  if (carried !== undefined) return { slug: carried, isCode: false };
+  const heard = said
+    .filter((one) => one.provider === provider && one.chapter <= truth.chapter)
+    .toSorted((a, b) => a.at - b.at)
+    .flatMap((one) => leadOf(program, one, at).map((lead) => ({ ...one, lead })));
   const by = (field: "customer" | "subscription") =>
-    said
-      .filter((one) => one.provider === truth.provider && one.chapter <= truth.chapter)
-      .filter((one) => truth[field] !== null && one[field] === truth[field])
-      .toSorted((a, b) => a.chapter - b.chapter || a.at - b.at)
-      .flatMap(({ slugs }) => slugs.find((slug) => partnerOf(program, slug)) ?? []);
-  const [ofSubscription, ofCustomer] = [by("subscription"), by("customer")];
-  const remembered = ofSubscription.length > 0 ? ofSubscription : ofCustomer;
-  return (program.attribution === "first" ? remembered[0] : remembered.at(-1)) ?? own[0] ?? null;
+    heard.filter((one) => truth[field] !== null && one[field] === truth[field]).map(({ lead }) => lead);
+  const inTime = [by("subscription"), by("customer")].map((leads) => leads.filter(({ since }) => since <= at));
+  const remembered = inTime.find((leads) => leads.length > 0) ?? [];
+  const counts = program.attribution === "first" ? remembered[0] : remembered.at(-1);
+  const later = [...codes, ...by("subscription"), ...by("customer")].toSorted((a, b) => a.since - b.since)[0];
+  const last = counts ?? later;
+  if (last) return { slug: last.slug, isCode: false };
+  const isCode = truth.codes.length > 0 && (own.length === 0 || program.code_precedence === "code");
+  const nobodys = isCode ? truth.codes[0] : own[0];
+  return nobodys === undefined ? null : { slug: nobodys, isCode };
+}
+
+/** Where what one event said leads, for a payment: its link or its code, whichever counts more; nowhere if to nobody. */
+function leadOf(program: ModelProgram, { slugs, codes, provider, at }: Said, paidAt: number): Lead[] {
+  const slug = slugs.find((one) => partnerOf(program, one));
+  const link = slug === undefined ? null : { slug, since: 0 };
+  const [code = null] = codes.flatMap((one) => holderOf(program, provider, one, at) ?? []);
+  const isCode = program.code_precedence === "code" && code !== null && code.since <= paidAt;
+  const lead = isCode ? code : (link ?? code);
+  return lead ? [lead] : [];
+}
+
+/** Who had a code at a time; where nobody had, who got it next. */
+function holderOf({ codes = [] }: ModelProgram, provider: string, code: string, at: number): Lead | null {
+  const own = codes.filter((one) => one.provider === provider && one.code === code);
+  return own.findLast(({ since }) => since <= at) ?? own[0] ?? null;
 }
 
 function partnerOf(program: ModelProgram, slug: string): ModelPartner | undefined {

@@ -1,6 +1,7 @@
 /** Provider A, played: its events of a customer's life, and what really happened (`money-world.ts`). */
-import type { Bought, Chapter, Life } from "./money-life.ts";
-import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
+import { discountEventA } from "./code-events.ts";
+import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
+import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
 import * as a from "./provider-a.ts";
 
 interface Refund {
@@ -22,22 +23,26 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     super(life, n, "cus_");
   }
 
-  protected buy({ amount, ref, other, how }: Bought): void {
+  protected buy(what: Bought): void {
+    const { amount, ref, other, how } = what;
     const key = this.id("cs_");
     const total = how === "free" ? 0 : amount;
     const customer = this.life.guest ? null : this.customer;
     const carried = carriedAt(["client_reference_id", ref], ["metadata", other]);
-    const sale = this.#sell(this.truth({ key, total, charged: total, customer, carried, paid: how !== "never" }));
+    const codes = codesOf(what);
+    const sale = this.#sell(
+      this.truth({ key, total, charged: total, customer, carried, codes, paid: how !== "never" }),
+    );
     const fields = {
       ...{ id: key, ref, metadata: other === null ? {} : { service_ref: other }, customer },
       ...{ amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase(), email: this.life.email },
-      payment_intent: sale.payment_intent,
+      ...{ payment_intent: sale.payment_intent, object: this.#discounted(what.discount, total) },
     };
     const isPaid = how === "paid" || how === "free";
     const payment_status = how === "free" ? "no_payment_required" : isPaid ? "paid" : "unpaid";
     const created = this.at(1);
     this.events.push(a.sessionCompleted({ ...fields, payment_status, created }));
-    this.remember(created, [ref, other], customer, null);
+    this.remember(created, [ref, other], customer, null, codes);
     if (isPaid) return;
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
     this.events.push(make({ ...fields, created: this.at() }));
@@ -51,15 +56,18 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const charged = isPaid ? this.charge(total) : 0;
     // What the invoice of an unpaid subscription carries is reported nowhere.
     const carried = carriedAt(["client_reference_id", ref], [place, isPaid ? other : null]);
-    const truth = this.truth({ key, total, charged, customer: this.customer, subscription, carried, paid: isPaid });
-    const sale = this.#sell(truth);
+    const codes = codesOf(what);
+    const whose = { customer: this.customer, subscription, carried, codes };
+    const sale = this.#sell(this.truth({ key, total, charged, paid: isPaid, ...whose }));
     const session = () => {
       const created = this.at(1);
       const payment_status = how === "paid" ? "paid" : how === "free" ? "no_payment_required" : "unpaid";
       const ids = { id: this.id("cs_"), invoice: key, subscription, customer: this.customer };
       const money = { amount: total, tax: this.taxIn(total), currency: this.life.currency.toLowerCase() };
-      this.events.push(a.sessionCompleted({ ...ids, ...money, ref, email: this.life.email, payment_status, created }));
-      this.remember(created, [ref], this.customer, subscription);
+      const object = this.#discounted(what.discount, total);
+      const session = { ...ids, ...money, ref, email: this.life.email, created, object };
+      this.events.push(a.sessionCompleted({ ...session, payment_status }));
+      this.remember(created, [ref], this.customer, subscription, codes);
     };
     // The vendor's own order is either.
     if (amount % 2 === 0) session();
@@ -76,7 +84,23 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     }
     const total = how === "free" ? 0 : amount;
     const truth = this.truth({ key, total, charged: this.charge(total), customer: this.customer, subscription });
-    this.#invoice(this.#sell({ ...truth, carried: carriedAt([place, other]) }), what, other);
+    const sale = this.#sell({ ...truth, carried: carriedAt([place, other]), codes: codesOf(what) });
+    this.#invoice(sale, what, other);
+  }
+
+  /** The rest of the period is invoiced at once, less what is left of the cheaper one. */
+  protected upgrade(what: Bought, subscription: string): void {
+    const { amount: total, other, place } = what;
+    const key = this.id("in_");
+    const truth = this.truth({ key, total, charged: this.charge(total), customer: this.customer, subscription });
+    const sale = this.#sell({ ...truth, carried: carriedAt([place, other]), codes: codesOf(what) });
+    const prorated = { billing_reason: "subscription_update", unused: Math.ceil(total / 3) };
+    this.events.push(
+      a.subscriptionEventA("customer.subscription.updated", {
+        ...{ id: subscription, customer: this.customer, created: this.at() },
+      }),
+    );
+    this.#invoice(sale, { ...what, how: "paid" }, other, prorated);
   }
 
   protected downgrade({ amount, ref }: Of<"downgrade">, subscription: string): void {
@@ -193,7 +217,8 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   }
 
   /** The events of a finalised invoice, and what links it to its charge. */
-  #invoice(sale: SaleA, { place, shape, how }: Bought, other: string | null): void {
+  #invoice(sale: SaleA, what: Bought, other: string | null, more: Partial<a.InvoiceOverrides> = {}): void {
+    const { place, shape, how } = what;
     const { truth, payment_intent, charge } = sale;
     if (!truth.paid) {
       this.events.push(
@@ -205,15 +230,37 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const isOld = shape === "old";
     const money = { amount: total, tax, amount_paid: charged, currency: this.life.currency.toLowerCase() };
     const paidBy = isOld && charged > 0 ? { payment_intent, charge } : {};
-    const fields = { id: key, ref: other, ref_in: place, subscription, ...this.#whose(), ...money, ...paidBy };
+    const fields = { id: key, ref: other, ref_in: place, subscription, ...this.#whose(), ...money, ...paidBy, ...more };
+    const object = this.#discountedInvoice(what.discount, subscription);
     const created = this.at(1);
     const make = how === "late" ? a.invoicePaymentSucceeded : a.invoicePaid;
-    this.events.push(make({ ...fields, shape: isOld ? "old" : "new", created }));
-    this.remember(created, [other], this.customer, subscription);
+    this.events.push(make({ ...fields, object, shape: isOld ? "old" : "new", created }));
+    this.remember(created, [other], this.customer, subscription, codesOf(what));
     if (isOld || charged === 0) return;
     const link = { payment_intent, charge, created: this.at() };
     if (shape === "new") this.events.push(a.invoicePaymentPaid({ invoice: key, ...link }));
     else this.events.push(a.paymentIntentSucceeded({ order_reference: key, ...link }));
+  }
+
+  /** What a session says of a discount: the code itself. */
+  #discounted(discount: Discount | null | undefined, total: number): Record<string, unknown> {
+    if (!discount) return {};
+    const { id, coupon } = idsOfCode(discount.code).provider_a;
+    const tax = this.taxIn(total);
+    return {
+      discounts: [{ coupon, promotion_code: id }],
+      total_details: { amount_discount: discount.off, amount_shipping: 0, amount_tax: tax },
+      amount_subtotal: total - tax + discount.off,
+    };
+  }
+
+  /** An invoice names the discount alone; an event of its own says what it was made from. */
+  #discountedInvoice(discount: Discount | null | undefined, subscription: string | null): Record<string, unknown> {
+    if (!discount) return {};
+    const { id: promotion_code, coupon } = idsOfCode(discount.code).provider_a;
+    const id = this.id("di_");
+    this.events.push(discountEventA({ id, promotion_code, coupon, subscription, created: this.at() }));
+    return { discounts: [id], total_discount_amounts: [{ amount: discount.off, discount: id }] };
   }
 
   #refunded({ payment_intent, charge }: SaleA, { id, amount }: Refund) {

@@ -1,5 +1,5 @@
 /** The owner's server, played: what it reports of a customer's life, and what really happened (`money-world.ts`). */
-import * as api from "./api.ts";
+import * as api from "./api-bodies.ts";
 import type { ReportKind } from "../../src/providers/provider.ts";
 import type { Bought, Chapter, Life } from "./money-life.ts";
 import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
@@ -8,7 +8,7 @@ type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
 
 export interface ApiEvent {
   kind: ReportKind;
-  body: Parameters<typeof api.report>[2];
+  body: api.LeadBody | api.SaleBody | api.RefundBody;
 }
 
 /** It knows no subscriptions, no tax, no credit and no test mode: what it sells is a sale, what goes back a refund. */
@@ -26,6 +26,10 @@ export class VendorApi extends PlayedVendor<ApiEvent> {
   }
 
   protected renew(what: Bought): void {
+    this.#sale(what, null, this.life.guest);
+  }
+
+  protected upgrade(what: Bought): void {
     this.#sale(what, null, this.life.guest);
   }
 

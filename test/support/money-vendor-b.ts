@@ -1,6 +1,6 @@
 /** Provider B, played: its events of a customer's life, and what really happened (`money-world.ts`). */
-import type { Bought, Chapter, Life } from "./money-life.ts";
-import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
+import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
+import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
 import * as b from "./provider-b.ts";
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
@@ -25,12 +25,23 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const occurred_at = this.#now(1);
     // Custom data is copied to the subscription.
     const fields = { id: subscription, ref, customer: this.customer, occurred_at };
-    this.events.push(b.subscriptionEventB("subscription.created", fields));
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription);
+    const discount = what.discount ? { id: idOf(what.discount), starts_at: occurred_at, ends_at: null } : null;
+    this.events.push(b.subscriptionEventB("subscription.created", { ...fields, data: { discount } }));
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], this.customer, subscription, codesOf(what));
   }
 
   protected renew(what: Bought, subscription: string): void {
     this.#transaction(what, what.other, this.customer, subscription);
+  }
+
+  /** The rest of the period is billed at once. */
+  protected upgrade(what: Bought, subscription: string): void {
+    this.#transaction(what, what.other, this.customer, subscription, "subscription_update");
+    this.events.push(
+      b.subscriptionEventB("subscription.updated", {
+        ...{ id: subscription, customer: this.customer, occurred_at: this.#now() },
+      }),
+    );
   }
 
   protected downgrade({ amount, ref }: Of<"downgrade">, subscription: string): void {
@@ -129,7 +140,13 @@ export class VendorB extends PlayedVendor<b.EventB> {
     }
   }
 
-  #transaction(what: Bought, ref: string | null, customer: string | null, subscription: string | null): void {
+  #transaction(
+    what: Bought,
+    ref: string | null,
+    customer: string | null,
+    subscription: string | null,
+    origin?: string,
+  ): void {
     const { amount, how, shape } = what;
     const key = this.id("txn_");
     const occurred_at = this.#now(1);
@@ -137,17 +154,27 @@ export class VendorB extends PlayedVendor<b.EventB> {
     const before = this.credit;
     const charged = customer === null ? total : how === "never" ? 0 : this.charge(total);
     const money = { amount: total, tax: this.taxIn(total), credit: before - this.credit, currency: this.life.currency };
-    const fields = { id: key, ref, customer, subscription, ...money, shape };
+    const fields = {
+      id: key,
+      ref,
+      customer,
+      subscription,
+      ...money,
+      shape,
+      ...(origin === undefined ? {} : { origin }),
+      ...(what.discount ? { data: { discount_id: idOf(what.discount) } } : {}),
+    };
     if (how === "never") {
       this.events.push(b.transactionEvent("transaction.payment_failed", { ...fields, occurred_at }));
       return;
     }
     const carried = carriedAt(["metadata", ref]);
     const email = customer === null ? null : this.life.email;
-    this.#sell(this.truth({ key, total, charged, customer, subscription, carried, email, net_back: 0 }));
+    const codes = codesOf(what);
+    this.#sell(this.truth({ key, total, charged, customer, subscription, carried, codes, email, net_back: 0 }));
     if (how === "late") this.events.push(b.transactionEvent("transaction.paid", { ...fields, occurred_at }));
     this.events.push(b.transactionCompleted({ ...fields, occurred_at }));
-    this.remember(Date.parse(occurred_at) / 1_000, [ref], customer, subscription);
+    this.remember(Date.parse(occurred_at) / 1_000, [ref], customer, subscription, codes);
   }
 
   #sell(truth: Sale["truth"]): void {
@@ -178,4 +205,8 @@ export class VendorB extends PlayedVendor<b.EventB> {
   #now(least = 0): string {
     return new Date(this.at(least) * 1_000).toISOString();
   }
+}
+
+function idOf({ code }: Discount): string {
+  return idsOfCode(code).provider_b.id;
 }

@@ -21,29 +21,31 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   /** Keys of payments that are only tests. */
   readonly tests: string[] = [];
   protected readonly sales: Kind[] = [];
+  protected readonly life: Life;
+  protected readonly n: string;
   protected subscription: string | null = null;
   protected readonly customer: string;
   /** What the vendor owes the customer, who pays with it first. */
   protected credit = 0;
   protected chapter = 0;
-  #clock = T0;
+  #clock: number;
   #made = 0;
 
-  constructor(
-    protected readonly life: Life,
-    protected readonly n: string,
-    customerPrefix: string,
-  ) {
+  constructor(life: Life, n: string, customerPrefix: string) {
+    this.life = life;
+    this.n = n;
     this.customer = `${customerPrefix}${n}`;
+    this.#clock = life.begins ?? T0;
   }
 
   get truths(): Truth[] {
     return this.sales.map(({ truth }) => truth);
   }
 
-  live(next: Chapter, at: number): void {
+  /** `seconds`: when it happens. Chapters are more than an hour apart, in the order of their numbers. */
+  live(next: Chapter, at: number, seconds = T0 + at * TWO_DAYS): void {
     this.chapter = at;
-    this.#clock = T0 + at * TWO_DAYS;
+    this.#clock = seconds;
     switch (next.do) {
       case "buy":
         return this.buy(next);
@@ -52,6 +54,8 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
         return this.subscribe(next, this.subscription);
       case "renew":
         return this.subscription === null ? undefined : this.renew(next, this.subscription);
+      case "upgrade":
+        return this.subscription === null ? undefined : this.upgrade(next, this.subscription);
       case "downgrade":
         return this.subscription === null ? undefined : this.downgrade(next, this.subscription);
       case "credit":
@@ -72,6 +76,7 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   protected abstract buy(what: Bought): void;
   protected abstract subscribe(what: Bought, subscription: string): void;
   protected abstract renew(what: Bought, subscription: string): void;
+  protected abstract upgrade(what: Bought, subscription: string): void;
   protected abstract downgrade(what: Of<"downgrade">, subscription: string): void;
   protected abstract giveCredit(what: Of<"credit">): void;
   protected abstract refund(what: Of<"refund">, sale: Kind): void;
@@ -112,20 +117,40 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
     return Math.max(total, 0) - used;
   }
 
-  protected remember(at: number, refs: (string | null)[], customer: string | null, subscription: string | null): void {
+  protected remember(
+    at: number,
+    refs: (string | null)[],
+    customer: string | null,
+    subscription: string | null,
+    codes: string[] = [],
+  ): void {
     const slugs = refs.filter((ref) => ref !== null);
+    if (slugs.length + codes.length === 0) return;
     const { provider } = this.life;
-    if (slugs.length > 0) this.said.push({ provider, chapter: this.chapter, at, slugs, customer, subscription });
+    this.said.push({ provider, chapter: this.chapter, at, slugs, codes, customer, subscription });
   }
 
   protected truth(fields: Pick<Truth, "key" | "total" | "charged" | "customer"> & Partial<Truth>): Truth {
     const { provider, currency, email } = this.life;
     return {
       ...{ provider, currency, email, tax: this.taxIn(fields.total), paid: true, back: 0, net_back: null },
-      ...{ open: false, canceled: false, carried: [], subscription: null, chapter: this.chapter },
+      ...{
+        open: false,
+        canceled: false,
+        carried: [],
+        codes: [],
+        subscription: null,
+        chapter: this.chapter,
+        at: this.#clock,
+      },
       ...fields,
     };
   }
+}
+
+/** The promotion codes of a purchase. */
+export function codesOf({ discount }: Pick<Bought, "discount">): string[] {
+  return discount ? [discount.code] : [];
 }
 
 /** The references that are there. */

@@ -7,15 +7,11 @@ import type { ProviderEvent } from "../../src/providers/provider.ts";
 import { PROVIDER_NAMES, vendorNamed, type ListedProvider } from "../../src/providers/registry.ts";
 import { eventOfApi, report } from "./api.ts";
 import { sendBody } from "./ledger.ts";
-import { life, type Life } from "./money-life.ts";
+import { life } from "./money-life.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
-import type { PlayedVendor } from "./money-vendor.ts";
-import { VendorA } from "./money-vendor-a.ts";
-import { VendorApi, type ApiEvent } from "./money-vendor-api.ts";
-import { VendorB } from "./money-vendor-b.ts";
+import { PLAYED } from "./money-played.ts";
+import type { ApiEvent } from "./money-vendor-api.ts";
 import type { Reply, TestProgram } from "./program.ts";
-import { bodyOfA } from "./provider-a.ts";
-import { bodyOfB } from "./provider-b.ts";
 
 const flow: fc.Arbitrary<ModelFlow> = fc.record({
   action_type: fc.constantFrom("percentage" as const, "flat" as const),
@@ -38,28 +34,6 @@ export interface Reported {
   body: string;
   event: ProviderEvent;
 }
-
-interface Played {
-  vendor: PlayedVendor<unknown>;
-  /** Of its events so far. */
-  bodies: () => string[];
-}
-
-/** One that the list has more does not compile without its own. */
-const PLAYED: Record<ListedProvider, (life: Life, n: string) => Played> = {
-  api(life, n) {
-    const vendor = new VendorApi(life, n);
-    return { vendor, bodies: () => vendor.events.map((event) => JSON.stringify(event)) };
-  },
-  provider_a(life, n) {
-    const vendor = new VendorA(life, n);
-    return { vendor, bodies: () => vendor.events.map(bodyOfA) };
-  },
-  provider_b(life, n) {
-    const vendor = new VendorB(life, n);
-    return { vendor, bodies: () => vendor.events.map(bodyOfB) };
-  },
-};
 
 export interface Lived {
   events: Reported[];

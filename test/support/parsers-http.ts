@@ -19,7 +19,7 @@ import type { ImportFile, LineCells } from "../../src/http/import/line.ts";
 import { readPartnerLine } from "../../src/http/import/partner-line.ts";
 import { FormFields, parseMoney } from "../../src/http/pages/forms.ts";
 import { filterOf } from "../../src/http/pages/filters.ts";
-import { signInMail } from "../../src/http/pages/sign-in/mail.tsx";
+import { signInMail } from "../../src/http/mails/sign-in.ts";
 import { partnerQuery } from "../../src/http/queries.ts";
 import { limitParameters } from "../../src/http/query-limit.ts";
 import { pathOf } from "../../src/http/request-path.ts";
@@ -27,6 +27,7 @@ import { requireVisit, type PageEnv } from "../../src/http/session.ts";
 import { track } from "../../src/http/track.ts";
 import { checkUnread } from "../../src/http/unverified-body.ts";
 import { jsonBody, pageQuery, query, requireJson, timeRange } from "../../src/http/validate.ts";
+import { PAGES } from "./parsers-pages.ts";
 import type { Parser } from "./parsers.ts";
 import { jsonTexts } from "./parsers.ts";
 
@@ -192,11 +193,13 @@ const BODIES: Parser[] = [
   },
   { module: "http/pages/forms.ts", name: "parseMoney", good: "1,000.50", read: (text) => parseMoney(text, "EUR") },
   {
-    module: "http/pages/sign-in/mail.tsx",
+    module: "http/mails/sign-in.ts",
     name: "a program's name in the subject",
     good: "Shop",
     read: (program_name) =>
-      signInMail("a@b.co", URL_OF_TESTS, [{ audience: "owner", program_id: "prog_1", program_name, partner_id: null }]),
+      signInMail("a@b.co", URL_OF_TESTS, [
+        { audience: "owner", program_id: "prog_1", program_name, brand_color: null, partner_id: null },
+      ]),
   },
 ];
 
@@ -260,4 +263,4 @@ function readLine(kind: ImportKind, field: string, text: string) {
   return kind === "partners" ? readPartnerLine(file, cells) : readCustomerLine(file, cells);
 }
 
-export const HTTP_PARSERS: readonly Parser[] = [...HEADERS, ...ADDRESSES, ...BODIES, ...FIELDS, ...LINES];
+export const HTTP_PARSERS: readonly Parser[] = [...HEADERS, ...ADDRESSES, ...BODIES, ...FIELDS, ...LINES, ...PAGES];

@@ -1,4 +1,5 @@
 /** Every function of ours that reads what strangers write, without the HTTP around it. `parsers-http.ts` has the rest. */
+import { namesOf, readQuestion, slugStem } from "../../src/domain/application.ts";
 import { networkOf, parseAddress, whyNotPublic } from "../../src/domain/address.ts";
 import { isKnownBot } from "../../src/domain/bot.ts";
 import { parseClick } from "../../src/domain/click.ts";
@@ -18,6 +19,7 @@ import { searchText, SLUG_PATTERN, slugKey } from "../../src/domain/partner.ts";
 import { normalDomain, PAYOUT_TERM_PATTERN } from "../../src/domain/program.ts";
 import { eachSlugOnce } from "../../src/domain/reference.ts";
 import { isProgramId, shardOfClickObject, shardOfKey, shardOfProgram, shardOfToken } from "../../src/domain/shard.ts";
+import { normalTimeZone } from "../../src/domain/time-zone.ts";
 import { checkTargetUrl, whyHostRefused, whyNameRefused } from "../../src/domain/target-url.ts";
 import { cursorId } from "../../src/db/page.ts";
 import { fromBase64, fromHex, sha256Hex } from "../../src/lib/crypto.ts";
@@ -137,6 +139,7 @@ const OF_NAMES: Parser[] = [
     frames: [["a.", ".example"]],
     worst: { "other letters in every place": (n) => `${otherLetters(n)}.example` },
   }),
+  parser("domain/time-zone.ts", "normalTimeZone", "Europe/Berlin", normalTimeZone, { frames: [["Europe/", ""]] }),
   parser(
     "domain/reference.ts",
     "eachSlugOnce",
@@ -170,6 +173,9 @@ const OF_ADDRESSES: Parser[] = [
   }),
   parser("domain/target-url.ts", "whyHostRefused", "hook.example", whyHostRefused, { frames: [["a.", ".example"]] }),
   parser("domain/target-url.ts", "whyNameRefused", "hook.example", whyNameRefused, { frames: [["a.", ".1"]] }),
+  parser("domain/application.ts", "a name and what is made of it", "Jane Doe", (text) => [
+    ...[namesOf(text), readQuestion(text), slugStem(text, "a@b.co"), slugStem("", text)],
+  ]),
   parser("domain/link.ts", "linkTarget", "/a?b#c", (text) => linkTarget("shop.example", text, "ann", "id").href, {
     frames: [
       ["/", ""],
@@ -241,6 +247,12 @@ const OF_VENDORS: Parser[] = [
     providerA.parse(
       sessionCompleted({ ref: text, email: text, customer: text, currency: text, metadata: { x: text } }),
     ),
+  ),
+  parser("providers/provider-a/thin.ts", "a thin event", "/v1/invoices/in_1", (text) =>
+    providerA.parse({
+      ...{ id: "evt_1", object: "v2.core.event", type: "v1.invoice.paid", created: "2026-01-05T12:00:00.000Z" },
+      ...{ livemode: true, snapshot_event: text, context: text, related_object: { id: text, type: text, url: text } },
+    }),
   ),
   parser(
     "providers/provider-a/payment.ts",

@@ -114,6 +114,13 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     code_precedence: "link",
     auto_approve_days: null,
     live_only: true,
+    brand_color: null,
+    time_zone: "UTC",
+    applications: "off",
+    slug: null,
+    questions: null,
+    terms: null,
+    terms_version: 0,
     shard: 0,
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),
@@ -129,7 +136,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
   return { program, id: program.id, api_key, api: (...args) => callApi(api_key, ...args) };
 }
 
-/** A context outside any request; wake-ups and e-mails go nowhere, so that a test decides when deliveries run. */
+/** A context outside any request; wake-ups go nowhere, so that a test decides when deliveries and e-mails go out. */
 export function testContext(now: number = Date.now()) {
   return {
     ...actingAs(
@@ -137,7 +144,6 @@ export function testContext(now: number = Date.now()) {
       actors.cron("a test"),
     ),
     wake: () => {},
-    notify: () => {},
   };
 }
 
@@ -170,7 +176,7 @@ export async function call<T>(path: string, init: RequestInit = {}): Promise<Rep
 
 /** Pages for people, which are not part of the API. */
 export function isPage(pathname: string): boolean {
-  return /^\/($|(sign-in|sign-out|switch|dashboard|portal|assets)(\/|$))/.test(pathname);
+  return /^\/($|(join|sign-in|embed|sign-out|switch|dashboard|portal|assets|dev|unsubscribe)(\/|$))/.test(pathname);
 }
 
 /** Every call so far, as "POST /api/v1/partners", for tests that say what they played. */

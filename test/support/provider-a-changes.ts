@@ -65,7 +65,16 @@ function chargeEvent(type: string, ids: PaymentIds, refunded: number): EventA {
   return eventA(type, object, ids);
 }
 
-export function paymentIntentSucceeded(ids: PaymentIds & { order_reference?: string } = {}): EventA {
+export interface IntentOverrides extends PaymentIds {
+  order_reference?: string;
+  /** `metadata.service_ref`. */
+  ref?: string | null;
+  tax?: number;
+  customer?: string | null;
+  email?: string | null;
+}
+
+export function paymentIntentSucceeded(ids: IntentOverrides = {}): EventA {
   const amount = ids.amount ?? 10_000;
   return eventA(
     "payment_intent.succeeded",
@@ -73,10 +82,13 @@ export function paymentIntentSucceeded(ids: PaymentIds & { order_reference?: str
       id: ids.payment_intent ?? uniqueId("pi_"),
       object: "payment_intent",
       amount,
+      ...(ids.tax === undefined ? {} : { amount_details: { tax: { total_tax_amount: ids.tax } } }),
       amount_received: amount,
       currency: ids.currency ?? "usd",
+      customer: ids.customer ?? null,
       latest_charge: ids.charge ?? null,
-      metadata: {},
+      metadata: ids.ref ? { service_ref: ids.ref } : {},
+      receipt_email: ids.email ?? null,
       payment_details: { customer_reference: null, order_reference: ids.order_reference ?? null },
       status: "succeeded",
       ...(ids.invoice === undefined ? {} : { invoice: ids.invoice }),

@@ -111,6 +111,8 @@ export interface InvoiceOverrides extends Overrides {
   payment_intent?: string | null;
   charge?: string | null;
   billing_reason?: string;
+  /** Net: what is left of a period that was paid, credited on a line of its own. */
+  unused?: number;
   status?: string;
   /** `old` is the shape before API version 2025-03-31. */
   shape?: "new" | "old";
@@ -125,12 +127,13 @@ export function invoicePaymentSucceeded(overrides: InvoiceOverrides = {}): Event
 }
 
 function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
-  const { amount = 10_000, tax = 0, currency = "usd", ref = null, ref_in = "subscription" } = overrides;
+  const { amount = 10_000, tax = 0, currency = "usd", ref = null, ref_in = "subscription", unused = 0 } = overrides;
   const id = overrides.id ?? uniqueId("in_");
   const subscription = overrides.subscription === undefined ? uniqueId("sub_") : overrides.subscription;
   const paid = overrides.amount_paid ?? amount;
   const metadataOf = (place: string) => (ref !== null && ref_in === place ? { service_ref: ref } : {});
-  const line = { id: uniqueId("il_"), amount: amount - tax, currency, metadata: metadataOf("line") };
+  const line = { id: uniqueId("il_"), amount: amount - tax + unused, currency, metadata: metadataOf("line") };
+  const lines = unused === 0 ? [line] : [{ ...line, id: uniqueId("il_"), amount: -unused }, line];
   const taxed = { amount: tax, taxable_amount: amount - tax, taxability_reason: "standard_rated" };
   const taxes = (shape: object) => (tax === 0 ? [] : [{ ...taxed, ...shape }]);
   const payments = { payment_intent: overrides.payment_intent ?? null, charge: overrides.charge ?? null };
@@ -160,7 +163,10 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
         ...shape,
         ...common,
         ...payments,
-        lines: { ...(shape["lines"] as object), data: [{ ...oldLineShape(), ...line, subscription }] },
+        lines: {
+          ...(shape["lines"] as object),
+          data: lines.map((one) => ({ ...oldLineShape(), ...one, subscription })),
+        },
         subscription,
         subscription_details: subscription === null ? null : of_subscription,
         tax: tax === 0 ? null : tax,
@@ -188,7 +194,10 @@ function invoiceEvent(type: string, overrides: InvoiceOverrides): EventA {
       ...common,
       lines: {
         ...(shape["lines"] as object),
-        data: [{ ...lineShape(), ...line, invoice: id, parent: subscription === null ? null : item }],
+        data: lines.map((one) => ({
+          ...{ ...lineShape(), ...one },
+          ...{ invoice: id, parent: subscription === null ? null : item },
+        })),
       },
       parent:
         subscription === null

@@ -5,9 +5,9 @@ import { openDifferences } from "../../src/core/reconcile/findings.ts";
 import { clientOf } from "./payouts.ts";
 import { openVendor } from "./provider-a-api.ts";
 
-/** Tools that notify nobody; the vendor has no transfers unless one is given. */
+/** The vendor has no transfers unless one is given. */
 export function reconcileTools(vendor = openVendor()): ReconcileTools {
-  return { transfers: clientOf(vendor), onCall: () => {}, mail: async () => {} };
+  return { transfers: clientOf(vendor), onCall: () => {} };
 }
 
 /** A round to its end; `fromStart` goes through all of the program. Gives its steps. */

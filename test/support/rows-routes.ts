@@ -1,7 +1,9 @@
 /** The routes of the API and of the operator that read no more rows where there is more. */
 import { DAY, iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { API_KEY_A } from "./payouts.ts";
 import { makeProgram } from "./program.ts";
+import { openDestinations, withVendors } from "./vendor-destinations.ts";
 import { admin, api, fresh, type Operation, type Subject } from "./rows-world.ts";
 
 const now = Date.now();
@@ -24,6 +26,11 @@ export const ROUTES: Record<string, Operation> = {
   "PATCH /api/v1/programs/me, applied": applied("PATCH", "/api/v1/programs/me", () => ({ default_commission_pct: 21 })),
   "GET /api/v1/integrations/status": api("GET", "/api/v1/integrations/status"),
   "POST /api/v1/integrations/:provider/reconcile": api("POST", "/api/v1/integrations/provider_a/reconcile"),
+  "POST /api/v1/integrations/:provider/destination": async (subject) => {
+    const program = await makeProgram({ provider_a_webhook_secret: null, provider_a_api_key: API_KEY_A });
+    const call = api("POST", "/api/v1/integrations/provider_a/destination");
+    await withVendors(openDestinations([API_KEY_A]), () => call({ ...subject, program }));
+  },
 
   "POST /api/v1/partners": api("POST", "/api/v1/partners", () => ({ slug: fresh(), email: `${fresh()}@p.example` })),
   "GET /api/v1/partners": api("GET", "/api/v1/partners"),
@@ -42,6 +49,17 @@ export const ROUTES: Record<string, Operation> = {
   "DELETE /api/v1/partners/:id": api("DELETE", "/api/v1/partners/{partner}"),
   "PATCH /api/v1/partners/:id, active again": api("PATCH", "/api/v1/partners/{partner}", { status: "active" }),
   "POST /api/v1/partners/:id/provider-a-account": api("POST", "/api/v1/partners/{partner}/provider-a-account"),
+  "POST /api/v1/partners/:id/portal-links": api("POST", "/api/v1/partners/{partner}/portal-links"),
+  "POST /api/v1/partners/:id/invite": api("POST", "/api/v1/partners/{invited}/invite"),
+  "GET /api/v1/applications": api("GET", "/api/v1/applications"),
+  "GET /api/v1/applications, of a status": api("GET", "/api/v1/applications?status=pending"),
+  "GET /api/v1/applications/:id": api("GET", "/api/v1/applications/{applications.0}"),
+  "POST /api/v1/applications/:id/approve": api("POST", "/api/v1/applications/{applications.0}/approve"),
+  "POST /api/v1/applications/:id/decline": api("POST", "/api/v1/applications/{applications.1}/decline"),
+  "POST /api/v1/applications/bulk": api("POST", "/api/v1/applications/bulk", ({ applications }) => ({
+    ids: applications.slice(2),
+    status: "approved",
+  })),
   "GET /api/v1/partners/:id/codes": api("GET", "/api/v1/partners/{partner}/codes"),
   "POST /api/v1/partners/:id/codes": api("POST", "/api/v1/partners/{partner}/codes", () => ({
     code: fresh(),
@@ -52,6 +70,8 @@ export const ROUTES: Record<string, Operation> = {
     provider: VENDOR_NAMES[0],
     move: true,
   })),
+  "GET /api/v1/codes/summary": api("GET", "/api/v1/codes/summary?from=2026-01-01&to=2026-12-31"),
+  "GET /api/v1/codes/summary, of a partner": api("GET", "/api/v1/codes/summary?partner_id={partner}"),
   "GET /api/v1/codes/:id": api("GET", "/api/v1/codes/{code}"),
   "DELETE /api/v1/codes/:id": api("DELETE", "/api/v1/codes/{code}"),
   "POST /api/v1/imports, partners": api("POST", "/api/v1/imports?kind=partners&product=rewardful", partnerFile),
@@ -109,6 +129,15 @@ export const ROUTES: Record<string, Operation> = {
     filter: { partner_id: partner.id, status: "approved" },
     status: "rejected",
   })),
+
+  "GET /api/v1/claims": api("GET", "/api/v1/claims"),
+  "GET /api/v1/claims, open": api("GET", "/api/v1/claims?status=open"),
+  "GET /api/v1/claims, of a partner": api("GET", "/api/v1/claims?partner_id={partner}"),
+  "GET /api/v1/claims/:id": api("GET", "/api/v1/claims/{claims.0}"),
+  "POST /api/v1/claims/:id/grant": api("POST", "/api/v1/claims/{claims.1}/grant", ({ payment }) => ({
+    payment_id: payment,
+  })),
+  "POST /api/v1/claims/:id/decline": api("POST", "/api/v1/claims/{claims.2}/decline"),
 
   "GET /api/v1/payouts": api("GET", "/api/v1/payouts"),
   "GET /api/v1/payouts, of a status": api("GET", "/api/v1/payouts?status=paid"),

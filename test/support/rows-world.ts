@@ -5,6 +5,7 @@ import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { makeClaim } from "./claims.ts";
 import { liveStory, run, type Story } from "./grown-program.ts";
 import { sendA } from "./ledger.ts";
 import { meterRowsRead } from "./metered-database.ts";
@@ -42,11 +43,17 @@ export interface Subject extends World {
   /** The partner's, pending at provider A, of two commissions each. */
   payouts: string[];
   payment: string;
+  /** All of them wait. */
+  applications: string[];
+  /** Who was invited. */
+  invited: { id: string };
   /** Later than any other of the program. */
   paid_at: string;
   payment_intent: string;
   customer_email: string;
   flow: string;
+  /** The partner's, open: the first by the day of the payment. */
+  claims: string[];
   /** The partner's, and one of another partner. */
   code: string;
   other_code: string;
@@ -125,6 +132,10 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
     (await program.api<{ id: string }>("POST", `/api/v1${path}`, body)).body.id;
   const flow = await create("/flows", { name, action_type: "flat", action_value: 5 });
   const codes = await newCodes(program, partner);
+  const sold = { day: iso(paid_at).slice(0, 10), email_domain: "customers.example" };
+  const invited = await makePartner(program, {}, "invited");
+  const claims = [await makeClaim(program, partner.id, sold)];
+  for (const order_id of ["lost", "found"]) claims.push(await makeClaim(program, partner.id, { order_id }));
   const url = "https://subject-one.example.com/hook";
   const endpoint = await create("/webhooks", { url, events: ["partner.updated"] });
   await run(
@@ -142,12 +153,26 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
   await followLink(portal, (await requestLink(testContext(), partner.email))!.link.token);
   return {
     ...world,
+    ...{ claims, invited, ...codes },
     ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery, paid_at: iso(paid_at) },
-    ...codes,
-    commissions: commissions.map(({ id }) => id),
+    ...{ commissions: commissions.map(({ id }) => id), applications: await newApplications(program, name) },
     payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
     event: await idOf("select max(id) as id from events where program_id = ?", program.id),
   };
+}
+
+/** Applications that wait, of people with a name of their own. */
+async function newApplications(program: TestProgram, name: string): Promise<string[]> {
+  const now = Date.now();
+  const ids = Array.from({ length: 4 }, () => newId("application", now));
+  for (const id of ids) {
+    await run(
+      `insert into applications (id, program_id, status, email, name, answers, token_hash, created_at, updated_at)
+      values (?1, ?2, 'pending', ?1 || '@a.example', ?3 || ' ' || ?1, '[]', ?1, ?4, ?4)`,
+      ...[id, program.id, name, iso(now)],
+    );
+  }
+  return ids;
 }
 
 /** A code of the partner and one of another. */

@@ -22,6 +22,12 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   code_precedence: "code",
   auto_approve_days: 14,
   live_only: false,
+  brand_color: "#0f766e",
+  time_zone: "America/New_York",
+  applications: "review",
+  slug: "forms-of-before",
+  questions: ["Who reads you?", "What else? (optional)"],
+  terms: "Bid on no names of ours.",
 };
 
 export const PARTNER: Required<PartnerInput> = {

@@ -8,6 +8,8 @@ import { flowCreate } from "../../src/http/api/flows.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { makeApplication } from "./applications.ts";
+import { makeClaim } from "./claims.ts";
 import { click, recorded } from "./clicks.ts";
 import { sendA } from "./ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "./program.ts";
@@ -44,15 +46,11 @@ export function freeTexts(
 /** Texts go wherever a person or a customer can put one. */
 export async function makeStocked(texts: Partial<Record<"name" | "note", string>> = {}): Promise<Stocked> {
   const { name = "Ada", note = "thank you" } = texts;
-  const program = await makeProgram({ name });
+  const program = await makeProgram({ name, applications: "review" });
   const free = (schema: z.ZodObject) => freeTexts(schema, { name, note });
   const partner = await makePartner(program, { ...free(partnerCreate), metadata: { [note]: note } });
-  const clicked = await click({
-    program_id: program.id,
-    ref: partner.slug,
-    landing: `/${note}`,
-    referrer: `https://${note}`,
-  });
+  const arrival = { program_id: program.id, ref: partner.slug, landing: `/${note}`, referrer: `https://${note}` };
+  const clicked = await click(arrival);
   if (clicked.status !== 202) throw new Error(`click: ${JSON.stringify(clicked.body)}`);
   await recorded();
   const made = async (path: string, body: unknown) => {
@@ -62,10 +60,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   };
   const condition = { field: "partner_slug", op: "neq", value: note };
   const flow = await made("/flows", {
-    ...free(flowCreate),
-    action_type: "percentage",
-    action_value: 20,
-    conditions: [condition],
+    ...{ ...free(flowCreate), action_type: "percentage", action_value: 20, conditions: [condition] },
   });
   const endpoint = await made("/webhooks", {
     ...free(endpointCreate),
@@ -73,6 +68,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     events: ["*"],
   });
   const code = await made(`/partners/${partner.id}/codes`, { ...free(codeCreate), provider: VENDOR_NAMES[0] });
+  const applications = await makeApplication(program, { name, answers: [{ question: note, answer: note }] });
   const payment_intent = uniqueId("pi_");
   await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent, customer: note }));
   await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
@@ -88,6 +84,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   });
   await program.api("PATCH", `/api/v1/commissions/${approved}`, { status: "approved" });
   await program.api("POST", "/api/v1/payouts/generate", {});
+  const claim = await makeClaim(program, partner.id, { order_id: note });
   const [payout] = await list("/payouts");
   const [event] = await list("/events");
   const payments = await list<{ partner_id: string | null }>("/payments");
@@ -107,10 +104,24 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
       commissions: sale?.id ?? "",
       payments: payment?.id ?? "",
       payouts: payout?.id ?? "",
+      claims: claim,
+      mails: await makeFailedMail(program),
       events: event?.id ?? "",
-      secrets: "provider_a_webhook_secret",
+      ...{ applications, secrets: "provider_a_webhook_secret", integration: "provider_a" },
     },
   };
+}
+
+/** An e-mail that was given up, as its row says. */
+async function makeFailedMail({ id }: TestProgram): Promise<string> {
+  const mail = uniqueId("mail_");
+  await env.DB.prepare(
+    `insert into mails (id, program_id, kind, recipient, status, attempt_count, error, created_at, completed_at)
+      values (?, ?, 'endpoint_disabled', 'owner@shop.example', 'failed', 9, 'status 500', ?3, ?3)`,
+  )
+    .bind(mail, id, new Date().toISOString())
+    .run();
+  return mail;
 }
 
 export interface PageRoute {

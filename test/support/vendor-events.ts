@@ -59,6 +59,7 @@ const EVENTS_A: EventA[] = [
   invoicePaymentPaid({ payment_intent, invoice: "in_fuzz" }),
   chargeRefunded({ payment_intent, amount: 12_000, refunded: 3_000 }),
   paymentIntentSucceeded({ payment_intent, charge: "ch_fuzz" }),
+  paymentIntentSucceeded({ payment_intent: "pi_fuzz_alone", ref, tax: 800, customer, email: "buyer@example.com" }),
   chargeSucceeded({ payment_intent }),
   refundFailed({ payment_intent }),
   refundEvent("refund.created", { payment_intent, id: "re_fuzz", amount: 500 }),
@@ -89,6 +90,13 @@ const EVENTS_A: EventA[] = [
     customer,
     object: { discounts: ["di_fuzz"] },
   }),
+  // Other events of the same objects.
+  { ...invoicePaid({ ref, id: "in_fuzz", subscription, customer, amount: 5_000 }), type: "invoice.payment_succeeded" },
+  refundEvent("charge.refund.updated", { payment_intent, id: "re_fuzz", amount: 500 }),
+  subscriptionEventA("customer.subscription.created", { ref, id: subscription, customer }),
+  couponEvent({ id: "cou_20off" }, "coupon.updated"),
+  discountEventA({ id: "di_fuzz", promotion_code: "promo_fuzz", subscription }, "customer.discount.updated"),
+  { ...customerEvent({ ref, id: customer }), type: "customer.updated" },
 ];
 
 const transaction = "txn_fuzz";

@@ -37,11 +37,11 @@ describe("a report of the owner's server (FACT-1, FACT-3)", () => {
   });
 
   it.each<[LeadBody["customer"], string[]]>([
-    [{ id: "u" }, ["attribution of u"]],
-    [{ email: "Jo@B.example" }, ["attribution of jo@b.example"]],
+    [{ id: "u" }, ["attribution of u", "lead"]],
+    [{ email: "Jo@B.example" }, ["attribution of jo@b.example", "lead"]],
     [
       { id: "u", email: "Jo@B.example" },
-      ["attribution of u", "attribution of jo@b.example", "customer u Jo@B.example"],
+      ["attribution of u", "attribution of jo@b.example", "customer u Jo@B.example", "lead"],
     ],
   ])("of a lead of %o binds it by each", (customer, wanted) => {
     const { facts } = eventOfApi("lead", lead({ ref: "jane", customer }));

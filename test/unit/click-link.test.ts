@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { linkTarget } from "../../src/domain/link.ts";
+import { linkTarget, partnerLink, sitePage } from "../../src/domain/link.ts";
 
 const target = (to: string) => linkTarget("shop.example", to, "jane", "c1").href;
 
@@ -68,6 +68,47 @@ describe("a redirect link leads to the program's domain with `?ref=`, and nowher
         expect(new URL(url.href).origin, "as a browser reads the header").toBe("https://shop.example");
       }),
       { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("a partner's link leads to a page of the program's site (PORTAL-1)", () => {
+  it.each([
+    ["", "https://shop.example/"],
+    ["/pricing?plan=pro#top", "https://shop.example/pricing?plan=pro#top"],
+    ["shop.example/a", "https://shop.example/a"],
+    ["https://Shop.Example/a", "https://shop.example/a"],
+    ["http://shop.example/a", "https://shop.example/a"],
+    ["https://blog.shop.example/a", "https://blog.shop.example/a"],
+    [" https://www.shop.example ", "https://www.shop.example/"],
+  ])("%j", (typed, href) => expect(sitePage("shop.example", typed)?.href).toBe(href));
+
+  it.each([
+    "https://evil.example/",
+    "https://shop.example.evil.example/",
+    "https://evilshop.example/",
+    "https://shop.example@evil.example/",
+    "https://me:pw@shop.example/",
+    "https://shop.example:8443/",
+    "javascript:alert(1)",
+    "ftp://shop.example/",
+    "data:text/html,x",
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "pricing",
+    "a b",
+  ])("refuses %j", (typed) => expect(sitePage("shop.example", typed)).toBeNull());
+
+  it("is of the site without www too, where the domain has it", () => {
+    expect(sitePage("www.shop.example", "https://shop.example/a")?.href).toBe("https://shop.example/a");
+  });
+
+  it("has the reference, and a sub-id and a campaign where they are given", () => {
+    const page = new URL("https://shop.example/a?x=1&ref=other&sub=old&utm_source=kept#top");
+    expect(partnerLink(page, { ref: "jane" })).toBe("https://shop.example/a?x=1&ref=jane&utm_source=kept#top");
+    expect(partnerLink(new URL("https://shop.example/"), { ref: "jane", sub: "mail-1", utm_campaign: "a b&c" })).toBe(
+      "https://shop.example/?ref=jane&sub=mail-1&utm_campaign=a+b%26c",
     );
   });
 });

@@ -31,6 +31,16 @@ describe("a reported click is `{program_id, ref, landing, referrer}` (TRACK-9)",
     });
   });
 
+  it("keeps a sub-id that fits and drops any other, and counts (TRACK-19)", () => {
+    const subOf = (sub: string) => {
+      const parsed = parseClick({ ...CLICK, sub });
+      return parsed.ok ? parsed.click.sub : "refused";
+    };
+    expect(["newsletter", "A-1_b", "a".repeat(64)].map(subOf)).toEqual(["newsletter", "A-1_b", "a".repeat(64)]);
+    expect(["", "a b", "jäne", "<b>", "a".repeat(65), "a\n"].map(subOf)).toEqual(Array.from({ length: 6 }));
+    expect(refusedPaths({ ...CLICK, sub: 7 })).toEqual(["sub"]);
+  });
+
   it.each<[string, unknown, string[]]>([
     ["null", null, [""]],
     ["a list", [CLICK], [""]],

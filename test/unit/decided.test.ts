@@ -19,7 +19,7 @@ const shown: Decided<Row, "id" | "name", "secret"> = row;
 interface NewFlow extends Flow {
   color: string;
 }
-type NoPayload = "id" | "program_id" | "event" | "created_at" | "updated_at";
+type NoPayload = "id" | "program_id" | "created_at" | "updated_at";
 
 export const refused = () => {
   // @ts-expect-error a column that is neither shown nor left out
@@ -33,6 +33,7 @@ export const refused = () => {
   const flow = {
     flow_id: "",
     name: "",
+    event: "transaction_completed",
     action_type: "flat",
     action_value: 1,
     conditions: [],
@@ -48,7 +49,8 @@ describe("a surface of a row", () => {
   it("shows what was decided, and a payload holds what is not left out", () => {
     expect(shown).toHaveProperty("name", "b");
     const payload: Omit<PayloadOf<"flow.created", NewFlow, NoPayload | "color">, "conditions"> = {
-      ...{ flow_id: "flw", name: "", action_type: "flat", action_value: 1, priority: 0, active: true },
+      ...{ flow_id: "flw", name: "", event: "transaction_completed" },
+      ...{ action_type: "flat", action_value: 1, priority: 0, active: true },
     };
     expect(payload.flow_id).toBe("flw");
   });

@@ -1,7 +1,17 @@
 /** The laws of flows (FLOW-2, FLOW-5). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inOrder, matchFlow, type Condition, type Flow, type FlowSubject } from "../../src/domain/flow.ts";
+import {
+  eventOf,
+  FLOW_EVENTS,
+  givenConditions,
+  inOrder,
+  matchFlow,
+  storedConditions,
+  type Condition,
+  type Flow,
+  type FlowSubject,
+} from "../../src/domain/flow.ts";
 import { cents } from "../../src/domain/money.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
@@ -23,6 +33,7 @@ const flows: fc.Arbitrary<Flow[]> = fc
     fc.record({
       action_type: fc.constantFrom("percentage", "flat"),
       action_value: fc.integer({ min: 0, max: 100 }),
+      event: fc.constantFrom(...FLOW_EVENTS),
       conditions: fc.array(condition, { maxLength: 4 }),
       priority: fc.integer({ min: -2, max: 2 }),
       active: fc.boolean(),
@@ -30,8 +41,13 @@ const flows: fc.Arbitrary<Flow[]> = fc
     }),
     { maxLength: 8 },
   )
-  .map((list) => list.map((flow, i) => ({ ...flow, id: `flw_${i}`, name: `flow ${i}` })));
+  .map((list) =>
+    list.map(({ event, ...flow }, i) => {
+      return { ...flow, conditions: storedConditions(event, flow.conditions), id: `flw_${i}`, name: `flow ${i}` };
+    }),
+  );
 const subject: fc.Arbitrary<FlowSubject> = fc.record({
+  event: fc.constantFrom(...FLOW_EVENTS),
   txn_amount_cents: fc.integer({ min: 0, max: 5 }).map(cents),
   customer_email: fc.option(texts),
   partner_slug: fc.constantFrom("ann", "BOB"),
@@ -49,13 +65,18 @@ function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   return op === "gt" ? Number(left) > Number(right) : Number(left) < Number(right);
 }
 
+/** Of the same event, and all its conditions hold. */
+function applies(flow: Flow, on: FlowSubject): boolean {
+  return flow.active && eventOf(flow) === on.event && givenConditions(flow).every((each) => holds(each, on));
+}
+
 describe("flow laws", () => {
   it("a flow matches when all its conditions hold, and only an active one (FLOW-5)", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow } = matchFlow(list, on);
-        if (flow) expect(flow.active && flow.conditions.every((each) => holds(each, on))).toBe(true);
-        else expect(list.some((each) => each.active && each.conditions.every((one) => holds(one, on)))).toBe(false);
+        if (flow) expect(applies(flow, on)).toBe(true);
+        else expect(list.some((each) => applies(each, on))).toBe(false);
       }),
     );
   });
@@ -65,7 +86,7 @@ describe("flow laws", () => {
       fc.property(flows, subject, (list, on) => {
         const { flow } = matchFlow(list, on);
         for (const other of list) {
-          if (!flow || other === flow || !other.active || !other.conditions.every((each) => holds(each, on))) continue;
+          if (!flow || other === flow || !applies(other, on)) continue;
           expect(other.priority).toBeLessThanOrEqual(flow.priority);
           if (other.priority === flow.priority) expect(other.created_at >= flow.created_at).toBe(true);
         }
@@ -91,7 +112,7 @@ describe("flow laws", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow, tried } = matchFlow(list, on);
-        const order = inOrder(list).map(({ id }) => id);
+        const order = inOrder(list.filter((one) => eventOf(one) === on.event)).map(({ id }) => id);
         expect(tried.map(({ flow_id }) => flow_id)).toEqual(flow ? order.slice(0, order.indexOf(flow.id) + 1) : order);
         for (const each of tried) {
           expect(each.matched).toBe(each.flow_id === flow?.id);

@@ -15,8 +15,10 @@ import {
   type Known,
   type KnownPartner,
   type PartnerLine,
+  promotionKey,
 } from "../../src/core/imports/partner-lines.ts";
 import { newPartner, type PartnerInput } from "../../src/core/partners/partners.ts";
+import { MAX_CODES } from "../../src/domain/code.ts";
 import { emailKey } from "../../src/domain/email.ts";
 import { percent } from "../../src/domain/money.ts";
 import { slugKey, type PartnerStatus } from "../../src/domain/partner.ts";
@@ -33,11 +35,18 @@ const partnerLine = fc.record({
   commission_pct: maybe(percent(10), percent(20)),
   payout: maybe(["wallet", "a@pay.example"] as const, ["wallet", "A@pay.example"] as const, ["crypto", null] as const),
   codes: fc.uniqueArray(fc.constantFrom(...CODES), { maxLength: 2, selector: slugKey }),
+  promotion_codes: fc.array(
+    fc.record({
+      provider: fc.constantFrom("provider_a" as const, "provider_b" as const),
+      code: fc.constantFrom("HELD", "Ann 10", "ANN 10", "BOB"),
+    }),
+    { maxLength: 2 },
+  ),
   status: maybe("active" as const, "deactivated" as const),
 });
 
 function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer T> ? T : never)[]): PartnerLine[] {
-  return drafts.map(({ codes, status, payout, ...input }, i) => ({
+  return drafts.map(({ codes, promotion_codes, status, payout, ...input }, i) => ({
     line: i + 2,
     input: {
       ...input,
@@ -45,6 +54,7 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
       payout_email: payout?.[1] ?? null,
     } satisfies Required<PartnerLine["input"]>,
     codes,
+    promotion_codes,
     status,
   }));
 }
@@ -67,13 +77,24 @@ const BEFORE: Known = {
     ["held", "id of else@x.example"],
     ["cid", "id of cid@x.example"],
     ["old", "id of cid@x.example"],
+    ["provider_a held", "id of cid@x.example"],
   ]),
+  // One more is one too many.
+  counts: new Map([["id of cid@x.example", MAX_CODES - 1]]),
 };
 
 function importInto(known: Known, lines: readonly PartnerLine[]) {
   const { verdicts, changed } = allSlices(decidePartnerLines(lines, known, partner)).result;
-  const after = { partners: new Map(known.partners), holders: new Map(known.holders) };
-  for (const { after: row, codes } of changed) {
+  const after = {
+    partners: new Map(known.partners),
+    holders: new Map(known.holders),
+    counts: new Map(known.counts),
+  };
+  for (const { after: row, codes: slugs, promotion_codes } of changed) {
+    const codes = [...slugs, ...promotion_codes.map(promotionKey)];
+    const has = (after.counts.get(row.id) ?? 0) + promotion_codes.length;
+    expect(has).toBeLessThanOrEqual(MAX_CODES);
+    after.counts.set(row.id, has);
     after.partners.set(emailKey(row.email), row);
     for (const code of codes) {
       expect(after.holders.has(code)).toBe(false);
@@ -134,7 +155,9 @@ describe("an import of partners", () => {
         const addresses = (code: string) =>
           new Set(
             lines.flatMap((line) =>
-              line.codes.some((own) => slugKey(own) === code) ? emailKey(line.input.email) : [],
+              [...line.codes.map(slugKey), ...line.promotion_codes.map(promotionKey)].includes(code)
+                ? emailKey(line.input.email)
+                : [],
             ),
           );
         for (const [code, holder] of after.holders) {

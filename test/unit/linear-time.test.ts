@@ -87,6 +87,7 @@ describe("the import's judgment of lines", () => {
   const NOBODY = { id: "par_1", email: "a@b.co", slug: "a", payout_email: null };
   const known = {
     ...{ partners: new Map(), holders: new Map<string, string>(), addresses: new Map<string, string>() },
+    counts: new Map<string, number>(),
     ...{ byCode: new Map([["a", NOBODY]]), byEmail: new Map<string, NamedPartner>() },
   };
   const newcomer = (input: PartnerInput) => ({ ...input, id: `par_${input.slug}` }) as unknown as KnownPartner;
@@ -105,7 +106,10 @@ describe("the import's judgment of lines", () => {
       Array.from({ length: count }, (_each, i) => {
         const { address, codes } = of(i);
         return {
-          partner: { line: i, input: { email: address }, codes, status: null },
+          partner: {
+            ...{ line: i, input: { email: address }, codes, status: null },
+            promotion_codes: codes.map((code) => ({ provider: "provider_a" as const, code })),
+          },
           customer: {
             ...{ line: i, customer: { provider: "provider_a", scope: "email", subject: address } as const },
             ...{ customer_email: address, codes: ["a", ...codes], partner_email: null, unreadable: null },
@@ -180,7 +184,12 @@ const SOURCES = import.meta.glob<string>("../../src/**/*.{ts,tsx}", { query: "?r
 /** Modules that read only what this service, its operator or the platform wrote, by what that is. */
 const OURS: Record<string, string[]> = {
   "amounts and counts": ["domain/currency.ts", "http/pages/parts/figures.tsx"],
-  "variables of the deployment": ["jobs.ts", "lib/public-url.ts", "providers/api-call.ts"],
+  "variables of the deployment": [
+    "jobs.ts",
+    "lib/public-url.ts",
+    "providers/api-call.ts",
+    "core/kernel/mail-senders.ts",
+  ],
   "errors of the database and the runtime": ["core/kernel/conflict.ts", "http/errors.ts"],
   "its own routes and schemas": [
     ...["http/docs.tsx", "http/openapi/document.ts", "http/openapi/fields.ts", "http/openapi/requests.ts"],
@@ -188,10 +197,19 @@ const OURS: Record<string, string[]> = {
     "http/pages/assets.ts",
   ],
   "what was checked when it was stored": [
-    ...["core/customers/trace.ts", "core/webhooks/endpoints.ts", "domain/payout.ts", "http/pages/layout.tsx"],
-    "outbound/health.ts",
+    ...[
+      "core/customers/trace.ts",
+      "core/webhooks/endpoints.ts",
+      "domain/payout.ts",
+      "http/mails/endpoint-disabled.ts",
+      "http/pages/layout.tsx",
+    ],
   ],
-  "its own words": ["db/client.ts"],
+  "its own words": ["db/client.ts", "db/query-text.ts"],
+  "an answer of a vendor's API, one address or id at a time": [
+    "core/inbound/destination.ts",
+    "providers/provider-a/reads.ts",
+  ],
   "names of data centers": ["clicks/region.ts"],
 };
 

@@ -305,7 +305,7 @@ describe("provider A: events that are deliberately not used", () => {
     ["charge.failed", "payment_failed"],
     ["payment_intent.payment_failed", "payment_failed"],
     ["payout.paid", "unhandled_type"],
-    ["invoice.created", "unhandled_type"],
+    ["invoice.created", "nothing_paid_yet"],
     ["transaction.completed", "unhandled_type"],
     ["constructor", "unhandled_type"],
     ["__proto__", "unhandled_type"],

@@ -1,15 +1,19 @@
 /** What drizzle writes part by part is written at once, and is the same (`test/support/setup.ts` compares all that is sent). */
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { openDatabase } from "../../src/db/client.ts";
+import { joined, unionOf } from "../../src/db/parts.ts";
 import { checkTexts, writeDirectly, type Dialect } from "../../src/db/query-text.ts";
-import { commissions, partners, payments } from "../../src/db/schema.ts";
+import { commissions, partnerSlugs, partners, payments } from "../../src/db/schema.ts";
 
 const binding = { prepare: (text: string) => ({ text }) } as unknown as D1Database;
 const [own, direct] = [drizzle(binding), drizzle(binding)];
 writeDirectly((direct as unknown as { dialect: Dialect }).dialect);
 
 type Client = typeof own;
+const sentBy = (query: unknown) => (query as { getQuery(): { params: unknown[] } }).getQuery().params;
 const QUERIES: Record<string, (db: Client) => { toSQL(): { sql: string; params: unknown[] } }> = {
   "a select with a condition": (db) =>
     db
@@ -57,5 +61,36 @@ describe("a query's text", () => {
     const wrong: Dialect = { sqlToQuery: () => ({ sql: "select 2", params: [] }) };
     writeDirectly(wrong);
     expect(() => wrong.sqlToQuery(sql`select 1`)).toThrow("select 1 is not select 2");
+  });
+
+  it("is refused where it would not fit with as many parts as it may have", () => {
+    checkTexts();
+    const named = (most: number) => sql`select 1 where ${joined([sql`a = ${"b"}`], sql` or `, most)} or c = ${"d"}`;
+    expect(sentBy(direct.run(named(99)))).toHaveLength(2);
+    expect(() => sentBy(direct.run(named(100)))).toThrow("may have 101 parameters");
+    expect(() => sentBy(direct.run(joined([sql`1`, sql`2`], sql`, `, 1)))).toThrow("2 parts");
+    const kinds = Array.from({ length: 101 }, (_, i) => sql`${i}`);
+    expect(() => sentBy(direct.run(joined(kinds, sql`, `, "different")))).toThrow("may have 101 parameters");
+    const nested = joined([joined([sql`${1}`], sql`, `, 20)], sql`, `, 6);
+    expect(() => sentBy(direct.run(nested))).toThrow("may have 120 parameters");
+  });
+
+  it("is refused where each of a list is a parameter", () => {
+    checkTexts();
+    expect(() => sentBy(direct.run(sql`select 1 where 1 in ${[1, 2]}`))).toThrow("a parameter for each of a list");
+    const link = { program_id: "a", slug_key: "b", partner_id: "c" };
+    expect(direct.insert(partnerSlugs).values([link]).toSQL().params).toEqual(["a", "b", "c"]);
+    expect(() => direct.insert(partnerSlugs).values([link, link]).toSQL()).toThrow("for each of some rows");
+  });
+});
+
+describe("a union", () => {
+  it.each([1, 5, 6, 25, 26, 60, 99])("of %d selects is one that the database takes", async (length) => {
+    const numbers = Array.from({ length }, (_, i) => i);
+    const union = unionOf(
+      numbers.map((i) => sql`select ${i} as n`),
+      99,
+    );
+    expect(await openDatabase(env.DB).all(sql`select n from (${union})`)).toEqual(numbers.map((n) => ({ n })));
   });
 });

@@ -10,6 +10,7 @@ import { shardOfClickObject } from "../../domain/shard.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
+import { addToSources, MOST_SOURCES, SOURCE_KINDS } from "../kernel/click-sources.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 
 /** A stretch of one object's arrivals: those after the first `from` up to the first `to` it ever took. */
@@ -52,6 +53,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
         dense: dense.has(group.program_id),
         count: clicks.length,
         ...(allNew ? {} : { ids: clicks.map(({ id }) => id) }),
+        sources: sourcesOf(clicks, allNew),
       })),
     );
     const count = allNew ? sql`g.value ->> 'count'` : UNKNOWN_CLICKS;
@@ -60,6 +62,7 @@ export async function flushClicks(bindings: DatabaseBindings, flush: ClickFlush)
       db.run(refuseUnlessChanged(1)),
       db.run(awaitRollUp(counted, iso(flush.now + FIRST_ROLL_UP))),
       db.run(countByPartner(counted, count)),
+      db.run(countBySource(counted, allNew)),
       db.run(countEvents(counted, count)),
       db.run(countDrops(counted, JSON.stringify(drops))),
       db.run(insertEvents(groups, dense, allNew)),
@@ -137,7 +140,7 @@ interface Group {
   /** The minute, as the first 16 characters of a timestamp, and the first id that is minted in it. */
   at: string;
   first: string;
-  clicks: { id: string; created_at: string; landing: string; referrer: string }[];
+  clicks: { id: string; created_at: string; landing: string; referrer: string; sub: string | undefined }[];
 }
 
 interface Drop {
@@ -161,7 +164,7 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
       else drops.set(key, { program_id, day, reason: arrival.dropped, count: 1 });
       continue;
     }
-    const { id, landing, referrer } = arrival;
+    const { id, landing, referrer, sub } = arrival;
     const ref_key = slugKey(arrival.ref);
     const at = created_at.slice(0, 16);
     const key = `${program_id} ${at} ${ref_key}`;
@@ -170,21 +173,40 @@ function sortOut(arrivals: readonly Arrival[]): { groups: Group[]; drops: Drop[]
       const first = firstIdAt("event", Date.parse(`${at}:00.000Z`));
       groups.set(key, (group = { program_id, ref_key, at, first, clicks: [] }));
     }
-    group.clicks.push({ id, created_at, landing, referrer });
+    group.clicks.push({ id, created_at, landing, referrer, sub });
   }
   return { groups: [...groups.values()], drops: [...drops.values()] };
 }
 
-/** Programs of which there are so many clicks that counting them takes few rows: one for each partner, two for each hour. */
+/**
+ * Programs of which there are so many clicks that counting them takes few rows: one for each partner, two for each hour,
+ * and those of their pages and sub-ids.
+ */
 function densePrograms(groups: readonly Group[]): Set<string> {
   const dense = new Set<string>();
   for (const [program_id, own] of Map.groupBy(groups, (group) => group.program_id)) {
     const clicks = own.reduce((sum, group) => sum + group.clicks.length, 0);
     const partners = new Set(own.map(({ ref_key }) => ref_key)).size;
     const hours = new Set(own.map(({ at }) => at.slice(0, 13))).size;
-    if (clicks >= COUNTED_AT_ONCE * (partners + 2 * hours)) dense.add(program_id);
+    const sources = own.flatMap(({ clicks: few, ref_key }) =>
+      few.flatMap(({ landing, sub }) => [`${ref_key} ${landing}`, ...(sub === undefined ? [] : [`${ref_key} ${sub}`])]),
+    );
+    const most = partners * SOURCE_KINDS.length * (MOST_SOURCES + 1);
+    const rows = partners + 2 * hours + Math.min(new Set(sources).size, most);
+    if (clicks >= COUNTED_AT_ONCE * rows) dense.add(program_id);
   }
   return dense;
+}
+
+/** The clicks of a group by page and by sub-id: how many, and which, unless all of them are new. */
+function sourcesOf(clicks: Group["clicks"], allNew: boolean) {
+  return SOURCE_KINDS.flatMap((kind) =>
+    [...Map.groupBy(clicks, (click) => click[kind])].flatMap(([value, own]) =>
+      value === undefined
+        ? []
+        : [{ kind, value, ...(allNew ? { count: own.length } : { ids: own.map(({ id }) => id) }) }],
+    ),
+  );
 }
 
 function cursorId(epoch: string, position: number): string {
@@ -211,8 +233,12 @@ const RESOLVED = sql`cross join partner_slugs s on s.program_id = g.value ->> 'p
   cross join partners p on p.id = s.partner_id and p.status <> 'deactivated'`;
 
 /** How many of a group's clicks are not in the log yet: counts rest on rows, even if a cursor were lost. */
-const UNKNOWN_CLICKS = sql`(select count(*) from json_each(g.value, '$.ids') i where not exists
-  (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
+const UNKNOWN_CLICKS = unknownOf(sql`g.value`);
+
+function unknownOf(counted: SQL): SQL {
+  return sql`(select count(*) from json_each(${counted}, '$.ids') i where not exists
+    (select 1 from events e where e.program_id = s.program_id and e.id = i.value))`;
+}
 
 /** Makes programs whose clicks wait known to the roll-up. What is before `until` when this is over is counted at once. */
 function awaitRollUp(counted: string, next_at: string): SQL {
@@ -234,6 +260,14 @@ function countByPartner(counted: string, count: SQL): SQL {
     from json_each(${counted}) g ${RESOLVED} ${COUNTED_HERE}
     group by 1, 2, 3 having new > 0
     on conflict (program_id, partner_id, day) do update set count = count + excluded.count`;
+}
+
+function countBySource(counted: string, allNew: boolean): SQL {
+  return addToSources(sql`select s.program_id as program_id, s.partner_id as partner_id,
+      substr(g.value ->> 'at', 1, 10) as day, c.value ->> 'kind' as kind, c.value ->> 'value' as value,
+      sum(${allNew ? sql`c.value ->> 'count'` : unknownOf(sql`c.value`)}) as n
+    from json_each(${counted}) g ${RESOLVED} cross join json_each(g.value, '$.sources') c ${COUNTED_HERE}
+    group by 1, 2, 3, 4, 5`);
 }
 
 function countEvents(counted: string, count: SQL): SQL {
@@ -260,12 +294,15 @@ function countDrops(counted: string, drops: string): SQL {
 }
 
 /** Of the click `c` that came by a reference of the partner `p`. */
-const PAYLOAD = jsonFields<EventPayloads["click"]>({
+const FIELDS = {
   ref: sql`p.slug`,
   landing: sql`c.value ->> 'landing'`,
   referrer: sql`c.value ->> 'referrer'`,
   partner_id: sql`p.id`,
-});
+};
+const SUB = sql`c.value ->> 'sub'`;
+const PAYLOAD = sql`iif(${SUB} is null, ${jsonFields<Omit<EventPayloads["click"], "sub">>(FIELDS)},
+  ${jsonFields<Required<EventPayloads["click"]>>({ ...FIELDS, sub: SUB })})`;
 
 function insertEvents(groups: readonly Group[], dense: ReadonlySet<string>, allNew: boolean): SQL {
   const [atOnce, later] = [true, false].map((is) =>

@@ -4,6 +4,7 @@ import { orNull, shaped, text, whole } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
+import { addToSources, KINDS_JSON } from "../kernel/click-sources.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { addToCounts } from "../kernel/event-counts.ts";
 import type { Owner, Work } from "../kernel/job.ts";
@@ -98,6 +99,12 @@ async function countStretch(
       db.run(sql`insert into click_counts (program_id, partner_id, day, count)
         select program_id, payload ->> 'partner_id', substr(created_at, 1, 10), count(*) from ${clicks} group by 1, 2, 3
         on conflict (program_id, partner_id, day) do update set count = count + excluded.count`),
+      db.run(
+        addToSources(sql`select program_id, payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day,
+            k.value as kind, payload ->> k.value as value, count(*) as n
+          from (select program_id, payload, created_at from ${clicks}) cross join json_each(${KINDS_JSON}) k
+          where payload ->> k.value is not null group by 1, 2, 3, 4, 5`),
+      ),
       db.run(
         addToCounts(sql`select program_id, type, substr(created_at, 1, 16) as at, count(*) as n from ${clicks}
           group by 1, 2, 3`),

@@ -1,11 +1,10 @@
 import { sql } from "drizzle-orm";
-import { runBatch } from "../../db/client.ts";
+import { literals, runBatch } from "../../db/client.ts";
 import { shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { commissions } from "../../db/schema.ts";
+import { ADDRESS_SCOPES, commissions } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
-import { bareFact, withoutAddresses } from "../../domain/erasure.ts";
-import type { Fact } from "../../domain/fact.ts";
-import { slugKey } from "../../domain/partner.ts";
+import { bareFact, holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
+import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
@@ -14,6 +13,9 @@ import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { customersReplies, redactedReplies } from "../kernel/idempotency.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
+import { codeSubjects } from "../ledger/codes.ts";
+import { refKeyOf } from "../ledger/facts.ts";
+import { forgetClaims } from "./claims.ts";
 import { eventsHolding, factOf, factsOfCustomer, traceCustomer, type CustomerTrace, type TracedFact } from "./trace.ts";
 
 export interface Erased {
@@ -49,7 +51,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   const program_id = ctx.program.id;
   const own = [...trace.payments.values()];
   const payment_ids = JSON.stringify(own.map(({ id }) => id));
-  const ofAddress = sql`program_id = ${program_id} and provider in ${PROVIDER_NAMES} and scope in ('email', 'payer')
+  const ofAddress = sql`program_id = ${program_id} and provider in ${literals(PROVIDER_NAMES)} and scope in ${literals(ADDRESS_SCOPES)}
     and subject = ${emailKey(address)}`;
   const [linked, bound, [earned], replies] = await runBatch(db, [
     shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
@@ -58,7 +60,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       FACT_ROW,
       sql`select f.provider, f.fact_id, f.data from fact_subjects s cross join facts f
       on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id and f.kind = 'attribution'
-      where s.program_id = ${program_id} and s.provider in ${PROVIDER_NAMES} and s.scope = 'email'
+      where s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)} and s.scope = 'email'
         and s.subject = ${emailKey(address)}`,
     ),
     shaped(
@@ -71,7 +73,7 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
   ]);
   const facts = linked.map(factOf);
   const addresses = addressesOf(address, own, facts);
-  const bodies = await keptBodies(ctx, [...facts.flatMap(eventOf), ...(await eventsHolding(ctx, address))]);
+  const bodies = await keptBodies(ctx, [...facts.flatMap(eventOf), ...(await eventsHolding(ctx, address, trace.ids))]);
   await commit(ctx, {
     writes: [
       ...paymentWrites(ctx, own, (payment) => barePayment(payment, addresses)),
@@ -89,7 +91,15 @@ async function forget(ctx: ProgramCtx, address: string, trace: CustomerTrace): P
       ...factWrites(ctx, bareFacts(facts, own, addresses)),
       ...factWrites(ctx, unnamedFacts(trace.holding, facts, address)),
       ...forgetSubjects(ctx, facts),
+      forgetCodes(ctx, trace.holding, address),
+      forgetClaims(ctx, trace, addresses),
       { statement: db.run(sql`delete from fact_subjects where ${ofAddress}`) },
+      // Of a person who has applied to become a partner as well (JOIN-8).
+      ...["applications", "application_drafts"].map((table) => ({
+        statement: db.run(
+          sql`delete from ${sql.raw(table)} where program_id = ${program_id} and lower(email) = ${address}`,
+        ),
+      })),
       {
         statement: db.run(sql`delete from facts where (program_id, provider, fact_id) in (
           select ${program_id}, value ->> 'provider', value ->> 'fact_id' from json_each(${JSON.stringify(bound)}))`),
@@ -136,7 +146,7 @@ async function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]): Promise
 /** Every address that is known of the customer, in lower case. */
 function addressesOf(address: string, own: readonly Payment[], facts: readonly TracedFact[]): Set<string> {
   const fromFacts = facts.map(({ fact }) =>
-    fact.kind === "payment" ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
+    isEarning(fact) ? fact.customer_email : fact.kind === "customer" ? fact.email : null,
   );
   const all = [address, ...own.map(({ customer_email }) => customer_email), ...fromFacts];
   return new Set(all.flatMap((one) => (one === null ? [] : [one.toLowerCase()])));
@@ -144,9 +154,9 @@ function addressesOf(address: string, own: readonly Payment[], facts: readonly T
 
 /** Columns that hold nothing which a customer wrote. */
 type Impersonal =
-  | ("id" | "program_id" | "provider" | "provider_transaction_id" | "outcome" | "partner_id" | "currency")
+  | ("id" | "program_id" | "provider" | "provider_transaction_id" | "outcome" | "partner_id" | "code_id" | "currency")
   | ("txn_amount_cents" | "gross_cents" | "adjusted_cents" | "customer_id" | "subscription_id" | "rules_seen")
-  | ("facts_revision" | "settled_revision" | "erased_at" | "created_at" | "updated_at");
+  | ("facts_revision" | "settled_revision" | "erased_at" | "created_at" | "updated_at" | "event");
 
 type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 
@@ -205,7 +215,7 @@ function bareFacts(
   return facts.map(({ fact, ...where }) => {
     const bare = withoutAddresses(bareFact(fact), addresses);
     const payment = bound.find(
-      (row) => fact.kind === "payment" && row.provider === where.provider && row.provider_transaction_id === fact.key,
+      (row) => isEarning(fact) && row.provider === where.provider && row.provider_transaction_id === fact.key,
     );
     return { ...where, fact: payment ? ({ ...bare, ref: payment.ref } as Fact) : bare };
   });
@@ -225,7 +235,7 @@ function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
     const rows = chunk.map(({ provider, fact_id, fact }) => ({
       provider,
       fact_id,
-      ref_key: "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null,
+      ref_key: refKeyOf(fact),
       data: JSON.stringify(fact),
     }));
     return {
@@ -240,14 +250,29 @@ function factWrites(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
 /** No fact is found by the customer's other addresses either. */
 function forgetSubjects(ctx: ProgramCtx, facts: readonly TracedFact[]): Write[] {
   const rows = facts.flatMap(({ provider, fact_id, fact }) => {
-    const email = fact.kind === "customer" ? fact.email : fact.kind === "payment" ? fact.customer_email : null;
+    const email = fact.kind === "customer" ? fact.email : isEarning(fact) ? fact.customer_email : null;
     return email === null ? [] : [{ provider, fact_id, subject: emailKey(email) }];
   });
   return [
     {
       statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
         select ${ctx.program.id}, r.value ->> 'provider', scope.value, r.value ->> 'subject', r.value ->> 'fact_id'
-        from json_each(${JSON.stringify(rows)}) r cross join json_each('["email", "payer"]') scope)`),
+        from json_each(${JSON.stringify(rows)}) r cross join json_each(${JSON.stringify(ADDRESS_SCOPES)}) scope)`),
     },
   ];
+}
+
+/** Nothing is found by a code that holds the address, be it a name or an id. */
+function forgetCodes(ctx: ProgramCtx, holding: readonly TracedFact[], address: string): Write {
+  const addresses = new Set([address]);
+  const rows = holding.flatMap(({ provider, fact_id, fact }) =>
+    codeSubjects(fact).flatMap((found) =>
+      holdsAddress(found.subject, addresses) ? [{ provider, fact_id, ...found }] : [],
+    ),
+  );
+  return {
+    statement: ctx.db.run(sql`delete from fact_subjects where (program_id, provider, scope, subject, fact_id) in (
+      select ${ctx.program.id}, value ->> 'provider', value ->> 'scope', value ->> 'subject', value ->> 'fact_id'
+      from json_each(${JSON.stringify(rows)}))`),
+  };
 }

@@ -1,10 +1,11 @@
 /** Where a customer's address, and what is linked to it, is stored in a program: what erasure works on. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf } from "../../db/rows.ts";
 import { payments } from "../../db/schema.ts";
-import { holdsAddress } from "../../domain/erasure.ts";
-import type { Fact } from "../../domain/fact.ts";
+import { holdsAddress, holdsId } from "../../domain/erasure.ts";
+import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -111,7 +112,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
   for (const row of rows) if (row.customer_email?.toLowerCase() === address) addPayment(trace, row);
   for (const { provider, fact } of trace.holding) {
     const ids = idsAt(trace, provider);
-    if (fact.kind === "payment" && fact.customer_email?.toLowerCase() === address) {
+    if (isEarning(fact) && fact.customer_email?.toLowerCase() === address) {
       for (const alias of fact.aliases) ids.payment.add(alias);
       if (fact.customer_id !== null) ids.customer.add(fact.customer_id);
     }
@@ -180,16 +181,22 @@ export function factOf({
   return { provider, fact_id, fact: JSON.parse(data) as Fact };
 }
 
+const NOBODY: ReadonlySet<string> = new Set();
+
 /** Bodies looked at by one statement. */
 const BODIES = 500;
 
-/** The vendor events whose stored body holds the address as a whole, whatever else they are about. */
+/** The vendor events whose stored body holds the address or an id of the customer as a whole, whatever else they are about. */
 export async function eventsHolding(
   ctx: ProgramCtx,
   address: string,
+  ids: IdsByProvider,
 ): Promise<{ provider: ProviderName; event_id: string }[]> {
   const addresses = new Set([address]);
   const found: { provider: ProviderName; event_id: string }[] = [];
+  const idsOf = new Map([...ids].map(([provider, { customer }]) => [provider, customer]));
+  const all = listOf([...idsOf.values()].flatMap((customer) => [...customer]));
+  const namesCustomer = sql`exists (select 1 from json_each(${all}) i where instr(body, i.value) > 0)`;
   let after = { provider: "", event_id: "" };
   for (;;) {
     const [rows] = await runBatch(ctx.db, [
@@ -197,14 +204,18 @@ export async function eventsHolding(
         ctx.db,
         { provider: textOf<ProviderName>(), event_id: text, body: orNull(text) },
         sql`
-        select provider, event_id, case when ${mayHold(needleOf(address))} then body end as body from (
+        select provider, event_id, case when ${mayHold(needleOf(address))} or ${namesCustomer} then body end as body from (
           select provider, event_id, body from provider_events
           where program_id = ${ctx.program.id} and (provider, event_id) > (${after.provider}, ${after.event_id})
             and body is not null
           order by provider, event_id limit ${literal(BODIES)})`,
       ),
     ]);
-    for (const { body, ...event } of rows) if (body !== null && holdsAddress(body, addresses)) found.push(event);
+    for (const { body, ...event } of rows) {
+      if (body === null) continue;
+      const named = idsOf.get(event.provider) ?? NOBODY;
+      if (holdsAddress(body, addresses) || holdsId(body, named)) found.push(event);
+    }
     const last = rows.at(-1);
     if (!last) return found;
     after = last;
@@ -219,7 +230,7 @@ function mayHold(needle: string): SQL {
     return sql`body glob ${`*\\u00${high}[${low}${low.toUpperCase()}]*`}`;
   });
   return sql`instr(lower(body), ${needle}) > 0 or instr(body, '%40') > 0
-    or (instr(body, ${"\\u00"}) > 0 and (${sql.join(globs, sql` or `)}))`;
+    or (instr(body, ${"\\u00"}) > 0 and (${joined(globs, sql` or `, 16)}))`;
 }
 
 function hexOf(character: string): string {

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { shaped } from "../../db/rows.ts";
 import { firstIdAt, ID_ALPHABET, ID_PREFIXES, instantOf } from "../../lib/id.ts";
 import { DAY } from "../../lib/time.ts";
@@ -45,7 +46,7 @@ export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
       and first_id < ${firstIdAt("event", to)}`,
   );
   const none = sql`select ${COLUMNS} from click_archives where program_id = ''`;
-  return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : sql.join(queries, sql` union `));
+  return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : joined(queries, sql` union `, 2));
 }
 
 /** No id of a click in the database is before this one; null where there is none. */
@@ -54,7 +55,7 @@ export function firstClick(ctx: Reader): SQL {
     const shift = sql.raw(String(5 * (9 - i)));
     return sql`substr('${sql.raw(ID_ALPHABET)}', 1 + ((ms >> ${shift}) & 31), 1)`;
   });
-  const counted = sql`(select ${`${ID_PREFIXES.event}_`} || ${sql.join(digits, sql` || `)} from (
+  const counted = sql`(select ${`${ID_PREFIXES.event}_`} || ${joined(digits, sql` || `, "different")} from (
     select unixepoch(day) * 1000 as ms from event_counts
     where program_id = ${ctx.programId} and type = 'click' and archived < count order by day limit 1))`;
   return sql`(select min(id) from (

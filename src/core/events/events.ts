@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
 import { columnsOf, orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { events } from "../../db/schema.ts";
@@ -134,7 +135,7 @@ function selectEvents(
   return shaped(
     ctx.db,
     ROW,
-    sql`select ${COLUMNS} from ${tableFor(type)} where ${sql.join(matching, sql` and `)}
+    sql`select ${COLUMNS} from ${tableFor(type)} where ${joined(matching, sql` and `, "different")}
       order by id desc limit ${literal(limit)} offset ${offset}`,
   );
 }

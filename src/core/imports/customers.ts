@@ -8,6 +8,7 @@ import { AppError } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { inSlices, partsOf } from "../../lib/slices.ts";
 import { DAY, iso } from "../../lib/time.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -112,15 +113,17 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
     shaped(
       ctx.db,
       { ...IDENTITY, partner_id: text, at: text },
-      sql`select s.provider, s.scope, s.subject,
+      sql`select j.value ->> 'provider' as provider, s.scope, s.subject,
         held.partner_id, max(f.occurred_at) as at
       from json_each(${identities}) j
-      cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
+      cross join fact_subjects s on s.program_id = ${ctx.programId}
+        and s.provider in (j.value ->> 'provider', ${OWNER_PROVIDER.name})
         and s.scope = j.value ->> 'scope' and s.subject = j.value ->> 'subject'
       join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
         and f.kind = 'attribution' and f.occurred_at <= ${iso(ctx.now)}
+        and (f.provider = j.value ->> 'provider' or f.data ->> 'any_provider')
       join partner_slugs held on held.program_id = s.program_id and held.slug_key = f.ref_key
-      group by s.provider, s.scope, s.subject`,
+      group by j.value ->> 'provider', s.scope, s.subject`,
     ),
     shaped(
       ctx.db,

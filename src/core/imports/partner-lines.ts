@@ -1,11 +1,19 @@
+import { codeKey, MAX_CODES } from "../../domain/code.ts";
 import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
+import type { VendorName } from "../../domain/provider-name.ts";
 import { SliceCounter } from "../../lib/slices.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { searchTextOf, type PartnerInput } from "../partners/partners.ts";
 
 /** What a line can say of a partner beside the codes and the state. */
 type LineInput = Omit<PartnerInput, "slug" | "metadata">;
+
+/** A promotion code of a provider. */
+export interface GivenCode {
+  provider: VendorName;
+  code: string;
+}
 
 /** A line of a file of partners. */
 export interface PartnerLine {
@@ -14,6 +22,7 @@ export interface PartnerLine {
   input: LineInput;
   /** What the partner's links carry. */
   codes: readonly string[];
+  promotion_codes: readonly GivenCode[];
   /** The state of a new partner; null where the line does not say. */
   status: PartnerStatus | null;
 }
@@ -36,15 +45,41 @@ type Detail = FilledText | "payout";
 export type PartnerVerdict = { line: number } & (
   | { verdict: "new" | "completed"; fills: readonly Detail[] }
   | { verdict: "known" }
-  | { verdict: "refused"; field: "code" | "status" | "commission_pct" | "payout_email"; message: string }
+  | { verdict: "refused"; field: HeldField | "status" | "commission_pct" | "payout_email"; message: string }
 );
+
+/** What is one partner's alone: the words in links, and promotion codes. */
+type HeldField = "code" | "promotion_codes";
+
+/** What a line has of these: `key` under which no two differ that are the same. */
+interface Held {
+  field: HeldField;
+  key: string;
+  text: string;
+}
+
+/** No slug has a blank. */
+export function promotionKey({ provider, code }: GivenCode): string {
+  return `${provider} ${codeKey(code)}`;
+}
+
+function heldBy({ codes, promotion_codes }: PartnerLine): Held[] {
+  return [
+    ...codes.map((code): Held => ({ field: "code", key: slugKey(code), text: code })),
+    ...promotion_codes.map((one): Held => ({ field: "promotion_codes", key: promotionKey(one), text: one.code })),
+  ];
+}
 
 /** A partner without what an import neither reads nor changes. */
 export type KnownPartner = Omit<Partner, "metadata">;
 
-/** What is there already: partners by `emailKey`, and by `slugKey` the id of the partner whose code it is or was. */
+/**
+ * What is there already: partners by `emailKey`, and by `slugKey` the id of the partner whose code it is or was, by
+ * `promotionKey` whose it is; by the id of a partner how many promotion codes it has.
+ */
 export interface Known {
   partners: ReadonlyMap<string, KnownPartner>;
+  counts: ReadonlyMap<string, number>;
   holders: ReadonlyMap<string, string>;
 }
 
@@ -54,6 +89,8 @@ export interface ChangedPartner {
   after: KnownPartner;
   /** The codes that become this partner's, by their `slugKey`. */
   codes: readonly string[];
+  /** The same of promotion codes. */
+  promotion_codes: readonly GivenCode[];
   lines: readonly PartnerLine[];
 }
 
@@ -80,14 +117,14 @@ export function* decidePartnerLines(
     const key = emailKey(line.input.email);
     const refusal = refusedCode(line, known, claims);
     const others = taken.get(key);
-    if (refusal !== null) verdicts.set(line.line, refused(line, "code", refusal));
+    if (refusal !== null) verdicts.set(line.line, refused(line, refusal.field, refusal.message));
     else if (others) others.push(line);
     else taken.set(key, [line]);
     if (slice.add(LINE_WORK)) yield;
   }
   const changed: ChangedPartner[] = [];
   for (const [key, own] of taken) {
-    const partner = decidePartner(own, known.partners.get(key) ?? null, known.holders, register);
+    const partner = decidePartner(own, known.partners.get(key) ?? null, known, register);
     for (const verdict of partner.verdicts) verdicts.set(verdict.line, verdict);
     if (partner.changed) changed.push(partner.changed);
     if (slice.add(LINE_WORK * own.length)) yield;
@@ -105,27 +142,33 @@ interface Claim {
   other: number | null;
 }
 
-function addClaims(claims: Map<string, Claim>, { line, input, codes }: PartnerLine): void {
-  const address = emailKey(input.email);
-  for (const code of codes) {
-    const claim = claims.get(slugKey(code));
-    if (!claim) claims.set(slugKey(code), { address, line, other: null });
-    else if (claim.address !== address) claim.other ??= line;
+function addClaims(claims: Map<string, Claim>, own: PartnerLine): void {
+  const address = emailKey(own.input.email);
+  for (const { key } of heldBy(own)) {
+    const claim = claims.get(key);
+    if (!claim) claims.set(key, { address, line: own.line, other: null });
+    else if (claim.address !== address) claim.other ??= own.line;
   }
 }
 
 /** Why one of the line's codes cannot be its partner's, or null. Who has a code already has it whatever lines say. */
-function refusedCode({ input, codes }: PartnerLine, known: Known, claims: ReadonlyMap<string, Claim>): string | null {
-  const address = emailKey(input.email);
-  for (const code of codes) {
-    const holder = known.holders.get(slugKey(code));
+function refusedCode(
+  line: PartnerLine,
+  known: Known,
+  claims: ReadonlyMap<string, Claim>,
+): { field: HeldField; message: string } | null {
+  const address = emailKey(line.input.email);
+  for (const { field, key, text } of heldBy(line)) {
+    const holder = known.holders.get(key);
     if (holder !== undefined) {
-      if (holder !== known.partners.get(address)?.id) return `Another partner has or had ${code}.`;
+      const has = field === "code" ? "has or had" : "has";
+      if (holder !== known.partners.get(address)?.id) return { field, message: `Another partner ${has} ${text}.` };
       continue;
     }
-    const claim = claims.get(slugKey(code));
+    const claim = claims.get(key);
     if (claim && claim.other !== null) {
-      return `${code} is on line ${claim.address === address ? claim.other : claim.line} for another partner.`;
+      const other = claim.address === address ? claim.other : claim.line;
+      return { field, message: `${text} is on line ${other} for another partner.` };
     }
   }
   return null;
@@ -135,7 +178,7 @@ function refusedCode({ input, codes }: PartnerLine, known: Known, claims: Readon
 function decidePartner(
   lines: readonly PartnerLine[],
   before: KnownPartner | null,
-  holders: Known["holders"],
+  { holders, counts }: Known,
   register: (input: PartnerInput, status: PartnerStatus | null) => KnownPartner,
 ): { verdicts: PartnerVerdict[]; changed: ChangedPartner | null } {
   const refuseAll = (field: RefusedField, message: string) => ({
@@ -147,14 +190,24 @@ function decidePartner(
   const ordered = lines.length > 1 ? byContent(lines) : lines;
   const slug = ordered[0]?.codes[0];
   if (!before && slug === undefined) return refuseAll("code", "A new partner needs the code in its links.");
+  const isNew = ({ key }: Held) => !holders.has(key);
+  const given = lines.flatMap((line) => line.promotion_codes.map((one) => [promotionKey(one), one] as const));
+  const promotion_codes = [
+    ...new Map(
+      // Of two ways to write one, whatever the order of the lines the same.
+      given.filter(([key]) => !holders.has(key)).toSorted(([, a], [, b]) => compare(a.code, b.code)),
+    ).values(),
+  ];
+  if ((counts.get(before?.id ?? "") ?? 0) + promotion_codes.length > MAX_CODES) {
+    return refuseAll("promotion_codes", `A partner has at most ${MAX_CODES} promotion codes.`);
+  }
   const stated = statedBy(ordered);
   const status = ordered.find((line) => line.status !== null)?.status ?? null;
   const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, status);
-  const isNewCode = (code: string) => !holders.has(slugKey(code));
-  const codes = [...new Set(lines.flatMap((line) => line.codes.filter(isNewCode).map(slugKey)))];
-  const verdicts = verdictsOf(lines, before, after, isNewCode);
+  const codes = [...new Set(lines.flatMap((line) => line.codes.map(slugKey).filter((key) => !holders.has(key))))];
+  const verdicts = verdictsOf(lines, before, after, isNew);
   const isChanged = verdicts.some(({ verdict }) => verdict !== "known");
-  return { verdicts, changed: isChanged ? { before, after, codes, lines } : null };
+  return { verdicts, changed: isChanged ? { before, after, codes, promotion_codes, lines } : null };
 }
 
 /** What a line says that only one of two can be right about, or null where it says nothing. */
@@ -194,7 +247,8 @@ function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
     const { email, payout_method, payout_email } = line.input;
     const texts = FILLED_TEXTS.map((column) => line.input[column]);
     const [code] = line.codes;
-    const said = JSON.stringify([code, ...texts, payout_method, payout_email, email, line.codes]);
+    const promotion = line.promotion_codes.map(promotionKey);
+    const said = JSON.stringify([code, ...texts, payout_method, payout_email, email, line.codes, promotion]);
     return { line, code: code === undefined ? null : slugKey(code), said };
   });
   return keyed
@@ -234,7 +288,7 @@ function verdictsOf(
   lines: readonly PartnerLine[],
   before: KnownPartner | null,
   after: KnownPartner,
-  isNewCode: (code: string) => boolean,
+  isNew: (held: Held) => boolean,
 ): PartnerVerdict[] {
   const filled = new Set<Detail>();
   const claimed = new Set<string>();
@@ -246,9 +300,9 @@ function verdictsOf(
         states(line, detail) &&
         (detail === "payout" || line.input[detail] === after[detail]),
     );
-    const codes = line.codes.map(slugKey).filter((code) => isNewCode(code) && !claimed.has(code));
+    const codes = heldBy(line).filter((held) => isNew(held) && !claimed.has(held.key));
     for (const detail of fills) filled.add(detail);
-    for (const code of codes) claimed.add(code);
+    for (const { key } of codes) claimed.add(key);
     if (before === null && i === 0) return { line: line.line, verdict: "new", fills };
     if (fills.length === 0 && codes.length === 0) return { line: line.line, verdict: "known" };
     return { line: line.line, verdict: "completed", fills };

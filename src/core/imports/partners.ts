@@ -11,6 +11,7 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import type { Partner } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
+import { countGiven, giveCodes, selectGiven } from "../partners/given-codes.ts";
 import { newPartner, partnerChanged, partnerCreated } from "../partners/partners.ts";
 import {
   decidePartnerLines,
@@ -19,6 +20,7 @@ import {
   type KnownPartner,
   type PartnerLine,
   type PartnerVerdict,
+  promotionKey,
 } from "./partner-lines.ts";
 
 /** How many lines one import takes. */
@@ -79,10 +81,21 @@ interface Judged {
 }
 
 async function decideLines(caller: Caller, lines: readonly PartnerLine[], status: PartnerStatus): Promise<Judged> {
-  const known = { partners: new Map<string, KnownPartner>(), holders: new Map<string, string>() };
+  const known = {
+    partners: new Map<string, KnownPartner>(),
+    holders: new Map<string, string>(),
+    counts: new Map<string, number>(),
+  };
   const metadataBytes = new Map<string, number>();
   for (const part of partsOf(lines, LOOK_UP_LINES)) {
     const [rows, holders] = await caller.read(...lookUp(caller, part));
+    const carried = part.flatMap((line) => line.promotion_codes);
+    if (carried.length > 0) {
+      const ids = rows.map(({ id }) => id);
+      const [given, counts] = await caller.read(selectGiven(caller, carried), countGiven(caller, ids));
+      for (const { partner_id, ...code } of given) known.holders.set(promotionKey(code), partner_id);
+      for (const { partner_id, n } of counts) known.counts.set(partner_id, n);
+    }
     for (const { metadata_bytes, ...row } of rows) {
       known.partners.set(emailKey(row.email), row);
       metadataBytes.set(row.id, metadata_bytes);
@@ -188,9 +201,15 @@ function planOf(
   if (added.length > 0) writes.push({ statement: insertPartners(ctx, added), expect: added.length });
   if (completed.length > 0) writes.push({ statement: completePartners(ctx, completed), expect: completed.length });
   if (slugs.length > 0) writes.push({ statement: claimSlugs(ctx, slugs), expect: slugs.length });
+  const given = giveCodes(
+    ctx,
+    changed.flatMap(({ after, promotion_codes }) => promotion_codes.map((one) => ({ ...one, partner_id: after.id }))),
+  );
+  writes.push(...given.writes);
   const occurrences = [
     ...added.map(partnerCreated),
     ...completed.map(({ before, after }) => partnerChanged(before, after)),
+    ...given.occurrences,
   ];
   return { writes, occurrences };
 }

@@ -12,6 +12,7 @@ import { forProgram, type Ctx, type ProgramCtx, type Statement } from "../kernel
 import { providerSecrets } from "../kernel/provider-secrets.ts";
 import { askAll, everyShard, onShard } from "../kernel/shards.ts";
 import { ProgramChanged, rememberProgram, type KnownProgramCtx } from "./known-program.ts";
+import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
 import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
@@ -47,7 +48,9 @@ export interface Delivery {
  */
 export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, delivery: Delivery): Promise<Received> {
   const { provider, event, body, claim } = delivery;
-  if (!claimsPrograms(provider)) return receiveEvent(verified, provider, event, body);
+  if (!claimsPrograms(provider)) {
+    return receiveEvent(verified, provider, event, body, noteUnlinked(verified, provider, event));
+  }
   const isAlone =
     verified.databases.shards.length === 1 && (claim.program_id ?? verified.program.id) === verified.program.id;
   if ("unchanged" in verified && !isAlone) throw new ProgramChanged();

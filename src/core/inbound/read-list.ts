@@ -14,8 +14,9 @@ import { connectionOf } from "../kernel/connections.ts";
 import { actingAs, forProgram, prove, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/job.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
+import { fingerprint, openApiKey, providerSecrets } from "../kernel/provider-secrets.ts";
 import { takeEvent } from "./program.ts";
+import { openQuestions, type Questions } from "./questions.ts";
 import {
   begun,
   failed,
@@ -26,6 +27,7 @@ import {
   readingStatus,
   type Reading,
   type ReadingStatus,
+  UNREAD,
 } from "./reading.ts";
 import { noteRefusals } from "./refusals.ts";
 
@@ -47,8 +49,9 @@ interface Page {
 /** The reading of one provider's list for one program, step by step. */
 export interface ListReader {
   /**
-   * Does a bounded part: fetches a page, or takes in one event of it. Whether more is to be done now. The place is kept
-   * after each page, so that what a crash broke off is read again, and nothing is passed over.
+   * Does a bounded part: fetches a page, takes in one event of it, or, after the last, asks for the payment of a refund
+   * that waits, or for the name of a code. Whether more is to be done now. The place is kept after each page, so that what a crash broke off is read
+   * again, and nothing is passed over.
    */
   step(): Promise<boolean>;
 }
@@ -61,6 +64,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   const ctx = actingAs(by, actors.provider(provider.name));
   let kept = connectionOf(program, provider.name).reading;
   let page: Page | null = null;
+  let questions: Questions | null = null;
   const stored = readingOf(program, provider.name);
   let reading: Reading = stored.under_way?.cursor ? stored : begun(stored, program, reads.kept_ms, now);
 
@@ -71,7 +75,15 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   }
 
   async function open(): Promise<boolean> {
-    const answer = await nextPage(ctx, provider, reads, reading);
+    // A key that cannot be opened any more is as good as none.
+    const api_key = await openApiKey(ctx, provider.name).catch(() => null);
+    if (api_key !== null) {
+      const key = await fingerprint(program.id, api_key);
+      // What was read with one key says nothing of what another sees, whichever version of the service replaced it.
+      const isOther = reading.key !== undefined && reading.key !== key;
+      reading = { ...(isOther ? begun(UNREAD, program, reads.kept_ms, now) : reading), key };
+    }
+    const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {
       // The event that the place names may be too old by now: then the list is read from its beginning.
       const isLost = answer.reason === "refused" && reading.under_way?.cursor;
@@ -84,11 +96,15 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
 
   async function close({ next }: Page): Promise<boolean> {
     page = null;
-    return keep(passed(reading, next, iso(now - reads.kept_ms)));
+    if (await keep(passed(reading, next, iso(now - reads.kept_ms)))) return true;
+    if (kept === null) return false;
+    questions = await openQuestions(ctx, provider.name, reads);
+    return questions !== null;
   }
 
   return {
     async step() {
+      if (questions) return questions.next();
       if (!page) return open();
       const listed = page.left.pop();
       try {
@@ -105,15 +121,8 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   };
 }
 
-async function nextPage(
-  ctx: ProgramCtx,
-  provider: Vendor,
-  reads: VendorReads,
-  { under_way }: Reading,
-): Promise<EventsAnswer> {
+async function nextPage(reads: VendorReads, api_key: string | null, { under_way }: Reading): Promise<EventsAnswer> {
   const unreadable: EventsAnswer = { outcome: "failed", reason: "api_key_refused", retry_after_ms: null };
-  // A key that cannot be opened any more is as good as none.
-  const api_key = await openApiKey(ctx, provider.name).catch(() => null);
   if (api_key === null || !under_way) return unreadable;
   return reads.listEvents(api_key, { from: Date.parse(under_way.from), cursor: under_way.cursor });
 }

@@ -22,13 +22,21 @@ export interface Reading {
   complete_until: string | null;
   /** Events that no webhook had brought. */
   recovered: number;
+  /** The fingerprint of the API key that it was read with; absent before it was kept. */
+  key?: string;
   /** The reading under way: back to `from`, and complete `until` when it is there. */
   under_way: { from: string; until: string; cursor: string | null } | null;
   /** Of the last attempt; null where it went well. */
   trouble: { reason: ReadTrouble; at: string; since: string; attempts: number } | null;
 }
 
-const UNREAD: Reading = { complete_from: null, complete_until: null, recovered: 0, under_way: null, trouble: null };
+export const UNREAD: Reading = {
+  complete_from: null,
+  complete_until: null,
+  recovered: 0,
+  under_way: null,
+  trouble: null,
+};
 
 export function readingOf(program: Program, provider: VendorName): Reading {
   const { reading } = connectionOf(program, provider);

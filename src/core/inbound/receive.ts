@@ -3,14 +3,15 @@ import { literal } from "../../db/client.ts";
 import { flag, shaped } from "../../db/rows.ts";
 import { providerEvents, payments } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
-import { testFact, type Fact } from "../../domain/fact.ts";
+import { isEarning, testFact, type Fact } from "../../domain/fact.ts";
 import type { EventOutcome, Outcome } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
+import { vendorNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import { actingAs, type ProgramCtx } from "../kernel/context.ts";
+import { actingAs, type ProgramCtx, type Statement } from "../kernel/context.ts";
 import { eventOutcome, planClosing, TEST_MODE, type Closing, type OpenEvent } from "../ledger/closing.ts";
 import {
   PAYMENT_KEY,
@@ -28,6 +29,7 @@ import {
 import { settle } from "../ledger/settle.ts";
 import { ProgramChanged, type KnownProgramCtx } from "./known-program.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
+import { noteUnnamed } from "./unnamed-codes.ts";
 
 export interface Received {
   outcome: EventOutcome;
@@ -39,15 +41,17 @@ export interface Received {
 
 /**
  * Takes in a verified vendor event: its facts are durable before this returns, then every payment they concern is
- * settled. Sending it again, at any time, ends in the same ledger and in one audit event (LAW-1).
+ * settled. Sending it again, at any time, ends in the same ledger and in one audit event (LAW-1). `before` is done in the
+ * transaction that stores it, and refuses nothing.
  */
 export async function receiveEvent(
   ctx: ProgramCtx,
   provider: ProviderName,
   event: ProviderEvent,
   body: string | null,
+  before: Statement[] = [],
 ): Promise<Received> {
-  const received = await receiveBeside(ctx, provider, event, body, { before: [], ask: [] });
+  const received = await receiveBeside(ctx, provider, event, body, { before, ask: [] });
   if (!received) throw new Error("an event was refused by no guard");
   const { outcome, ignored, isNew } = received;
   return { outcome, ignored, isNew };
@@ -66,7 +70,12 @@ export async function receiveBeside(
 ): Promise<(Received & Pick<Recorded, "asked">) | null> {
   const taken = event.test && isLiveOnly(ctx.program) ? testEvent(event) : event;
   const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
-  const before = "unchanged" in ctx ? [ctx.unchanged, ...beside.before] : beside.before;
+  const vendor = vendorNamed(provider);
+  const before = [
+    ...("unchanged" in ctx ? [ctx.unchanged] : []),
+    ...beside.before,
+    ...(vendor ? noteUnnamed(ctx, vendor.name, event) : []),
+  ];
   const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
   if (!recorded && "unchanged" in ctx) throw new ProgramChanged();
   if (!recorded) return null;
@@ -78,9 +87,7 @@ export async function receiveBeside(
 /** Selects the state of the payment that an event itself is about: nearly always that is all that it leaves unsettled. */
 function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }: ProviderEvent): SQL[] {
   const isNaming = (fact: Fact) => "aliases" in fact;
-  const own = facts.some(({ kind }) => kind === "payment")
-    ? facts.findIndex(({ kind }) => kind === "payment")
-    : facts.findIndex(isNaming);
+  const own = facts.some(isEarning) ? facts.findIndex(isEarning) : facts.findIndex(isNaming);
   if (own < 0) return [];
   return [selectState(ctx.program.id, provider, namesIn(ctx.program.id, provider, factId(event_id, own)))];
 }
@@ -133,7 +140,7 @@ async function closeAlone(ctx: ProgramCtx, closing: Closing): Promise<EventOutco
 
 /** The outcome of the payment that an event is about, when a concurrent delivery has settled it already. */
 async function settledOutcome(ctx: ProgramCtx, { provider, event }: Closing): Promise<Outcome | null> {
-  const fact = event.facts.find((candidate) => candidate.kind === "payment");
+  const fact = event.facts.find(isEarning);
   if (!fact) return null;
   const [[row]] = await ctx.read(
     ctx.db

@@ -28,7 +28,7 @@ export async function takeReport(caller: Caller, report: Report, occurred_at: st
   }
   const [ctx] = await prove(caller);
   const { name } = OWNER_PROVIDER;
-  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now));
+  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? iso(ctx.now), ctx.program.currency);
   const isThere = sql`select 1 from provider_events where program_id = ${ctx.program.id} and provider = ${name}
     and event_id = ${event.event_id}`;
   const received = await receiveBeside(
@@ -62,7 +62,7 @@ async function takeAgain(
     factsOfEvent(ctx, name, event_id),
   );
   if (!stored) throw new Error("an event was refused by no guard");
-  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? stored.occurred_at);
+  const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? stored.occurred_at, ctx.program.currency);
   const before = { ...event, occurred_at: stored.occurred_at, facts: inOrder(rows) };
   const details = await differences(ctx, before, event);
   if (details.length > 0) {

@@ -1,9 +1,20 @@
 /** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
 import type { Changes } from "../../domain/actor.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
-import type { Commission, Endpoint, Flow, Partner, PartnerCode, Payout, Program } from "./rows.ts";
+import type {
+  Application,
+  Commission,
+  Endpoint,
+  Flow,
+  Partner,
+  PartnerCode,
+  Payout,
+  Program,
+  SaleClaim,
+} from "./rows.ts";
 
 interface Rows {
+  application: Application;
   partner: Partner;
   program: Program;
   flow: Flow;
@@ -11,6 +22,7 @@ interface Rows {
   endpoint: Endpoint;
   commission: Commission;
   payout: Payout;
+  claim: SaleClaim;
 }
 
 type Shown = (value: unknown) => unknown;
@@ -24,6 +36,23 @@ const internal = null;
 
 /** Every column of every row: a new one does not compile until it is said how it is shown. */
 const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
+  application: {
+    id: internal,
+    program_id: internal,
+    status: plain,
+    email: internal,
+    name: internal,
+    website: internal,
+    answers: internal,
+    terms_version: internal,
+    consented_at: internal,
+    partner_id: plain,
+    note: internal,
+    token_hash: internal,
+    created_at: internal,
+    decided_at: internal,
+    updated_at: internal,
+  },
   partner: {
     id: internal,
     program_id: internal,
@@ -55,6 +84,13 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     code_precedence: plain,
     auto_approve_days: plain,
     live_only: plain,
+    brand_color: plain,
+    time_zone: plain,
+    applications: plain,
+    slug: plain,
+    questions: plain,
+    terms: plain,
+    terms_version: plain,
     // Those of secrets are shown by their names in the API (`core/kernel/provider-secrets.ts`).
     connections: internal,
     shard: internal,
@@ -161,6 +197,19 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     created_at: internal,
     paid_at: internal,
     updated_at: internal,
+  },
+  claim: {
+    id: internal,
+    program_id: internal,
+    partner_id: internal,
+    status: plain,
+    order_id: internal,
+    day: internal,
+    email_domain: internal,
+    payment_id: plain,
+    note: internal,
+    created_at: internal,
+    decided_at: internal,
   },
 };
 

@@ -11,6 +11,8 @@ import { CommitConflict, conflictIn, refuseIf, refuseUnlessChanged } from "./con
 import type { ProgramCtx, Statement } from "./context.ts";
 import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import { addToCounts, countAt } from "./event-counts.ts";
+import { insertMails, insertMailsAbout, type MailsAbout } from "./mails.ts";
+import type { Notice } from "./notices.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
@@ -28,7 +30,7 @@ type OccurrenceOf<T extends AuditEventType> = Changed<T> &
   Sent<T> & {
     type: T;
     payload: EventPayloads[T];
-    /** Sent by e-mail once the commit is done. */
+    /** What is said of it by e-mail. */
     payoutDetails?: PayoutDetailsChange | null;
     /** Minted by the caller where a row refers to the event; otherwise here. */
     id?: string;
@@ -71,6 +73,10 @@ export interface CommitPlan {
   writes: Write[];
   occurrences: Occurrence[];
   selected?: SelectedOccurrences[];
+  /** What is said of it by e-mail, beside changed payout details. */
+  notices?: Notice[];
+  /** E-mails about it that are written when they are sent: of more rows than a request reads. */
+  mailsAbout?: MailsAbout[];
   /** What the caller answers with, for the stored reply of an idempotent request. */
   result?: unknown;
 }
@@ -78,7 +84,7 @@ export interface CommitPlan {
 /**
  * THE write path: the writes, their audit events, the event counts, and one delivery row for every active endpoint
  * subscribed at this moment (for one that is not active, a note of what it misses), in one D1 batch, which is one
- * transaction; then the wake-ups and the e-mails. All of it or nothing (architecture, invariant 1). Returns the ids of the
+ * transaction, with the e-mails about it; then the wake-ups. All of it or nothing (architecture, invariant 1). Returns the ids of the
  * audit events, in order.
  *
  * @throws {CommitConflict} when a guard or a unique index refused; nothing was written.
@@ -89,7 +95,8 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
     id: occurrence.id ?? newId("event", ctx.now),
   }));
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
-  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? [])];
+  const mails = await mailsOf(ctx, plan);
+  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails];
   const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
   if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
   if (writes.length === 0 && sources.length === 0) return [];
@@ -98,8 +105,7 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   alongside?.committed();
   const wakeUps = wakeUpsOf(made);
   if (wakeUps.length > 0) ctx.wake(wakeUps, ctx.shard);
-  const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
-  if (changed.length > 0) ctx.notify({ program: ctx.program, actor: ctx.actor, changed });
+  if (mails.length > 0) ctx.mailer?.wake(ctx.program.id);
   return occurrences.map(({ id }) => id);
 }
 
@@ -108,6 +114,20 @@ function writesOf({ db, assumed }: ProgramCtx, { writes }: CommitPlan): Statemen
     expect === undefined ? [statement] : [statement, db.run(refuseUnlessChanged(expect))],
   );
   return assumed ? [assumed.holds, ...statements] : statements;
+}
+
+/** The statements that store the e-mails about a commit. */
+async function mailsOf(
+  ctx: ProgramCtx,
+  { occurrences, notices = [], mailsAbout = [] }: CommitPlan,
+): Promise<Statement[]> {
+  if (!ctx.mailer) return [];
+  const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
+  const { program, actor } = ctx;
+  const details: Notice[] = changed.length > 0 ? [{ kind: "payout_details", program, actor, changed }] : [];
+  const mails = (await Promise.all([...details, ...notices].map(ctx.mailer.compose))).flat();
+  const written = mails.length > 0 ? await insertMails(ctx, mails) : [];
+  return [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
 }
 
 /** By program, the types of webhooks to which nothing was subscribed of late, as far as this isolate has seen. */

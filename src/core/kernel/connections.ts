@@ -22,10 +22,17 @@ const EMPTY: Connection = {
   seen_types: null,
   reading: null,
   next_read_at: "",
+  destination: null,
+  last_test_event_at: null,
 };
 
 export function connectionOf(program: { connections: Connections }, provider: VendorName): Connection {
   return program.connections[provider] ?? EMPTY;
+}
+
+/** Whether the last event that came is of the vendor's test mode. */
+export function isLastOfTest({ last_event_at, last_test_event_at }: Connection): boolean {
+  return last_event_at !== null && last_test_event_at !== null && last_test_event_at >= last_event_at;
 }
 
 const { program_id: _program, provider: _provider, ...kept } = getTableColumns(providerConnections);

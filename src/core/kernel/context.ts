@@ -13,7 +13,7 @@ import type { Sealed } from "../../lib/seal.ts";
 import { SECOND } from "../../lib/time.ts";
 import type { Archive } from "./click-archive.ts";
 import { CommitConflict, refuseIf } from "./conflict.ts";
-import type { PayoutDetailsNotice } from "./payout-details.ts";
+import type { Mailer } from "./notices.ts";
 import { PROGRAM_OBJECT, selectPrograms } from "./program-rows.ts";
 import type { Program } from "./rows.ts";
 
@@ -38,8 +38,8 @@ export interface BaseCtx {
   sealer: Sealer;
   /** Puts wake-ups for these deliveries of a shard on the queue; losing them loses nothing, the sweep finds the rows. */
   wake: (delivery_ids: string[], shard: number) => void;
-  /** Sends the e-mails about changed payout details, beside the reply. Neither throws nor makes anybody wait. */
-  notify: (notice: PayoutDetailsNotice) => void;
+  /** Null where a deployment has no e-mail: then nobody is notified. */
+  mailer: Mailer | null;
 }
 
 /** What a verb needs in addition to its input: every event that it writes has this actor. */

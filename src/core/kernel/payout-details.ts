@@ -1,5 +1,5 @@
-import type { Actor, Changes } from "../../domain/actor.ts";
-import type { Partner, Program } from "./rows.ts";
+import type { Changes } from "../../domain/actor.ts";
+import type { Partner } from "./rows.ts";
 
 /** What of a partner says nothing of how and where they are paid. */
 type NoDetail =
@@ -22,13 +22,6 @@ export interface PayoutDetailsChange {
   addresses: string[];
   /** Masked as in the audit event. */
   changes: { [K in PayoutDetail]?: Changes[string] };
-}
-
-/** The changes of one commit, and who made them. */
-export interface PayoutDetailsNotice {
-  program: Program;
-  actor: Actor;
-  changed: PayoutDetailsChange[];
 }
 
 /** What `changes`, as the audit event has them, say of payout details; null where they say nothing. */

@@ -1,6 +1,7 @@
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import type { Changes } from "../../domain/actor.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
+import { sha256Hex } from "../../lib/crypto.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { SECRET_SETTINGS, type SecretSetting } from "../../providers/registry.ts";
@@ -29,6 +30,21 @@ export async function providerSecrets(
 /** The API key for a provider in clear, for one call of the vendor. */
 export function openApiKey(ctx: Pick<ProgramCtx, "sealer" | "program">, provider: VendorName): Promise<string | null> {
   return openSecret(ctx, ctx.program, provider, "api_key");
+}
+
+/** The signing secret of a provider in clear; null where none is stored, or the stored one cannot be opened any more. */
+export async function openCurrentSecret(
+  ctx: Pick<BaseCtx, "sealer">,
+  program: Program,
+  provider: VendorName,
+): Promise<string | null> {
+  const sealed = connectionOf(program, provider).webhook_secret;
+  return sealed === null ? null : ctx.sealer.openOrNull(sealed, placeOf(program, provider, "webhook_secret"));
+}
+
+/** Says whether a secret that a vendor made is the one of before; 64 bits of its hash with the program, from which it cannot be found. */
+export async function fingerprint(program_id: string, secret: string): Promise<string> {
+  return (await sha256Hex(program_id, " ", secret)).slice(0, 16);
 }
 
 type SecretColumn = Extract<SealedPlace, { table: "provider_connections" }>["column"];

@@ -1,6 +1,8 @@
 /** Rows of the tables that more than one noun reads. */
 import type { InferSelectModel } from "drizzle-orm";
 import type {
+  applications,
+  claims,
   commissions,
   events,
   flows,
@@ -17,6 +19,7 @@ import type { Connections } from "./connections.ts";
 /** The columns of `programs` but those that only the version before reads. */
 export type OwnColumns = Omit<InferSelectModel<typeof programs>, `provider_${string}`>;
 export type Program = OwnColumns & { connections: Connections };
+export type Application = InferSelectModel<typeof applications>;
 export type Partner = InferSelectModel<typeof partners>;
 export type PartnerCode = InferSelectModel<typeof partnerCodes>;
 export type Payment = InferSelectModel<typeof payments>;
@@ -24,6 +27,8 @@ export type Commission = InferSelectModel<typeof commissions>;
 export type Flow = InferSelectModel<typeof flows>;
 export type Payout = InferSelectModel<typeof payouts>;
 export type Endpoint = InferSelectModel<typeof webhookEndpoints>;
+/** What a partner says is theirs. */
+export type SaleClaim = InferSelectModel<typeof claims>;
 export type AuditEvent = Omit<InferSelectModel<typeof events>, "uncounted">;
 
 /**

@@ -2,8 +2,8 @@
 import { sql } from "drizzle-orm";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { DAY, iso, MINUTE } from "../../lib/time.ts";
-import type { Vendor } from "../../providers/provider.ts";
-import { connectionOf, type Connection } from "./connections.ts";
+import type { ProviderEvent, Vendor } from "../../providers/provider.ts";
+import { connectionOf, isLastOfTest, type Connection } from "./connections.ts";
 import type { ProgramCtx } from "./context.ts";
 
 const SHOWN_MS = 30 * DAY;
@@ -18,24 +18,30 @@ export interface SeenType {
   last_seen_at: string | null;
 }
 
+type Seen = Pick<ProviderEvent, "event_type" | "test">;
+
 /**
  * A statement that notes that an event of this type came from the provider: the time of the last to the minute, the time
- * of the type to the day. None where both are noted already.
+ * of the type to the day, and whether it is of the vendor's test mode. None where all are noted already.
  */
-export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName, type: string) {
-  const { last_event_at, seen_types } = connectionOf(program, provider);
+export function noteSeen({ db, program, now }: ProgramCtx, provider: VendorName, { event_type: type, test }: Seen) {
+  const connection = connectionOf(program, provider);
+  const { last_event_at, seen_types } = connection;
   const [minute, day] = [iso(now - MINUTE), iso(now - DAY)];
   const seen = typesOf(seen_types);
   const isKept = seen.has(type) || seen.size < MAX_TYPES;
   const isKnown = !isKept || (seen.get(type) ?? "") >= day;
-  if (isKnown && last_event_at !== null && last_event_at >= minute) return [];
+  const isNoted = last_event_at !== null && last_event_at >= minute && test === isLastOfTest(connection);
+  if (isKnown && isNoted) return [];
   // The program may be remembered from before: how many there are is counted where they are kept.
   const patch = sql`iif((select count(*) from json_each(seen_types) where key <> ${type}) < ${MAX_TYPES},
     json_patch(coalesce(seen_types, '{}'), json_object(${type}, ${iso(now)})), seen_types)`;
   return [
     db.run(sql`update provider_connections
-      set last_event_at = max(coalesce(last_event_at, ''), ${iso(now)}), seen_types = ${patch}
+      set last_event_at = max(coalesce(last_event_at, ''), ${iso(now)}), seen_types = ${patch},
+        last_test_event_at = iif(${test ? 1 : 0}, max(coalesce(last_test_event_at, ''), ${iso(now)}), last_test_event_at)
       where program_id = ${program.id} and provider = ${provider} and (last_event_at is null or last_event_at < ${minute}
+        or (coalesce(last_test_event_at, '') >= last_event_at) <> ${test ? 1 : 0}
         or (${isKept ? 1 : 0} and coalesce((select value from json_each(seen_types) where key = ${type}), '') < ${day}))`),
   ];
 }

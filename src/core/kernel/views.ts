@@ -3,13 +3,15 @@
  * every column but those that its type leaves out.
  */
 
-import { VISITOR, type ShownActor } from "../../domain/actor.ts";
+import { VISITOR, type Actor } from "../../domain/actor.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
+import { givenConditions, type Condition } from "../../domain/flow.ts";
 import type { Sum } from "../../domain/money.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { connectionOf } from "./connections.ts";
 import type {
+  Application,
   AuditEvent,
   Commission,
   Decided,
@@ -20,6 +22,7 @@ import type {
   Payment,
   Payout,
   Program,
+  SaleClaim,
 } from "./rows.ts";
 
 /** Left out: what follows from other columns. */
@@ -68,7 +71,7 @@ export function viewStats(stats: readonly CurrencyStats[], currency: string, cli
   };
 }
 
-export function viewFlow(flow: Flow): Flow {
+export function viewFlow(flow: Flow): Omit<Flow, "conditions"> & { conditions: Condition[] } {
   return {
     id: flow.id,
     program_id: flow.program_id,
@@ -76,7 +79,7 @@ export function viewFlow(flow: Flow): Flow {
     event: flow.event,
     action_type: flow.action_type,
     action_value: flow.action_value,
-    conditions: flow.conditions,
+    conditions: givenConditions(flow),
     priority: flow.priority,
     active: flow.active,
     created_at: flow.created_at,
@@ -97,9 +100,54 @@ export function viewCode(code: PartnerCode): Omit<PartnerCode, "code_key" | "end
   };
 }
 
+/** Left out: what proved the address. */
+export function viewApplication(application: Application): Omit<Application, "token_hash"> {
+  return {
+    id: application.id,
+    program_id: application.program_id,
+    status: application.status,
+    email: application.email,
+    name: application.name,
+    website: application.website,
+    answers: application.answers,
+    terms_version: application.terms_version,
+    consented_at: application.consented_at,
+    partner_id: application.partner_id,
+    note: application.note,
+    created_at: application.created_at,
+    decided_at: application.decided_at,
+    updated_at: application.updated_at,
+  };
+}
+
+export type ApplicationView = ReturnType<typeof viewApplication>;
+
+/** What an application's webhook holds: nothing that the person wrote, which would have to be forgotten there too. */
+type SentOfApplication = Decided<
+  Application,
+  "id" | "program_id" | "status" | "partner_id" | "created_at" | "decided_at",
+  ("email" | "name" | "website" | "answers" | "terms_version" | "consented_at") | ("note" | "token_hash" | "updated_at")
+>;
+
+/** An application in outbound webhooks, and in the reply to a decision (JOIN-7). */
+export function viewApplicationData(application: SentOfApplication) {
+  return {
+    id: application.id,
+    program_id: application.program_id,
+    status: application.status,
+    partner_id: application.partner_id,
+    created_at: application.created_at,
+    decided_at: application.decided_at,
+  };
+}
+
 /** Left out: where its rows are, and what proves its key. */
-type ProgramView = Omit<Program, "connections" | "live_only" | "shard" | "api_key_hash" | "api_key_created_at"> & {
+type ProgramView = Omit<
+  Program,
+  "connections" | "live_only" | "questions" | "shard" | "api_key_hash" | "api_key_created_at"
+> & {
   live_only: boolean;
+  questions: string[];
 } & ReturnType<typeof bySecretSet<boolean>>;
 
 /** Every setting; secrets only as `*_set` (PROG-4). */
@@ -118,6 +166,13 @@ export function viewProgram(program: Program): ProgramView {
     code_precedence: program.code_precedence,
     auto_approve_days: program.auto_approve_days,
     live_only: isLiveOnly(program),
+    brand_color: program.brand_color,
+    time_zone: program.time_zone,
+    applications: program.applications,
+    slug: program.slug,
+    questions: program.questions ?? [],
+    terms: program.terms,
+    terms_version: program.terms_version,
     ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),
     api_key_last4: program.api_key_last4,
     api_key_last_used_at: program.api_key_last_used_at,
@@ -126,7 +181,7 @@ export function viewProgram(program: Program): ProgramView {
   };
 }
 
-export function viewEvent(event: AuditEvent): Omit<AuditEvent, "actor"> & { actor: ShownActor | null } {
+export function viewEvent(event: AuditEvent): Omit<AuditEvent, "actor"> & { actor: Actor | null } {
   return {
     id: event.id,
     program_id: event.program_id,
@@ -246,9 +301,50 @@ export type PayoutView = ReturnType<typeof viewPayout>;
 export type OutboundData = { [E in OutboundEventType]: SentObjects[(typeof EVENTS)[E]["data"]] };
 
 interface SentObjects {
+  ApplicationData: ReturnType<typeof viewApplicationData>;
+  ClaimData: ReturnType<typeof viewClaimData>;
   CommissionData: ReturnType<typeof viewCommissionData>;
   Partner: PartnerView;
   Payout: PayoutView;
+}
+
+/** A claim, whole: its note is for the partner. */
+export function viewClaim(claim: SaleClaim): SaleClaim {
+  return {
+    id: claim.id,
+    program_id: claim.program_id,
+    partner_id: claim.partner_id,
+    status: claim.status,
+    order_id: claim.order_id,
+    day: claim.day,
+    email_domain: claim.email_domain,
+    payment_id: claim.payment_id,
+    note: claim.note,
+    created_at: claim.created_at,
+    decided_at: claim.decided_at,
+  };
+}
+
+export type ClaimView = ReturnType<typeof viewClaim>;
+
+/** What a claim's webhook holds: nothing that would have to be forgotten with a customer. */
+type SentClaim = Decided<
+  SaleClaim,
+  "id" | "program_id" | "partner_id" | "status" | "payment_id" | "created_at" | "decided_at",
+  "order_id" | "day" | "email_domain" | "note"
+>;
+
+/** A claim in outbound webhooks. */
+export function viewClaimData(claim: SentClaim) {
+  return {
+    id: claim.id,
+    program_id: claim.program_id,
+    partner_id: claim.partner_id,
+    status: claim.status,
+    payment_id: claim.payment_id,
+    created_at: claim.created_at,
+    decided_at: claim.decided_at,
+  };
 }
 
 export interface PingData {
@@ -273,6 +369,7 @@ export function viewPayment(payment: Payment): Omit<Payment, PaymentInternal> {
     outcome: payment.outcome,
     partner_id: payment.partner_id,
     ref: payment.ref,
+    code_id: payment.code_id,
     currency: payment.currency,
     txn_amount_cents: payment.txn_amount_cents,
     adjusted_cents: payment.adjusted_cents,
@@ -281,6 +378,7 @@ export function viewPayment(payment: Payment): Omit<Payment, PaymentInternal> {
     subscription_id: payment.subscription_id,
     created_at: payment.created_at,
     updated_at: payment.updated_at,
+    event: payment.event,
   };
 }
 
@@ -310,5 +408,16 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
       arithmetic: decision?.arithmetic ?? null,
     },
     commissions: rows.map(viewCommission),
+  };
+}
+
+/** A claim with the payments that it can be about, as `viewPaymentWithTrace` shows each. */
+export function viewClaimWithPayments(
+  claim: SaleClaim,
+  payments: readonly { payment: Payment; commissions: readonly Commission[] }[],
+) {
+  return {
+    ...viewClaim(claim),
+    payments: payments.map(({ payment, commissions }) => viewPaymentWithTrace(payment, commissions)),
   };
 }

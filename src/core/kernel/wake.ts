@@ -1,4 +1,4 @@
-import { wakeUpMessage, type WakeUpMessage } from "../../domain/delivery.ts";
+import { wakeUpMessage, type MailWakeUp, type WakeUpMessage } from "../../domain/delivery.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { SECOND } from "../../lib/time.ts";
 
@@ -12,7 +12,7 @@ export type Wake = (wakeUps: WakeUp[]) => Promise<void>;
 
 /** What this needs of a queue's producer binding. */
 export interface WakeUpQueue {
-  sendBatch(messages: Iterable<{ body: WakeUpMessage; delaySeconds?: number }>): Promise<unknown>;
+  sendBatch(messages: Iterable<{ body: WakeUpMessage | MailWakeUp; delaySeconds?: number }>): Promise<unknown>;
 }
 
 /** The longest delay that every version of the platform takes. The longest that is needed is as long (12 h). */
@@ -47,4 +47,13 @@ export async function queueWakeUps(
 /** The wake-up for an instant (ISO 8601): never before it, at once when it is past. */
 export function wakeUpAt(delivery_id: string, instant: string, now: number): WakeUp {
   return { delivery_id, delay_seconds: Math.max(0, Math.ceil((Date.parse(instant) - now) / SECOND)) };
+}
+
+/** Has the e-mails of a program that are due sent. One that is lost loses nothing, a job looks every minute. */
+export async function queueMailWakeUp(queue: WakeUpQueue, program_id: string, request_id?: string): Promise<void> {
+  try {
+    await queue.sendBatch([{ body: { mails_of: program_id }, delaySeconds: 0 }]);
+  } catch (error) {
+    logLine("error", { what: "e-mails not woken", request_id, reason: reasonOf(error) });
+  }
 }

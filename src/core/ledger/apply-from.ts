@@ -14,7 +14,7 @@ import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/c
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Payment, Program } from "../kernel/rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { PAYMENT_KEY } from "./facts.ts";
+import { PAYMENT_KEY, readAgain } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
 
@@ -77,11 +77,7 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
         select seq, program_id, partner_id, ${rule.source}, ${AFTER_ALL_IDS},
           ${firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN)}, ${apply_from} from past_rules where ${own}`),
     },
-    {
-      // What is being settled at this moment was read before the change: it loses its race, and reads again.
-      statement: ctx.db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
-        where settled_revision < facts_revision and program_id = ${ctx.program.id}`),
-    },
+    { statement: readAgain(ctx) },
     ...markNext(ctx, rule.source, own),
   ];
 }
@@ -188,7 +184,7 @@ function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: 
   return [
     run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
       where id in (select id from (${nextOf(own)}) where is_since = 1
-          and outcome in ('commission', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
+          and outcome in ('commission', 'no_flow', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
         and (outcome <> 'commission' or ${concerned(source, own)})`),
     run(sql`update rule_applications set marked_id = coalesce((select min(id) from (${nextOf(own)})), '')
       where ${own}`),

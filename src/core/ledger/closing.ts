@@ -27,6 +27,7 @@ export function eventOutcome({ event, concerned }: Closing, outcome: Outcome | n
   if (event.ignored === TEST_MODE) return TEST_MODE;
   const has = (kind: Fact["kind"]) => event.facts.some((fact) => fact.kind === kind);
   if (has("payment")) return outcome ?? "unpaid";
+  if (has("lead") && outcome === "commission") return outcome;
   const isOpen = event.facts.some((fact) => fact.kind === "adjustment" && fact.open);
   if (isOpen || has("cancellation")) return concerned > 0 ? "flagged" : "waiting";
   if (has("adjustment")) return concerned > 0 ? "adjusted" : "waiting";

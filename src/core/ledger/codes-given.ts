@@ -7,6 +7,7 @@ import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { paymentsWithCodes } from "./codes.ts";
+import { readAgain } from "./facts.ts";
 import { settleUnsettled } from "./settle.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
@@ -18,18 +19,29 @@ export function markWithCode(ctx: ProgramCtx, code: Given): Write[] {
 
 /** Marks what waited for a code that is given to a partner, and what was made since now with it. */
 export function markWaitingForCode(ctx: ProgramCtx, code: Given): Write[] {
+  return [{ statement: readAgain(ctx) }, ...mark(ctx, code, WAITS)];
+}
+
+/** The same for many codes, of which no id at the vendor is known. */
+export function markWaitingForCodes(ctx: ProgramCtx, codes: readonly Given[]): Write[] {
+  const providers = [...new Set(codes.map(({ provider }) => provider))];
   return [
-    {
-      // What is being settled at this moment was read before the change: it loses its race, and reads again.
-      statement: ctx.db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
-        where settled_revision < facts_revision and program_id = ${ctx.program.id}`),
-    },
-    ...mark(ctx, code, sql`+partner_id is null`),
+    { statement: readAgain(ctx) },
+    ...providers.flatMap((provider) => {
+      const keys = codes.filter((code) => code.provider === provider).map(({ code_key }) => code_key);
+      return markSeeded(ctx, provider, sql`select value from json_each(${JSON.stringify(keys)})`, WAITS);
+    }),
   ];
 }
 
+const WAITS = sql`+partner_id is null`;
+
 function mark(ctx: ProgramCtx, { provider, code_key, provider_code_id }: Given, waits: SQL): Write[] {
   const seeds = sql`select ${code_key} union select ${provider_code_id} where ${provider_code_id} is not null`;
+  return markSeeded(ctx, provider, seeds, waits);
+}
+
+function markSeeded(ctx: ProgramCtx, provider: ProviderName, seeds: SQL, waits: SQL): Write[] {
   return [
     {
       statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}

@@ -86,15 +86,18 @@ export function paymentsWithCodes(program_id: string, provider: ProviderName, se
 }
 
 /**
- * The payments that a statement about a code can concern: none where the same was said of it just before, or, of what was
+ * The payments that statements about codes can concern: none where the same was said of a code just before, or, of what was
  * first said, just after it.
  */
-export function namedByCode(program_id: string, provider: ProviderName, fact: CodeFact): SQL {
-  const { code_id, name, parents, occurred_at } = fact;
+export function namedByCodes(program_id: string, provider: ProviderName, facts: readonly CodeFact[]): SQL {
+  const codes = facts.map(({ code_id, name, parents, occurred_at }) => {
+    return { id: code_id, at: occurred_at, said: JSON.stringify([name, parents]) };
+  });
   const said = (rest: SQL) => sql`(select json_array(data ->> 'name', json(data -> 'parents')) from facts
-    where program_id = ${program_id} and provider = ${provider} and kind = 'code' and ref_key = ${code_id} and ${rest} limit 1)`;
-  const before = said(sql`occurred_at < ${occurred_at} order by occurred_at desc, fact_id desc`);
-  const after = said(sql`occurred_at > ${occurred_at} order by occurred_at, fact_id`);
-  const seeds = sql`select ${code_id} where coalesce(${before}, ${after}, '') <> ${JSON.stringify([name, parents])}`;
+    where program_id = ${program_id} and provider = ${provider} and kind = 'code' and ref_key = c.value ->> 'id' and ${rest} limit 1)`;
+  const before = said(sql`occurred_at < c.value ->> 'at' order by occurred_at desc, fact_id desc`);
+  const after = said(sql`occurred_at > c.value ->> 'at' order by occurred_at, fact_id`);
+  const seeds = sql`select c.value ->> 'id' from json_each(${JSON.stringify(codes)}) c
+    where coalesce(${before}, ${after}, '') <> c.value ->> 'said'`;
   return paymentsWithCodes(program_id, provider, seeds);
 }

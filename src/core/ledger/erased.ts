@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { ErasedScope } from "../../db/schema.ts";
-import type { Fact } from "../../domain/fact.ts";
+import { isEarning, type Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
 import { iso } from "../../lib/time.ts";
@@ -20,7 +20,7 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
   for (const fact of facts) {
     if ("aliases" in fact) for (const alias of fact.aliases) add("payment", alias);
     if ("subscription_id" in fact) add("subscription", fact.subscription_id);
-    if ("customer_id" in fact) add("customer", fact.customer_id);
+    if ("customer_id" in fact) add("customer", fact.customer_id ?? null);
     const email = emailIn(fact);
     if (email !== null) emails.add(email);
   }
@@ -29,7 +29,7 @@ export async function subjectsIn(program_id: string, facts: readonly Fact[]): Pr
 }
 
 function emailIn(fact: Fact): string | null {
-  if (fact.kind === "payment" || fact.kind === "attribution") return fact.customer_email ?? null;
+  if (isEarning(fact) || fact.kind === "attribution") return fact.customer_email ?? null;
   return fact.kind === "customer" ? fact.email : null;
 }
 

@@ -1,23 +1,24 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal, runThenRead } from "../../db/client.ts";
+import { literal, literals, runThenRead } from "../../db/client.ts";
+import { unionOf } from "../../db/parts.ts";
 import { jsonFields } from "../../db/json-object.ts";
 import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
-import type { FactScope } from "../../db/schema.ts";
+import { ADDRESS_SCOPES, type FactScope } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact } from "../../domain/erasure.ts";
-import type { AttributionFact, Fact } from "../../domain/fact.ts";
+import { isEarning, type AttributionFact, type CustomerFact, type Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
-import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
+import { ATTRIBUTION_SLACK_MS, paymentState } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
-import { OWNER_PROVIDER, vendorNamed } from "../../providers/registry.ts";
+import { vendorNamed } from "../../providers/registry.ts";
 import type { Write } from "../kernel/commit.ts";
 import { conflictIn } from "../kernel/conflict.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { noteSeen } from "../kernel/seen-types.ts";
-import { codeSubjects, namedByCode } from "./codes.ts";
+import { codeSubjects, namedByCodes } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 import { leads, servedBy } from "./served.ts";
 
@@ -33,6 +34,12 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
   provider: textOf<ProviderName>(),
   provider_transaction_id: text,
 };
+
+/** What is being settled at this moment was read before the change: it loses its race, and reads again. */
+export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {
+  return db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
+    where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
+}
 
 /** Of an event that is stored. */
 interface EventRow {
@@ -63,7 +70,7 @@ export interface Recorded {
 export interface Beside {
   /** Before it; where a guard among them refuses, nothing is stored. */
   before: Statement[];
-  /** After it: at most three selects of `PART`, with other names than `event` and `unsettled`. */
+  /** After it: selects of `PART`, with other names than `event` and `unsettled`. */
   ask: SQL[];
 }
 
@@ -99,7 +106,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event.event_type) : []),
+    ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event) : []),
   ];
   if (event.facts.length > 0) {
     const concerned = concernedBy(program_id, provider, event.facts);
@@ -113,14 +120,23 @@ export async function recordFacts(
       db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${stamp}
         where id in (${concerned}) and id not in (select value from json_each(${JSON.stringify(made.ids)})) and ${isOurs}`),
     );
+    // The address of a payment is found once it is settled (`served.ts`).
+    if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
+      statements.push(readAgain(ctx, isOurs));
+    }
   }
   const read = shaped(
     db,
     PART,
-    sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event), token)} as data
-      from provider_events where ${ofEvent}
-      union all select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})
-      ${sql.join(beside.ask.map((ask) => sql`union all select what, data from (${ask})`))}`,
+    unionOf(
+      [
+        sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event), token)} as data
+          from provider_events where ${ofEvent}`,
+        sql`select 'unsettled', ${UNSETTLED} from (${unsettledAmong(program_id, provider, event.facts)})`,
+        ...beside.ask.map((ask) => sql`select what, data from (${ask})`),
+      ],
+      "different",
+    ),
   );
   try {
     const [parts] = await runThenRead(db, statements, [read]);
@@ -186,7 +202,7 @@ export function unsettledAmong(program_id: string, provider: ProviderName, facts
  * `cross join` here and below keeps the order in which the tables are read. The database knows nothing of their sizes:
  * left to itself it takes a program for about ten rows, and reads all of them.
  */
-export function reachable(program_id: string, provider: ProviderName, seeds: SQL): SQL {
+export function reachable(program_id: string | SQL, provider: ProviderName, seeds: SQL): SQL {
   return sql`with recursive reach (subject) as (
       ${seeds}
       union
@@ -229,7 +245,7 @@ export function namesIn(program_id: string, provider: ProviderName, fact_id: str
 }
 
 /** The ids of the payments that vendor ids name (`subjects`: SQL for a select of the column `subject`). */
-export function paymentsNamed(program_id: string, provider: ProviderName, subjects: SQL): SQL {
+export function paymentsNamed(program_id: string | SQL, provider: ProviderName, subjects: SQL): SQL {
   return sql`select p.id from (${subjects}) named cross join payments p
     on p.program_id = ${program_id} and p.provider = ${literal(provider)} and p.provider_transaction_id = named.subject`;
 }
@@ -237,39 +253,44 @@ export function paymentsNamed(program_id: string, provider: ProviderName, subjec
 /** The ids of the payments whose ledger a set of facts can change. */
 function concernedBy(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   const selects: SQL[] = [];
+  const those = <Kind extends Fact["kind"]>(kind: Kind) =>
+    facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind);
   const aliases = JSON.stringify(facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
   if (aliases !== "[]") {
     const seeds = sql`select value from json_each(${aliases})`;
     selects.push(paymentsNamed(program_id, provider, reachable(program_id, provider, seeds)));
   }
-  for (const fact of facts) {
-    if (fact.kind === "cancellation") {
-      // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
-      selects.push(sql`select id from payments where program_id = ${program_id}
-        and subscription_id = ${fact.subscription_id} and +provider = ${provider}
-        and (+outcome is null or +outcome = 'commission')`);
-    }
-    if (fact.kind === "code") selects.push(namedByCode(program_id, provider, fact));
-    if (fact.kind === "customer" && fact.email !== null) {
-      selects.push(namedBy(program_id, provider, fact.customer_id, fact.email, fact.occurred_at));
-    }
+  const canceled = those("cancellation").map(({ subscription_id }) => subscription_id);
+  if (canceled.length > 0) {
+    // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
+    selects.push(sql`select p.id from json_each(${JSON.stringify(canceled)}) s cross join payments p
+      on p.program_id = ${program_id} and p.subscription_id = s.value
+      where +p.provider = ${provider} and (+p.outcome is null or +p.outcome = 'commission')`);
   }
+  const codes = those("code");
+  if (codes.length > 0) selects.push(namedByCodes(program_id, provider, codes));
+  const customers = those("customer").filter(({ email }) => email !== null);
+  if (customers.length > 0) selects.push(namedBy(program_id, provider, customers));
   selects.push(...servedBy(program_id, provider, facts));
-  return selects.length === 0 ? sql`select null` : sql.join(selects, sql` union all `);
+  return selects.length === 0 ? sql`select null` : unionOf(selects, "different");
 }
 
 /**
  * The payments whose customer's address a fact changes: those of another address or none, made since it was said. One
  * made before is served by what was said before, if anything was (`domain/payment.ts`, `addressAt`).
  */
-function namedBy(program_id: string, provider: ProviderName, customer_id: string, email: string, at: string): SQL {
-  return sql`select id from payments where program_id = ${program_id} and customer_id = ${customer_id}
-    and +provider = ${provider} and customer_email is not ${email}
-    and (created_at >= ${iso(Date.parse(at) - ATTRIBUTION_SLACK_MS)} or not exists (
+function namedBy(program_id: string, provider: ProviderName, facts: readonly CustomerFact[]): SQL {
+  const named = facts.map(({ customer_id, email, occurred_at }) => {
+    return { customer_id, email, at: occurred_at, since: iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS) };
+  });
+  return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
+    on p.program_id = ${program_id} and p.customer_id = c.value ->> 'customer_id'
+    where +p.provider = ${provider} and p.customer_email is not c.value ->> 'email'
+    and (p.created_at >= c.value ->> 'since' or not exists (
       select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
-        and f.fact_id = s.fact_id and f.occurred_at < ${at}
+        and f.fact_id = s.fact_id and f.occurred_at < c.value ->> 'at'
       where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
-        and s.subject = ${customer_id}))`;
+        and s.subject = c.value ->> 'customer_id'))`;
 }
 
 /** A fact with the id and provider it is stored under. */
@@ -326,7 +347,7 @@ export function insertStoredFacts(
   }));
   const subjects = stored.flatMap(({ provider, fact_id, fact, stronger = [] }) => {
     const named = fact.kind === "attribution" ? { named: slugKey(fact.ref), stronger } : {};
-    return subjectsOf(provider, fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
+    return subjectsOf(fact).map((subject) => ({ ...subject, ...named, provider, fact_id }));
   });
   return [
     ctx.db.run(sql`insert into facts (program_id, provider, fact_id, kind, occurred_at, ref_key, data)
@@ -336,7 +357,7 @@ export function insertStoredFacts(
     ctx.db.run(sql`insert into fact_subjects (program_id, provider, scope, subject, fact_id)
       select ${program_id}, f.value ->> 'provider', f.value ->> 'scope', f.value ->> 'subject', f.value ->> 'fact_id'
         from json_each(${JSON.stringify(subjects)}) f
-        where ${when} and not (f.value ->> 'scope' in ('email', 'payer') and ${ofErased})
+        where ${when} and not (f.value ->> 'scope' in ${literals(ADDRESS_SCOPES)} and ${ofErased})
           and (f.value ->> 'named' is null or (${leads(program_id, sql`f.value ->> 'named'`)} and not exists (
           select 1 from json_each(f.value, '$.stronger') s where ${leads(program_id, sql`s.value`)})))
       on conflict do nothing`),
@@ -345,32 +366,36 @@ export function insertStoredFacts(
 
 /**
  * Remembers the reference of a payment for its subscription and customer, once, and marks the payments that it can serve
- * as unsettled: for one that led to nobody when it came.
+ * as unsettled: for one that led to nobody when it came. `facts` are of one reference, each by something else.
  */
-export function rememberReference(ctx: ProgramCtx, payment: PaymentKey, fact: AttributionFact): Write[] {
+export function rememberReferences(ctx: ProgramCtx, payment: PaymentKey, facts: readonly AttributionFact[]): Write[] {
   const { provider } = payment;
-  const fact_id = `reprocess:${payment.id}:${slugKey(fact.ref)}`;
+  const stored = facts.map((fact) => {
+    const by = fact.customer_email === undefined ? "" : ":email";
+    return { provider, fact_id: `reprocess:${payment.id}:${slugKey(fact.ref)}${by}`, fact };
+  });
   return [
-    ...insertStoredFacts(ctx, [{ provider, fact_id, fact }]).map((statement) => ({ statement })),
+    ...insertStoredFacts(ctx, stored).map((statement) => ({ statement })),
     {
       statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
-        where id in (${concernedBy(ctx.program.id, provider, [fact])})`),
+        where id in (${concernedBy(ctx.program.id, provider, facts)})`),
     },
+    { statement: readAgain(ctx) },
   ];
 }
 
 /** What a fact is looked up by beside its subjects: a reference's slug, a code's id. */
-function refKeyOf(fact: Fact): string | null {
+export function refKeyOf(fact: Fact): string | null {
   if (fact.kind === "code") return fact.code_id;
   return "ref" in fact && fact.ref !== null ? slugKey(fact.ref) : null;
 }
 
 /** By which vendor ids a fact is found again. */
-function subjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; subject: string }[] {
-  return [...ownSubjectsOf(provider, fact), ...codeSubjects(fact)];
+function subjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
+  return [...ownSubjectsOf(fact), ...codeSubjects(fact)];
 }
 
-function ownSubjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; subject: string }[] {
+function ownSubjectsOf(fact: Fact): { scope: FactScope; subject: string }[] {
   if (fact.kind === "code") return [];
   if (fact.kind === "customer") {
     const found = { scope: "address" as const, subject: fact.customer_id };
@@ -386,9 +411,7 @@ function ownSubjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; 
         : [{ scope: "email" as const, subject: fact.customer_email }]),
     ];
   }
-  const named = fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
-  const payer = fact.kind === "payment" && provider === OWNER_PROVIDER.name ? fact.customer_email : null;
-  return payer === null ? named : [...named, { scope: "payer", subject: emailKey(payer) }];
+  return fact.aliases.map((subject) => ({ scope: "payment" as const, subject }));
 }
 
 /**
@@ -396,19 +419,20 @@ function ownSubjectsOf(provider: ProviderName, fact: Fact): { scope: FactScope; 
  * already. `ids` are those of the rows where none did.
  */
 function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: readonly Fact[], isOurs: SQL) {
-  const paid = facts.filter((fact) => fact.kind === "payment");
-  const made = paid.map((fact) => ({ id: newId("payment", Date.parse(fact.occurred_at)), fact }));
-  const statements = made.map(({ id, fact }) =>
-    ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
+  const earning = facts.filter(isEarning);
+  const made = earning.map((fact) => ({ id: newId("payment", Date.parse(fact.occurred_at)), fact }));
+  const statements = made.map(({ id, fact }) => {
+    const state = paymentState([fact])!;
+    return ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
         txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
-        rules_seen)
-      select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${fact.base_cents},
-        ${fact.gross_cents}, ${fact.customer_id}, ${fact.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
-        (select ifnull(max(seq), 0) from past_rules)
+        rules_seen, event)
+      select ${id}, ${ctx.program.id}, ${provider}, ${fact.key}, ${fact.currency}, ${state.base_cents},
+        ${state.gross_cents}, ${state.customer_id}, ${state.subscription_id}, 1, ${fact.occurred_at}, ${iso(ctx.now)},
+        (select ifnull(max(seq), 0) from past_rules), ${state.event}
       where ${isOurs}
       on conflict (program_id, provider, provider_transaction_id) do update set
         customer_id = coalesce(customer_id, excluded.customer_id),
-        subscription_id = coalesce(subscription_id, excluded.subscription_id)`),
-  );
+        subscription_id = coalesce(subscription_id, excluded.subscription_id)`);
+  });
   return { statements, ids: made.map(({ id }) => id) };
 }

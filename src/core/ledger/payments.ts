@@ -3,6 +3,7 @@ import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, payments } from "../../db/schema.ts";
+import { emailKey } from "../../domain/email.ts";
 import type { AttributionFact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { Outcome } from "../../domain/payment.ts";
@@ -15,7 +16,7 @@ import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
-import { PAYMENT_KEY, rememberReference, unsettledAmong } from "./facts.ts";
+import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
 import { MAX_INLINE, settle } from "./settle.ts";
 
 export interface PaymentFilter extends PageRequest {
@@ -76,32 +77,48 @@ export async function reprocessPayment(caller: Caller, id: string): Promise<Paym
   const [ctx] = await prove(caller);
   await settle(ctx, payment, { isRequested: true });
   const decided = await getPayment(ctx, id);
-  const fact = ownReference(decided.payment);
+  const facts = ownReferences(decided.payment);
+  const [fact] = facts;
   if (!fact || (await isRemembered(ctx, decided.payment, fact))) return decided;
-  await commit(ctx, { writes: rememberReference(ctx, decided.payment, fact), occurrences: [] });
-  const { provider } = payment;
-  const served = await shaped(
-    ctx.db,
-    PAYMENT_KEY,
-    sql`${unsettledAmong(ctx.program.id, provider, [fact])}
-    limit ${literal(MAX_INLINE)}`,
-  );
-  for (const key of served) await settle(ctx, key);
+  await commit(ctx, { writes: rememberReferences(ctx, decided.payment, facts), occurrences: [] });
+  await settleServed(ctx, payment.provider, facts);
   return getPayment(ctx, id);
 }
 
-/** What is to be remembered of a payment that names its partner itself; null where there is nobody to remember it for. */
-function ownReference({ ref, partner_id, decision, ...payment }: Payment): AttributionFact | null {
-  const { subscription_id, customer_id, created_at } = payment;
-  if (ref === null || partner_id === null || decision?.ref_source !== "payment") return null;
-  if (subscription_id === null && customer_id === null) return null;
-  return { kind: "attribution", occurred_at: created_at, ref, subscription_id, customer_id };
+/** Settles the payments that references to be remembered serve; what is too much for one request the sweep takes. */
+export async function settleServed(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  facts: readonly AttributionFact[],
+): Promise<void> {
+  if (facts.length === 0) return;
+  const served = await shaped(
+    ctx.db,
+    PAYMENT_KEY,
+    sql`${unsettledAmong(ctx.program.id, provider, facts)}
+    limit ${literal(MAX_INLINE)}`,
+  );
+  for (const key of served) await settle(ctx, key);
+}
+
+/** What is to be remembered of a payment that names its partner itself; nothing where there is nobody to remember it for. */
+function ownReferences({ ref, partner_id, decision, event, ...payment }: Payment): AttributionFact[] {
+  const { subscription_id, customer_id, customer_email, created_at } = payment;
+  if (ref === null || partner_id === null || decision?.ref_source !== "payment") return [];
+  const said = { kind: "attribution" as const, occurred_at: created_at, ref, subscription_id, customer_id };
+  const byId = subscription_id === null && customer_id === null ? [] : [said];
+  if (event !== "lead_created") return byId;
+  // As the report of it binds the customer: by the id and by the address apart, for the payments of every provider.
+  const ofNobody = { ...said, customer_id: null };
+  const byEmail = customer_email === null ? [] : [{ ...ofNobody, customer_email: emailKey(customer_email) }];
+  return [...byId, ...byEmail].map((fact) => ({ ...fact, any_provider: true }));
 }
 
 async function isRemembered(ctx: ProgramCtx, { provider }: Payment, fact: AttributionFact): Promise<boolean> {
   const [rows] = await ctx.read(
     ctx.db.all(sql`select 1 from (select 'subscription' as scope, ${fact.subscription_id} as subject
-        union all select 'customer', ${fact.customer_id}) about
+        union all select 'customer', ${fact.customer_id}
+        union all select 'email', ${fact.customer_email ?? null}) about
       cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = ${provider}
         and s.scope = about.scope and s.subject = about.subject
       cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id

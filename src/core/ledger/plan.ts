@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { commissions, payments } from "../../db/schema.ts";
-import { planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
+import { isEarned, planRows, reviewed, type ReviewState } from "../../domain/commission.ts";
 import { judgedBy } from "../../domain/decision.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
@@ -95,6 +95,7 @@ function settledPayment(payment: Payment, { state, outcome, adjusted_cents, reco
     customer_id: state.customer_id,
     subscription_id: state.subscription_id,
     decision: record,
+    code_id: record.code_id ?? null,
     created_at: state.occurred_at,
   };
 }
@@ -102,7 +103,7 @@ function settledPayment(payment: Payment, { state, outcome, adjusted_cents, reco
 /** What settling decides of a payment row. */
 function comparable(payment: Payment) {
   const { outcome, partner_id, ref, currency, txn_amount_cents, gross_cents, adjusted_cents } = payment;
-  const { customer_email, customer_id, subscription_id, decision, created_at } = payment;
+  const { customer_email, customer_id, subscription_id, decision, code_id, created_at } = payment;
   return {
     outcome,
     partner_id,
@@ -115,6 +116,7 @@ function comparable(payment: Payment) {
     customer_id,
     subscription_id,
     decision,
+    code_id,
     created_at,
   };
 }
@@ -266,7 +268,7 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
       ...reviewed(judged, decision.review_reasons),
       ...desired,
       flow_id,
-      kind: "sale",
+      kind: decision.state.event === "lead_created" ? "lead" : "sale",
       txn_amount_cents: payment.txn_amount_cents,
       rate,
       created_at: payment.created_at,
@@ -298,8 +300,8 @@ function newClawback(settling: Settling, clawback: RowsPlan["insert_clawbacks"][
 }
 
 /** A sale that waits in a payout. */
-function isInPayout({ kind, status, payout_id }: Commission): boolean {
-  return kind === "sale" && status !== "paid" && payout_id !== null;
+function isInPayout(row: Commission): boolean {
+  return isEarned(row) && row.status !== "paid" && row.payout_id !== null;
 }
 
 /** A change worth an event: the money, whose it is, the rule or the flag; not a name that came late. */

@@ -1,6 +1,5 @@
 /** Which payments a remembered reference or code can serve. */
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
 import type { Fact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
@@ -11,43 +10,39 @@ import { iso } from "../../lib/time.ts";
  * The payments that references and codes to be remembered can serve, by what they are remembered for: selects of their ids.
  * What is remembered serves only payments that carry no partner's reference, made no earlier than the slack before it. A
  * code that is given to a partner later marks what it serves then: before the program's first there is none. An event names
- * as many as its owner likes, and the database takes few parts to a union: they travel in one parameter.
+ * as many as its owner likes, and the database takes few parts to a union: they travel in one parameter. By an address only
+ * settled payments are found: what marks them has what is unsettled read again (`recordFacts`).
  */
 export function servedBy(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL[] {
   const references = facts.flatMap((fact) => {
     if (fact.kind !== "attribution" && fact.kind !== "code_use") return [];
     const { occurred_at, subscription_id, customer_id } = fact;
     const named = fact.kind === "attribution" ? { key: slugKey(fact.ref), customer_email: fact.customer_email } : {};
+    const of = fact.kind === "attribution" && fact.any_provider ? null : provider;
     const since = iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS);
-    return [{ key: null, customer_email: undefined, ...named, since, subscription_id, customer_id }];
+    return [{ key: null, customer_email: undefined, ...named, of, since, subscription_id, customer_id }];
   });
   const hasCodes = sql`exists (select 1 from partner_codes where program_id = ${program_id} and provider = ${provider})`;
-  const of = (field: "subscription_id" | "customer_id" | "customer_email", isOf: SQL): SQL[] => {
+  const of = (field: "subscription_id" | "customer_id" | "customer_email", isOf: SQL, isUnnamed: SQL): SQL[] => {
     const named = references.filter((fact) => (fact[field] ?? null) !== null);
     if (named.length === 0) return [];
     return [
       sql`select p.id from json_each(${JSON.stringify(named)}) r cross join payments p on p.program_id = ${program_id}
-        and ${isOf} where +p.provider = ${provider} and p.created_at >= r.value ->> 'since'
-          and (+p.outcome is null or +p.partner_id is null or coalesce(p.decision ->> 'ref_source', '') <> 'payment')
+        and ${isOf} where +p.provider = coalesce(r.value ->> 'of', p.provider) and p.created_at >= r.value ->> 'since'
+          and (${isUnnamed} or coalesce(p.decision ->> 'ref_source', '') <> 'payment')
           and case when r.value ->> 'key' is null then ${hasCodes} else ${leads(program_id, sql`r.value ->> 'key'`)} end`,
     ];
   };
   return [
-    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`),
-    ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`),
+    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, sql`+p.partner_id is null`),
+    ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`, sql`+p.partner_id is null`),
     ...of(
       "customer_email",
-      sql`p.provider = ${literal(provider)}
-      and p.provider_transaction_id in (${paidBy(program_id, provider)})`,
+      sql`p.customer_email is not null and lower(p.customer_email) = r.value ->> 'customer_email'`,
+      // As the condition of the index has it, which finds nothing else.
+      sql`p.partner_id is null`,
     ),
   ];
-}
-
-/** The ids at the provider of payments that were reported with the address of the reference `r`: a one-column select. */
-function paidBy(program_id: string, provider: ProviderName): SQL {
-  return sql`select f.data ->> 'key' from fact_subjects s cross join facts f
-    on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-    where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'payer' and s.subject = r.value ->> 'customer_email'`;
 }
 
 /** True where a partner of the program has, or had, this slug (`key`: its `slugKey`). */

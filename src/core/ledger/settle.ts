@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped } from "../../db/rows.ts";
+import { isEarned } from "../../domain/commission.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { decidePayment, type Decision, type Outcome, type PaymentDecision, type Rules } from "../../domain/payment.ts";
 import { isLiveOnly } from "../../domain/program.ts";
@@ -208,7 +209,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
       erased: state.payments.some((row) => row.erased_at !== null),
     },
     isRequested,
-    commissionedPartners: state.commissions.filter((row) => row.kind === "sale").map((row) => row.partner_id),
+    commissionedPartners: state.commissions.filter(isEarned).map((row) => row.partner_id),
   });
 }
 

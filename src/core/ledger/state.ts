@@ -1,5 +1,6 @@
 /** What a payment's ledger is made from, and how it is read. */
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
 import { shaped } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
@@ -10,6 +11,7 @@ import type { Flow } from "../../domain/flow.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import type { Closing } from "./closing.ts";
@@ -28,7 +30,7 @@ export interface LedgerState {
   payments: [Payment, ...Payment[]];
   facts: Fact[];
   commissions: Commission[];
-  /** Decisions about sales of the payment, in the order taken. */
+  /** Decisions about what the payment earned itself, in the order taken. */
   decisions: SaleDecision[];
   flows: Flow[];
   /** What rules were, of the program and the partners that are named, as far back as the payment needs. */
@@ -137,7 +139,7 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
     where a.program_id = ${program_id} and a.partner_id = w.id and ${since}`;
   return sql`${withStated(program_id, provider, reachable(program_id, provider, seeds))},
     time as materialized (select min(ifnull(p.rules_seen, 0)) as seen,
-        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' = 'payment') as occurred_at
+        (select min(data ->> 'occurred_at') from stated where data ->> 'kind' in ('payment', 'lead')) as occurred_at
       from own cross join payments p on p.id = own.id),
     ${withCodes(program_id, provider)},
     named as materialized (select s.partner_id, s.slug_key from (${NAMED}) n
@@ -152,7 +154,7 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
     union all
     select what, data from (
       select 'decision' as what, ${DECISION} as data from decisions
-      where program_id = ${program_id} and subject in (select id from own) and commission_kind = 'sale'
+      where program_id = ${program_id} and subject in (select id from own) and commission_kind in ('sale', 'lead')
       union all
       select 'flow', ${FLOW} from flows where program_id = ${program_id} and active = 1
       union all
@@ -174,27 +176,33 @@ export function selectState(program_id: string, provider: ProviderName, seeds: S
  * The beginning of a statement: `stated`, the facts about a payment, each once, and `own`, its rows. These are its
  * own facts (`ids` as of `reachable`), the cancellations of its subscription, the addresses of its customer and, only
  * where it carries no partner's reference itself, those that are remembered for its subscription, its customer and the
- * customer's address. Each step is a table of its own: written out where it is used, it would be compiled ten times.
+ * customer's addresses, by its provider or by a lead. Each step is a table of its own: written out where it is used, it would be compiled ten times.
  */
 function withStated(program_id: string, provider: ProviderName, ids: SQL): SQL {
+  const own = literal(provider);
   const joined = (subjects: SQL) => sql`(${subjects}) about
-    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${provider}
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = about.provider
       and s.scope = about.scope and s.subject = about.subject
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
-  const named = sql`select 'payment' as scope, subject from ids`;
+  const named = sql`select ${own} as provider, 'payment' as scope, subject from ids`;
+  const addressed = sql`select ${own} as provider, 'address' as scope, customer_id as subject from payments
+    where id in (select id from own)`;
   const isOwnRef = sql`(select is_own from own_ref)`;
   return sql`with ids (subject) as materialized (${ids}),
     own (id) as materialized (${paymentsNamed(program_id, provider, sql`select subject from ids`)}),
     said as materialized (select f.kind, f.ref_key, f.data from ${joined(named)}),
-    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind = 'payment'
+    own_ref (is_own) as materialized (select exists (select 1 from said f where f.kind in ('payment', 'lead')
       and (${leads(program_id, sql`f.ref_key`)}
         or exists (select 1 from json_each(f.data, '$.refs') r where ${leads(program_id, sql`lower(r.value ->> 'ref')`)})))),
     stated as materialized (select f.fact_id, f.ref_key, f.data from ${joined(sql`${named}
-        union select 'subscription', subscription_id from payments where id in (select id from own)
-        union select 'address', customer_id from payments where id in (select id from own)
-        union select scope, subject from (
+        union ${addressed}
+        union select ${own}, 'subscription', subscription_id from payments where id in (select id from own)
+        union select speaker.provider, scope, subject from (
           select 'customer' as scope, customer_id as subject from payments where id in (select id from own)
-          union select 'email', lower(f.data ->> 'customer_email') from said f) where not ${isOwnRef}`)}
-      where f.kind not in ('attribution', 'code_use') or not ${isOwnRef}
-      group by f.fact_id)`;
+          union select 'email', lower(f.data ->> 'customer_email') from said f
+          union select 'email', lower(f.data ->> 'email') from ${joined(addressed)}) remembered
+          cross join (select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}) speaker where not ${isOwnRef}`)}
+      where (f.kind not in ('attribution', 'code_use') or not ${isOwnRef})
+        and (f.provider = ${own} or f.data ->> 'any_provider')
+      group by f.provider, f.fact_id)`;
 }

@@ -4,6 +4,7 @@ import { orNull, shaped, text, textOf, type Row } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
 import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
+import { KINDS_JSON, MOST_SOURCES } from "../kernel/click-sources.ts";
 import type { Ctx } from "../kernel/context.ts";
 import { isCounted } from "../kernel/uncounted-clicks.ts";
 import type { Owner, Work } from "../kernel/job.ts";
@@ -26,7 +27,11 @@ interface Stretch extends Owner {
 const FOUND = { program_id: text, first: text, head: orNull(text), beyond: orNull(text) };
 
 /** A kept count that was wrong and is right now. */
-const MENDED = { figure: textOf<"event_hours" | "event_counts" | "click_counts">(), at: text, of: text };
+const MENDED = {
+  figure: textOf<"event_hours" | "event_counts" | "click_counts" | "click_sources">(),
+  at: text,
+  of: text,
+};
 
 /**
  * Counts the events in the database again and corrects what is kept of them: hours with their minutes, days, what
@@ -110,7 +115,12 @@ function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
   return [
     shaped(db, MENDED, mendHours(stretch)),
     shaped(db, MENDED, mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
-    ...(days.from < days.to ? [shaped(db, MENDED, mendClicks(days, from > days.from))] : []),
+    ...(days.from < days.to
+      ? [
+          shaped(db, MENDED, mendClicks(days, from > days.from)),
+          shaped(db, MENDED, mendSources(days, from > days.from)),
+        ]
+      : []),
   ];
 }
 
@@ -195,6 +205,42 @@ function mendClicks({ program_id, from, to }: Range, isCut: boolean): SQL {
     where ${countable(sql`'click'`, sql`day`, program_id)} group by partner_id, day
     on conflict (program_id, partner_id, day) do update set count = excluded.count where count <> excluded.count
     returning 'click_counts' as figure, day as at, partner_id as "of"`;
+}
+
+/** The same by page and sub-id. Values that have a row keep it; others get one while there are fewer than so many. */
+function mendSources({ program_id, from, to }: Range, isCut: boolean): SQL {
+  const day = utcDay(from);
+  const second = from + DAY;
+  const kept = (of: SQL) => sql`partners p cross join click_sources k on k.program_id = p.program_id
+    and k.partner_id = p.id and ${of} and p.program_id = ${program_id}`;
+  // Every click has a page.
+  const isOff = isCut
+    ? sql`(select coalesce(sum(k.count), 0) from ${kept(sql`k.day = ${day} and k.kind = 'landing'`)}) <>
+        (select coalesce(sum(count), 0) from event_counts
+          where program_id = ${program_id} and type = 'click' and day = ${day})`
+    : sql`1`;
+  return sql`with span(id, day) as (
+      select iif(${isOff}, ${firstIdAt("event", from)}, ${firstIdAt("event", second)}),
+        iif(${isOff}, ${day}, ${utcDay(second)})),
+    counted as (
+      select payload ->> 'partner_id' as partner_id, substr(created_at, 1, 10) as day, t.value as kind,
+        payload ->> t.value as value, 1 as n, 0 as kept
+      from (select payload, created_at from events where program_id = ${program_id} and id >= (select id from span)
+        and id < ${firstIdAt("event", to)} and type = 'click' and ${isCounted(program_id)})
+      cross join json_each(${KINDS_JSON}) t where payload ->> t.value is not null
+      union all
+      select k.partner_id, k.day, k.kind, k.value, 0, 1
+      from ${kept(sql`k.day >= (select day from span) and k.day < ${utcDay(to)}`)}),
+    ranked as (
+      select partner_id, day, kind, value, sum(n) as n, row_number() over (
+        partition by partner_id, day, kind order by value = '', max(kept) desc, sum(n) desc, value) as place
+      from counted where ${countable(sql`'click'`, sql`day`, program_id)} group by 1, 2, 3, 4)
+    insert into click_sources (program_id, partner_id, day, kind, value, count)
+    select ${program_id}, partner_id, day, kind, iif(place <= ${literal(MOST_SOURCES)}, value, ''), sum(n)
+    from ranked where true group by partner_id, day, kind, 5
+    on conflict (program_id, partner_id, day, kind, value) do update set count = excluded.count
+    where count <> excluded.count
+    returning 'click_sources' as figure, day as at, partner_id as "of"`;
 }
 
 /** By partner, which is how the key goes. */

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns, type Row } from "../../db/rows.ts";
 import type { listCounts } from "../../db/schema.ts";
 import { logLine } from "../../lib/log.ts";
@@ -15,6 +16,8 @@ const LISTS: Record<ListName, { table: string; column: string; index: string; on
   commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },
   flagged: { table: "commissions", column: "status", index: "commissions_flagged", only: "flagged = 1" },
   payouts: { table: "payouts", column: "status", index: "payouts_status", only: "true" },
+  applications: { table: "applications", column: "status", index: "applications_status", only: "true" },
+  claims: { table: "claims", column: "status", index: "claims_status", only: "true" },
 };
 
 const PROGRAMS_AT_ONCE = 50;
@@ -105,7 +108,7 @@ function mendShort(program_id: string): SQL {
         and ${list} not in (${longLists(sql`${program_id}`)}) group by 2`,
   );
   return sql`insert into list_counts (program_id, list, state, count)
-    select ${program_id}, list, state, sum(n) from (select * from (${sql.join(counted, sql` union all `)})
+    select ${program_id}, list, state, sum(n) from (select * from (${unionOf(counted, "different")})
       union all select list, state, 0 from list_counts where program_id = ${program_id}
         and list not in (${longLists(sql`${program_id}`)}))
     where true group by list, state

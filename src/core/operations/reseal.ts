@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { sealed, shaped, text, whole, type Row } from "../../db/rows.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../db/sealed.ts";
 import type { Sealed } from "../../lib/seal.ts";
@@ -117,7 +118,7 @@ async function countLeft(ctx: Pick<BaseCtx, "db">, mark: string): Promise<number
       where ${column} is not null and substr(${column}, 1, ${mark.length}) <> ${mark})`;
   });
   const [[row]] = await runBatch(ctx.db, [
-    shaped(ctx.db, { count: whole }, sql`select ${sql.join(counts, sql` + `)} as "count"`),
+    shaped(ctx.db, { count: whole }, sql`select ${joined(counts, sql` + `, "different")} as "count"`),
   ]);
   return row?.count ?? 0;
 }

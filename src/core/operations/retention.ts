@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, type Database } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { orNull, shaped, text } from "../../db/rows.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
@@ -10,7 +11,7 @@ import { repliesPast } from "../kernel/idempotency.ts";
 import { OWNER, type Owner, type Work } from "../kernel/job.ts";
 import { signInsPast } from "../sessions/sign-in.ts";
 
-/** Deliveries, their bodies and attempts, and the bodies that the payment providers sent, are kept this long. */
+/** Deliveries, their bodies and attempts, the bodies that the payment providers sent, and declined applications, are kept this long. */
 export const KEPT_FOR = 90 * DAY;
 
 /** Rows of one transaction, unless one of them makes it fail. */
@@ -39,7 +40,7 @@ interface Past extends Owner {
 
 /**
  * Forgets what is past its time, by table: old deliveries, provider bodies, replies of idempotent requests, sign-in
- * links and sessions. The audit log and the ledger stay. A body stays as long as any delivery of it does.
+ * links, sessions, and what people wrote whose application was declined or never proved. The audit log and the ledger stay. A body stays as long as any delivery of it does.
  */
 export function forgetOld(ctx: Pick<BaseCtx, "db" | "now">): Work<Past> {
   const { db } = ctx;
@@ -55,7 +56,7 @@ export function forgetOld(ctx: Pick<BaseCtx, "db" | "now">): Work<Past> {
         db,
         OWNER,
         sql`select value as key from json_each(${names})
-        where ${sql.join(isPast, sql` or `)} order by value`,
+        where ${joined(isPast, sql` or `, "different")} order by value`,
       );
       return found.map(({ key }) => ({ key, rows: ROWS_AT_ONCE, failed: new Map(), failure: null }));
     },
@@ -153,11 +154,25 @@ function kindsPast(now: number): Kind[] {
       "event_id",
       sql`event_id < ${event_id} and not exists (select 1 from deliveries d where d.event_id = messages.event_id)`,
     ),
+    whole("mails", "id", sql`created_at < ${iso(kept)} and status not in ('pending', 'sending')`),
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
     // Of versions before: this one keeps none.
     bodies("provider_events, ignored", sql`ignored is not null`),
     whole("idempotency_keys", "program_id, key", repliesPast(now)),
+    whole("application_drafts", "token_hash", sql`expires_at < ${iso(now)}`),
+    {
+      key: "applications, declined",
+      columns: "id",
+      program: "program_id",
+      from: sql`applications indexed by applications_declined
+        where status = 'declined' and email is not null and decided_at < ${iso(kept)}`,
+      forget: (past) => [
+        sql`update applications set email = null, name = null, website = null, answers = null, note = null
+          where id in ${past}`,
+      ],
+    },
     whole("sign_in_links", "token_hash", signInsPast(now)),
     whole("sessions", "token_hash", signInsPast(now)),
+    whole("portal_links", "token_hash", signInsPast(now)),
   ];
 }

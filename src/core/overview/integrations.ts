@@ -2,8 +2,9 @@ import type { Vendor } from "../../providers/provider.ts";
 import { byVendor, type ListedVendor } from "../../providers/registry.ts";
 import { readingStatus, type ReadingStatus } from "../inbound/reading.ts";
 import { refusalsOf, type Refusals } from "../inbound/refusals.ts";
-import { connectionOf } from "../kernel/connections.ts";
+import { connectionOf, isLastOfTest } from "../kernel/connections.ts";
 import { prove, type Caller } from "../kernel/context.ts";
+import { lastRefusedMail } from "../kernel/mails.ts";
 import type { Program } from "../kernel/rows.ts";
 import { seenTypes, type SeenType } from "../kernel/seen-types.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
@@ -13,17 +14,26 @@ export interface ProviderStatus extends Refusals, ReadingStatus {
   configured: boolean;
   webhook_secret_set: boolean;
   last_event_at: string | null;
+  /** The last one that came was of the vendor's test mode. */
+  is_last_event_test: boolean;
   event_types: SeenType[];
 }
 
-/** The state of the program's connections to the payment providers, and of its books. */
-export async function integrationStatus(caller: Caller): Promise<Record<ListedVendor, ProviderStatus> & BooksStatus> {
-  const [{ program }, [books]] = await prove(caller, booksStatus(caller));
+type IntegrationStatus = Record<ListedVendor, ProviderStatus> &
+  BooksStatus & {
+    /** Whether the deployment sends e-mail, and the last attempt for this program that was not taken (MAIL-5). */
+    email: { configured: boolean; last_refusal: { at: string; reason: string | null } | null };
+  };
+
+/** The state of the program's connections to the payment providers, of its books, and of its e-mails. */
+export async function integrationStatus(caller: Caller, is_mailing: boolean): Promise<IntegrationStatus> {
+  const [{ program }, [books], [refused]] = await prove(caller, booksStatus(caller), lastRefusedMail(caller));
   return {
     ...byVendor((_, provider) => statusOf(program, provider, caller.now)),
     reconciled_at: books?.reconciled_at ?? null,
     differences: books?.differences ?? 0,
     deliveries_left: books?.deliveries_left ?? 0,
+    email: { configured: is_mailing, last_refusal: refused ?? null },
   };
 }
 
@@ -35,6 +45,7 @@ function statusOf(program: Program, provider: Vendor, now: number): ProviderStat
     configured: webhook_secret_set && last_event_at !== null,
     webhook_secret_set,
     last_event_at,
+    is_last_event_test: isLastOfTest(connection),
     event_types: seenTypes(provider, connection, now),
     ...refusalsOf(program, provider.name),
     ...readingStatus(program, provider.name),

@@ -1,9 +1,11 @@
 import { sql, type SQL } from "drizzle-orm";
+import { literals } from "../../db/client.ts";
 import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { NOTHING, type Sum } from "../../domain/money.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import { refusedMail, type RefusedMail } from "../kernel/failed-mails.ts";
 import { comparable, readSum, together } from "../kernel/sums.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
@@ -153,13 +155,15 @@ export interface PartnerOverview {
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
   sums: CurrencyStats[];
+  /** The last e-mail, where the partner's address refused it. */
+  refused: RefusedMail | null;
 }
 
 /** The same for one partner: the portal's overview, and the partner's page of the dashboard. */
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
   const first = startOfSpan(ctx.now, days);
-  const [clicks, earnings, sums] = await ctx.read(
+  const [clicks, earnings, sums, [refused = null]] = await ctx.read(
     shaped(db, DAY_COUNT, clickDays(ctx, first, partner_id)),
     shaped(
       db,
@@ -170,9 +174,11 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
       where e.commissions > 0`,
     ),
     partnerSums(ctx, partner_id),
+    refusedMail(ctx, partner_id),
   );
   return {
     from: utcDay(first),
+    refused,
     clicks: daily(clicks, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     sums: statsOf(sums),
@@ -235,7 +241,7 @@ function isStanding(row: AccountSum): row is Unread<Standing> & AccountSum {
 function waitingCounts(own: SQL): SQL {
   // A program that is new has no row yet.
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
-    and state in ${states}, count, 0)), 0)`;
+    and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts
     from list_counts where ${own}`;

@@ -1,7 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { shaped, whole } from "../../db/rows.ts";
-import { partners, partnerSlugs, payments, sessions } from "../../db/schema.ts";
+import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import { searchText, slugKey, unindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -192,7 +192,10 @@ async function changePartner(
     const turnsActive = after.status === "active" && before.status !== "active";
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
     if (after.status === "deactivated") {
-      writes.push({ statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) });
+      writes.push(
+        { statement: ctx.db.delete(sessions).where(eq(sessions.partner_id, id)) },
+        { statement: ctx.db.delete(portalLinks).where(eq(portalLinks.partner_id, id)) },
+      );
     }
     writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
     await commitPartner(ctx, { writes, occurrences: [partnerChanged(before, after, type, from)], result: after });
@@ -211,7 +214,8 @@ export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
     .where(and(eq(payments.partner_id, partner_id), eq(payments.outcome, "partner_not_active")));
 }
 
-function claimSlug(ctx: ProgramCtx, partner: Partner) {
+/** The statement that makes the slug the partner's own, for good. */
+export function claimSlug(ctx: ProgramCtx, partner: Partner) {
   return ctx.db
     .insert(partnerSlugs)
     .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
@@ -219,6 +223,11 @@ function claimSlug(ctx: ProgramCtx, partner: Partner) {
 
 export function partnerCreated(partner: Partner): Occurrence {
   return { type: "partner.created", ...toldOf("partner.created", partner) };
+}
+
+/** The owner had a partner e-mailed a link that signs in. */
+export function partnerInvited(partner: Partner): Occurrence {
+  return { type: "partner.invited", payload: payloadOf(partner) };
 }
 
 /** Partner deletion sends `partner.updated` with status `deactivated` (HOOK-15). */

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, type Database } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { shaped, text, type Columns } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { foldSearch, SEARCH_GRAM, SEARCHED_COLUMNS, searchText, type Searched } from "../../domain/partner.ts";
@@ -39,8 +40,8 @@ function foundBy(own: SQL, characters: readonly string[]): SQL {
     return characters.slice(at, at + SEARCH_GRAM).join("");
   });
   return sql`select partner_id from partner_grams where ${own} and gram = (
-      select c.value from json_each(${JSON.stringify(grams)}) c order by (select count(*) from (
-        select 1 from partner_grams g where g.${own} and g.gram = c.value limit ${literal(COUNTED)})), c.key limit 1)`;
+      select part.value from json_each(${JSON.stringify(grams)}) part order by (select count(*) from (
+        select 1 from partner_grams g where g.${own} and g.gram = part.value limit ${literal(COUNTED)})), part.key limit 1)`;
 }
 
 /** Partners of one program that one statement folds, and those that are looked up at once. */
@@ -74,7 +75,7 @@ export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
       return shaped(
         db,
         UNFOLDED_COLUMNS,
-        sql`select program_id || ' ' || max(id) as key, json_group_array(json_object(${sql.join(columns, sql`, `)}))
+        sql`select program_id || ' ' || max(id) as key, json_group_array(json_object(${joined(columns, sql`, `, "different")}))
             as partners
           from (select *, row_number() over (order by program_id, id) / ${literal(FOLDED_AT_ONCE)} as place
             from partners indexed by partners_unfolded

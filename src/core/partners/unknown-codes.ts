@@ -2,13 +2,14 @@ import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text, textOf, whole } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
-import { suggestedSlugs } from "../../domain/code.ts";
+import { resemblesName, suggestedSlugs, wordsOf } from "../../domain/code.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { Caller, ProgramCtx } from "../kernel/context.ts";
 import type { PartnerCode } from "../kernel/rows.ts";
 import { createCode } from "./codes.ts";
+import { searched } from "./search.ts";
 import { readPartnerNames, type PartnerName } from "./display-names.ts";
 
 /** The newest of the payments that wait for a code, among which unknown codes are looked for. */
@@ -23,7 +24,7 @@ export interface UnknownCode {
   /** The newest of them. */
   last_payment_id: string;
   last_at: string;
-  /** Partners whose slugs it resembles. */
+  /** Partners whose slugs it resembles, then those whose first or last name is in it. */
   suggested: PartnerName[];
 }
 
@@ -52,15 +53,48 @@ export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> 
       cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = n.value`,
     ),
   );
-  const names = await readPartnerNames(
+  const namesakes = await readNamesakes(
     ctx,
-    named.map(({ partner_id }) => partner_id),
+    found.map(({ code }) => code),
   );
+  const names = await readPartnerNames(ctx, [...named.map(({ partner_id }) => partner_id), ...namesakes]);
   const bySlug = new Map(named.map(({ slug_key, partner_id }) => [slug_key, names.get(partner_id)]));
   return found.map((one) => ({
     ...one,
-    suggested: [...new Set(suggestedSlugs(one.code).flatMap((slug) => bySlug.get(slug) ?? []))],
+    suggested: [
+      ...new Set([
+        ...suggestedSlugs(one.code).flatMap((slug) => bySlug.get(slug) ?? []),
+        ...namesakes.flatMap((id) => names.get(id) ?? []).filter((partner) => isNamedIn(one.code, partner)),
+      ]),
+    ].slice(0, MOST_SUGGESTED),
   }));
+}
+
+/** So many partners are suggested for a code. */
+const MOST_SUGGESTED = 5;
+/** So many words of codes are looked for among the names of partners, the newest codes' first, and so many partners for each. */
+const WORDS = 20;
+const NAMESAKES = 10;
+
+/** Partners in whose texts a word of the codes is, found as `search` finds them. */
+async function readNamesakes(ctx: ProgramCtx, codes: readonly string[]): Promise<string[]> {
+  const words = [...new Set(codes.flatMap(wordsOf))].slice(0, WORDS);
+  if (words.length === 0) return [];
+  const found = await ctx.read(
+    ...words.map((word) =>
+      shaped(
+        ctx.db,
+        { id: text },
+        sql`select id from partners where program_id = ${ctx.programId} and ${searched(ctx, word)}
+          limit ${literal(NAMESAKES)}`,
+      ),
+    ),
+  );
+  return [...new Set(found.flat().map(({ id }) => id))];
+}
+
+function isNamedIn(code: string, { first_name, last_name }: PartnerName): boolean {
+  return resemblesName(wordsOf(code), [first_name, last_name]);
 }
 
 /** `createCode` for the partner of a slug. @throws `validation_failed` where no partner has it. */

@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { joined } from "../../db/parts.ts";
 import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
@@ -137,12 +138,12 @@ function countRows(ctx: Reader, conditions: SQL[]) {
   return shaped(
     ctx.db,
     { count: whole },
-    sql`select count(*) as "count" from payouts y where ${sql.join(conditions, sql` and `)}`,
+    sql`select count(*) as "count" from payouts y where ${joined(conditions, sql` and `, "different")}`,
   );
 }
 
 function selectRows(ctx: Reader, conditions: SQL[], after: string) {
-  const where = sql.join([...conditions, sql`y.id > ${after}`], sql` and `);
+  const where = joined([...conditions, sql`y.id > ${after}`], sql` and `, "different");
   return shaped(
     ctx.db,
     STORED_ROW,

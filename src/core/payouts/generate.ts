@@ -1,5 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
+import { unionOf } from "../../db/parts.ts";
 import { flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { NOTHING, type Sum } from "../../domain/money.ts";
@@ -18,7 +19,7 @@ import { comparableSum, exactSum, readSum, sumColumns, together } from "../kerne
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { isSettled } from "../ledger/decisions.ts";
 import { sealRecipient } from "./recipient.ts";
-import { generatedOccurrences } from "./rows.ts";
+import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
 
 export interface GenerationInput {
   /** Milliseconds. Kept on the payouts; commissions carried forward from before it are paid as well. */
@@ -226,6 +227,8 @@ function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
 
 /** So many rows are one parameter, of which none may be longer than 2 MB. */
 const ROWS_PER_PARAMETER = 1_500;
+/** Of a chunk: of 75,000 rows, in a run of six million. */
+const MOST_ROW_PARAMETERS = 50;
 
 /**
  * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. Sums are
@@ -256,6 +259,7 @@ export async function generateChunk(ctx: ProgramCtx, input: GenerationInput, chu
       ],
       occurrences: [],
       selected: [generatedOccurrences(made, event_id)],
+      mailsAbout: [mailsAboutPayouts("payout_generated", made)],
     });
     return stem;
   });
@@ -276,9 +280,9 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
   const parameters = Array.from({ length: Math.ceil(rows.length / ROWS_PER_PARAMETER) }, (_, i) =>
     JSON.stringify(rows.slice(i * ROWS_PER_PARAMETER, (i + 1) * ROWS_PER_PARAMETER)),
   );
-  const values = sql.join(
+  const values = unionOf(
     parameters.map((json) => sql`select value from json_each(${json})`),
-    sql` union all `,
+    MOST_ROW_PARAMETERS,
   );
   return ctx.db.run(sql`insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method,
       recipient_sealed, recipient, period_start, period_end, due_at, commission_count, attempt, created_at, updated_at)

@@ -15,7 +15,7 @@ import { nextStamp } from "../kernel/updated-at.ts";
 import { attemptOf, keptOpen, keyMark, standingOf, type FrozenAttempt, type Standing } from "./attempt.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
 import { openRecipient } from "./recipient.ts";
-import { payCommissions, payoutMoved } from "./rows.ts";
+import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
 /**
  * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the
@@ -187,6 +187,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(payouts).set(changes).where(held(ctx, payout)), expect: 1 }],
       occurrences: failed ? [payoutMoved("payout.updated", payout, after)] : [],
+      mailsAbout: failed ? [mailsAboutPayouts("payout_failed", sql`p.id = ${payout.id}`)] : [],
       result: after,
     });
     return after;
@@ -229,6 +230,7 @@ async function concludePaid(ctx: ProgramCtx, payout: Payout, transfer_id: string
     ],
     occurrences: [payoutMoved("payout.paid", payout, after)],
     selected: [paid.selected],
+    mailsAbout: [mailsAboutPayouts("payout_paid", sql`p.id = ${payout.id}`)],
     result: after,
   });
   return after;

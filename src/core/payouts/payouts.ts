@@ -17,7 +17,7 @@ import { viewPayout, type PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { unsettleFreed } from "../ledger/decisions.ts";
 import { settleChanged } from "../ledger/settle.ts";
-import { payCommissions, payoutMoved } from "./rows.ts";
+import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
 export interface PayoutFilter extends PageRequest {
   status?: PayoutStatus | undefined;
@@ -131,6 +131,7 @@ async function movePayout(
       writes: [write, ...writes],
       occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
       selected,
+      mailsAbout: type === "payout.paid" ? [mailsAboutPayouts("payout_paid", sql`p.id = ${id}`)] : [],
       result: after,
     });
     return { ctx, after, event_id };

@@ -6,6 +6,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payout, PayloadOf } from "../kernel/rows.ts";
+import type { MailsAbout } from "../kernel/mails.ts";
 import { viewPayout } from "../kernel/views.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
 
@@ -34,6 +35,16 @@ function payoutPayload(payout: Payout): PayloadOf<"payout.generated", Payout, No
     status: payout.status,
     method: payout.method,
     commission_count: payout.commission_count,
+  };
+}
+
+/** E-mails to the partners of the payouts `p` that `which` selects; of one that failed there is one for each attempt. */
+export function mailsAboutPayouts(kind: "payout_generated" | "payout_paid" | "payout_failed", which: SQL): MailsAbout {
+  const subject = kind === "payout_failed" ? sql`p.id || ':' || p.attempt` : sql`p.id`;
+  return {
+    kind,
+    from: sql`select p.partner_id as partner_id, t.email as recipient, ${subject} as subject_id
+      from payouts p cross join partners t on t.id = p.partner_id where ${which} and t.status <> 'deactivated'`,
   };
 }
 

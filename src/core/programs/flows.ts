@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
 import { flows } from "../../db/schema.ts";
-import { actionProblem, MAX_FLOWS } from "../../domain/flow.ts";
+import { flowProblem, givenConditions, MAX_FLOWS, storedConditions, type Condition } from "../../domain/flow.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
@@ -12,11 +12,13 @@ import type { Flow, InputOf, PayloadOf } from "../kernel/rows.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
-export type FlowInput = InputOf<
-  Flow,
-  "id" | "program_id" | "created_at" | "updated_at",
-  "name" | "action_type" | "action_value"
->;
+export type FlowInput = Omit<
+  InputOf<Flow, "id" | "program_id" | "created_at" | "updated_at", "name" | "action_type" | "action_value">,
+  "conditions"
+> & { conditions?: Condition[] | undefined };
+
+/** The fields of a patch that are given. */
+type GivenFields = Partial<Omit<Flow, "conditions"> & { conditions: Condition[] }>;
 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
 
@@ -30,20 +32,21 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
     if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
     const from = appliedFrom(ctx, input.apply_from, true);
     const stamp = iso(ctx.now);
+    const event = input.event ?? "transaction_completed";
     const flow: Flow = {
       id: newId("flow", ctx.now),
       program_id: ctx.program.id,
       name: input.name,
-      event: input.event ?? "transaction_completed",
+      event,
       action_type: input.action_type,
       action_value: input.action_value,
-      conditions: input.conditions ?? [],
+      conditions: storedConditions(event, input.conditions ?? []),
       priority: input.priority ?? 0,
       active: input.active ?? true,
       created_at: stamp,
       updated_at: stamp,
     };
-    checkAction(flow);
+    refuseSenseless(flow);
     await commit(ctx, {
       writes: [
         { statement: ctx.db.insert(flows).values(flow) },
@@ -87,20 +90,22 @@ export async function updateFlow(
   id: string,
   { apply_from, ...patch }: FlowPatch & ApplyFrom,
 ): Promise<Flow> {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<Flow>;
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as GivenFields;
   const { ctx, flow } = await untilWon(async () => {
     const before = await getFlow(caller, id);
     const [ctx] = await prove(caller);
     const from = appliedFrom(ctx, apply_from, true);
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };
-    const flow: Flow = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
-    checkAction(flow);
+    const { event = before.event, conditions = givenConditions(before) } = given;
+    const changed = { ...given, event, conditions: storedConditions(event, conditions) };
+    const flow: Flow = { ...before, ...changed, updated_at: nextStamp(before.updated_at, ctx.now) };
+    refuseSenseless(flow);
     await commit(ctx, {
       writes: [
         {
           statement: ctx.db
             .update(flows)
-            .set({ ...given, updated_at: flow.updated_at })
+            .set({ ...changed, updated_at: flow.updated_at })
             .where(and(owned(ctx, id), eq(flows.updated_at, before.updated_at))),
           expect: 1,
         },
@@ -109,7 +114,7 @@ export async function updateFlow(
       occurrences: [
         {
           type: "flow.updated",
-          changes: changesOf("flow", before, flow),
+          changes: changesOf("flow", asGiven(before), asGiven(flow)),
           payload: { ...payloadOf(flow), ...from },
         },
       ],
@@ -142,20 +147,25 @@ function countFlows(ctx: Reader) {
     .where(sql`${flows.program_id} = ${ctx.programId}`);
 }
 
-function checkAction(flow: Flow): void {
-  const problem = actionProblem(flow);
-  if (problem !== null) throw invalidField("action_value", problem);
+/** With the conditions that the owner gave alone. */
+function asGiven(flow: Flow): Flow {
+  return { ...flow, conditions: givenConditions(flow) };
+}
+
+function refuseSenseless(flow: Flow): void {
+  const problem = flowProblem({ ...flow, conditions: givenConditions(flow) });
+  if (problem !== null) throw invalidField(problem.path, problem.message);
 }
 
 function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-type NoPayload = "id" | "program_id" | "event" | "created_at" | "updated_at";
+type NoPayload = "id" | "program_id" | "created_at" | "updated_at";
 
 function payloadOf(flow: Flow): PayloadOf<"flow.created", Flow, NoPayload> {
-  const { id: flow_id, name, action_type, action_value, conditions, priority, active } = flow;
-  return { flow_id, name, action_type, action_value, conditions, priority, active };
+  const { id: flow_id, name, event, action_type, action_value, priority, active } = flow;
+  return { flow_id, name, event, action_type, action_value, conditions: givenConditions(flow), priority, active };
 }
 
 function owned(ctx: Reader, id: string): SQL | undefined {

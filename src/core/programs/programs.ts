@@ -1,20 +1,21 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, whole } from "../../db/rows.ts";
+import { shaped, text, whole } from "../../db/rows.ts";
 import { NOTHING, percent } from "../../domain/money.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
-import { invalidField, notFound } from "../../lib/errors.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import { SECRET_SETTINGS } from "../../providers/registry.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { changesOf } from "../kernel/changes.ts";
-import { commit, type Write } from "../kernel/commit.ts";
+import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { InputOf, OwnColumns, Program } from "../kernel/rows.ts";
-import { onShard } from "../kernel/shards.ts";
+import { askAll, onShard } from "../kernel/shards.ts";
 import { nextStamp } from "../kernel/updated-at.ts";
 import { programs, providerConnections, sessions } from "../../db/schema.ts";
 import { connectionOf, type Connections } from "../kernel/connections.ts";
@@ -41,7 +42,7 @@ export interface ProgramInput {
 export type ProgramPatch = SecretPatch & InputOf<OwnColumns, KeptColumn, never> & ApplyFrom;
 
 type KeptColumn =
-  | ("id" | "owner_email" | "shard" | "created_at" | "updated_at")
+  | ("id" | "owner_email" | "shard" | "terms_version" | "created_at" | "updated_at")
   | Extract<keyof OwnColumns, `api_key_${string}`>;
 
 /** A program with its API key in clear: only for the reply that shows it. */
@@ -71,6 +72,13 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     auto_approve_days: null,
     code_precedence: "link",
     live_only: input.live_only,
+    brand_color: null,
+    time_zone: "UTC",
+    applications: "off",
+    slug: null,
+    questions: null,
+    terms: null,
+    terms_version: 0,
     shard: ctx.shard,
     ...columns,
     created_at: stamp,
@@ -113,6 +121,7 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
     const changes = changedSettings(before, patch);
     const secrets = await changedSecrets(ctx, before, patch);
     const from = appliedFrom(ctx, apply_from, patch.default_commission_pct !== undefined);
+    await refuseTakenSlug(ctx, changes.slug);
     const isChanged = Object.keys(changes).length > 0 || secrets.size > 0;
     if (!isChanged && apply_from === undefined) return { ctx, program: before };
     const program: Program = {
@@ -147,7 +156,7 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
     const changesOfSecrets = secretsChanged(before, program);
     const applied = from.apply_from === undefined ? [] : ["default_commission_pct"];
     const changed = [...new Set([...Object.keys(changes), ...applied, ...Object.keys(changesOfSecrets)])];
-    await commit(ctx, {
+    await commitSettings(ctx, {
       writes,
       occurrences: [
         {
@@ -162,6 +171,34 @@ export async function updateProgram(caller: Caller, { apply_from, ...patch }: Pr
   });
   await settleApplied(ctx, { apply_from });
   return program;
+}
+
+/** @throws `already_exists` for a slug that a program of another database has; of the own one the index says so. */
+async function refuseTakenSlug(ctx: ProgramCtx, slug: string | null | undefined): Promise<void> {
+  if (slug === undefined || slug === null || ctx.databases.shards.length === 1) return;
+  const { said, failure } = await askAll<boolean, BaseCtx>(ctx, async (on) => {
+    const [found] = await runBatch(on.db, [
+      shaped(on.db, { id: text }, sql`select id from programs where slug = ${slug}`),
+    ]);
+    return found.some(({ id }) => id !== ctx.program.id);
+  });
+  if (failure) throw failure.reason;
+  if (said.some(({ answer }) => answer)) throw slugTaken();
+}
+
+async function commitSettings(ctx: ProgramCtx, plan: CommitPlan): Promise<void> {
+  try {
+    await commit(ctx, plan);
+  } catch (error) {
+    if (error instanceof CommitConflict && error.constraint.includes("slug")) throw slugTaken();
+    throw error;
+  }
+}
+
+function slugTaken(): AppError {
+  return new AppError("already_exists", "Another program has this slug.", {
+    details: [{ path: "slug", message: "This value is taken." }],
+  });
 }
 
 function withChanges(before: Program, changes: ConnectionChanges): Connections {
@@ -221,13 +258,14 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   return { api_key, columns };
 }
 
-/** The settings that are given and differ; secrets are not among them. */
+/** The settings that are given and differ, and the number of a new text of the terms; secrets are not among them. */
 function changedSettings(before: Program, given: ProgramPatch): Partial<OwnColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
     if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
-    return value !== before[name as keyof Program];
+    return JSON.stringify(value) !== JSON.stringify(before[name as keyof Program]);
   });
-  return Object.fromEntries(values);
+  const changes: Partial<OwnColumns> = Object.fromEntries(values);
+  return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 
 function hasCommissions(programId: SQL): SQL {

@@ -1,10 +1,18 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
-import { amountFor } from "../../domain/commission.ts";
-import { MAX_FLOWS, type Condition, type Flow, type FlowActionType } from "../../domain/flow.ts";
+import {
+  eventOf,
+  givenConditions,
+  MAX_FLOWS,
+  storedConditions,
+  type Condition,
+  type Flow,
+  type FlowActionType,
+  type FlowEvent,
+} from "../../domain/flow.ts";
 import { addUp, NOTHING, type Cents, type Percent, type Sum } from "../../domain/money.ts";
-import { chooseRate, type Outcome } from "../../domain/payment.ts";
+import { chooseRate, earnedBy, type Outcome } from "../../domain/payment.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { appliedFrom, previewApplied, type ApplyFrom, type ChangedRule } from "../ledger/apply-from.ts";
@@ -12,6 +20,7 @@ import { appliedFrom, previewApplied, type ApplyFrom, type ChangedRule } from ".
 /** A flow as the simulator takes it: the fields of a new flow. */
 export interface SimulatedFlow {
   name?: string | undefined;
+  event?: FlowEvent | undefined;
   action_type: FlowActionType;
   action_value: number;
   conditions?: Condition[] | undefined;
@@ -117,6 +126,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         adjusted_cents: payments.adjusted_cents,
         customer_email: payments.customer_email,
         decision: payments.decision,
+        event: payments.event,
         commission_pct: partners.commission_pct,
       })
       .from(payments)
@@ -133,8 +143,9 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   const candidates = withChange(ctx, current, input);
   const result = rows.slice(0, input.last).map((row): SimulatedPayment => {
     const { decision } = row;
-    const earns = row.outcome === "commission" && decision !== null;
+    const earns = (row.outcome === "commission" || row.outcome === "no_flow") && decision !== null;
     const { rate, flow_id } = chooseRate(candidates, row, ctx.program, {
+      event: row.event,
       txn_amount_cents: row.txn_amount_cents,
       customer_email: row.customer_email,
       partner_slug: decision?.partner_slug ?? "",
@@ -148,7 +159,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       txn_amount_cents: row.txn_amount_cents,
       adjusted_cents: row.adjusted_cents,
       old_amount_cents: decision?.amount_cents ?? NOTHING,
-      new_amount_cents: earns ? amountFor(rate, row.txn_amount_cents, row.adjusted_cents) : NOTHING,
+      new_amount_cents: earns && rate ? earnedBy(rate, row.event, row.txn_amount_cents, row.adjusted_cents) : NOTHING,
       old_flow_id: decision?.flow_id ?? null,
       new_flow_id: earns ? flow_id : null,
     };
@@ -177,7 +188,10 @@ function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow
     name: flow.name ?? existing?.name ?? "new flow",
     action_type: flow.action_type,
     action_value: flow.action_value,
-    conditions: flow.conditions ?? existing?.conditions ?? [],
+    conditions: storedConditions(
+      flow.event ?? (existing ? eventOf(existing) : "transaction_completed"),
+      flow.conditions ?? (existing ? givenConditions(existing) : []),
+    ),
     priority: flow.priority ?? existing?.priority ?? 0,
     active: flow.active ?? true,
   };

@@ -1,6 +1,7 @@
 /** What a step of the reconciler looks at (`core/reconcile/reconcile.ts`). */
 import { sql } from "drizzle-orm";
-import { atMost, literal } from "../../db/client.ts";
+import { atMost, literal, literals } from "../../db/client.ts";
+import { unionOf } from "../../db/parts.ts";
 import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
@@ -88,7 +89,7 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
       TOUCHED,
       sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
         payload ->> 'partner_id' as partner_id, payload ->> 'payout_id' as payout_id
-      from (${sql.join(touched, sql` union all `)}) order by id limit ${most}`,
+      from (${unionOf(touched, "different")}) order by id limit ${most}`,
     ),
     ...([inTurn("commissions"), inTurn("payments"), inTurn("partners"), inTurn("payouts")] as const),
   );
@@ -113,7 +114,7 @@ export function sizesOf(ctx: ProgramCtx) {
     ctx.db,
     { kind: textOf<Kind>(), size: whole },
     sql`select list as kind, sum(count) as size from list_counts
-    where program_id = ${ctx.programId} and list in ${KINDS} group by list`,
+    where program_id = ${ctx.programId} and list in ${literals(KINDS)} group by list`,
   );
 }
 

@@ -6,7 +6,6 @@ import type { Check, Checked, Difference } from "../../domain/reconciliation.ts"
 import { isUnavailable } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
-import type { Mail } from "../../lib/mail.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { commit, type Write } from "../kernel/commit.ts";
@@ -30,7 +29,6 @@ import {
 import { choose, deliveriesLeft, payoutsAmong, payoutsInTurn, sizesOf, transfersAfter, type Chosen } from "./choose.ts";
 import { entitlementFinding } from "./entitlement.ts";
 import { knownDifferences, planFindings, unreported, type Looked } from "./findings.ts";
-import { mailAboutDifferences } from "./mail.ts";
 import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./place.ts";
 import { checkTransfers, hasTransfer } from "./transfers.ts";
 import { walkOn, walkReads } from "./walk.ts";
@@ -43,8 +41,6 @@ export interface ReconcileTools {
   transfers: Transfers;
   /** Is called for calls that are no statements. */
   onCall: (calls: number) => void;
-  /** Sends to a program's owner, at most once a day. */
-  mail: (mail: Mail) => Promise<unknown>;
 }
 
 /** What one step came to. */
@@ -140,6 +136,7 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, from
     await commit(ctx, {
       ...findings,
       writes: [saveRow(ctx, before, after), ...findings.writes, noteAgreed(ctx, after)],
+      notices: isMailed ? [{ kind: "ledger_differs", program: ctx.program, differences: fresh }] : [],
     });
   } catch (error) {
     if (error instanceof CommitConflict) return { checked: seen.checked, kept: false, more: true, whole: true };
@@ -147,7 +144,6 @@ export async function reconcileStep(ctx: ProgramCtx, tools: ReconcileTools, from
   }
   const program_id = ctx.program.id;
   for (const difference of fresh) logLine("error", { what: "reconciliation failed", program_id, ...difference });
-  if (isMailed) await tools.mail(mailAboutDifferences(ctx.program, fresh));
   if (seen.failure) throw seen.failure.reason;
   return { checked: seen.checked, kept: true, more, whole };
 }

@@ -1,6 +1,6 @@
 import { desc, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { orNull, shaped, text } from "../../db/rows.ts";
 import { partners, programs } from "../../db/schema.ts";
 import { ageOfProgramId } from "../../domain/shard.ts";
 import type { BaseCtx } from "../kernel/context.ts";
@@ -13,6 +13,7 @@ export interface Identity {
   audience: Audience;
   program_id: string;
   program_name: string;
+  brand_color: string | null;
   /** Null for owners. */
   partner_id: string | null;
 }
@@ -42,16 +43,16 @@ function ownersFirst(a: Identity, b: Identity): number {
 async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
   const [owned, joined] = await runBatch(ctx.db, [
     ctx.db
-      .select({ program_id: programs.id, program_name: programs.name })
+      .select({ program_id: programs.id, program_name: programs.name, brand_color: programs.brand_color })
       .from(programs)
       .where(sql`lower(${programs.owner_email}) = ${email}`)
       .orderBy(desc(programs.id)),
     // From the address to its programs, in this order: left to itself the database might begin with all programs.
     shaped(
       ctx.db,
-      { partner_id: text, program_id: text, program_name: text },
+      { partner_id: text, program_id: text, program_name: text, brand_color: orNull(text) },
       sql`
-      select p.id as partner_id, g.id as program_id, g.name as program_name
+      select p.id as partner_id, g.id as program_id, g.name as program_name, g.brand_color
       from ${partners} p cross join ${programs} g on g.id = p.program_id
       where lower(p.email) = ${email} and p.status <> 'deactivated' order by p.id desc`,
     ),

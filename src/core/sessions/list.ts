@@ -1,6 +1,6 @@
 import { and, desc, eq, getTableColumns, isNull, ne, sql } from "drizzle-orm";
 import { atMost, runBatch } from "../../db/client.ts";
-import { partners, programs, sessions } from "../../db/schema.ts";
+import { partners, portalLinks, programs, sessions } from "../../db/schema.ts";
 import { notFound } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
@@ -55,7 +55,9 @@ const MOST_ROUNDS = 3;
  */
 export async function endAllSessions(base: BaseCtx, { record }: Session): Promise<void> {
   const { email } = record;
-  const links = await askAll(base, (on) => runBatch(on.db, [endLinks(on, email)]));
+  const links = await askAll(base, (on) =>
+    runBatch(on.db, [endLinks(on, email), on.db.delete(portalLinks).where(eq(portalLinks.email, email))]),
+  );
   let missed = links.failure;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const { found, failure } = await sessionsOf(base, email);

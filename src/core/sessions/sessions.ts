@@ -1,6 +1,6 @@
 import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { partners, programs, sessions } from "../../db/schema.ts";
+import { partners, portalLinks, programs, sessions } from "../../db/schema.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -42,6 +42,8 @@ export interface Session {
   record: SessionRecord;
   program: Program;
   partner: Partner | null;
+  /** Of a link that the owner made, in a frame or not: it can do less (EMBED-2). Null of a session by a link to the address. */
+  limited: "framed" | "own page" | null;
 }
 
 export interface SessionProof {
@@ -85,10 +87,21 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
     },
   ];
   const isFirst = partner?.status === "invited";
-  const occurrences: Occurrence[] = [signedIn(partner, proof)];
-  if (partner && isFirst) {
-    const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
-    writes.push(
+  const first = firstSignIn(ctx, partner);
+  const occurrences: Occurrence[] = [signedIn(partner, proof), ...first.occurrences];
+  writes.push(...first.writes);
+  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: proof.before, occurrences: [] });
+  await commit(ctx, { writes, occurrences });
+  if (partner && isFirst) await settleWaiting(ctx, partner.id);
+  return { token, audience, expires_at };
+}
+
+/** Turns an invited partner active; nothing for anybody else. What waited for it is to be settled afterwards. */
+export function firstSignIn(ctx: ProgramCtx, partner: Partner | null): { writes: Write[]; occurrences: Occurrence[] } {
+  if (partner?.status !== "invited") return { writes: [], occurrences: [] };
+  const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
+  return {
+    writes: [
       {
         statement: ctx.db
           .update(partners)
@@ -97,13 +110,9 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
         expect: 1,
       },
       { statement: wakeWaitingPayments(ctx, partner.id) },
-    );
-    occurrences.push(partnerChanged(partner, activated));
-  }
-  if (!isHere) await commit(forProgram(actingAs(proven, actor), program), { writes: proof.before, occurrences: [] });
-  await commit(ctx, { writes, occurrences });
-  if (partner && isFirst) await settleWaiting(ctx, partner.id);
-  return { token, audience, expires_at };
+    ],
+    occurrences: [partnerChanged(partner, activated)],
+  };
 }
 
 function signedIn(partner: Partner | null, { email, device }: SessionProof): Occurrence {
@@ -152,21 +161,37 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
   const token_hash = await sha256Hex(token);
   const live = and(eq(sessions.token_hash, token_hash), inForce(ctx.now));
   const of = (column: "program_id" | "partner_id") =>
-    sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash})`;
-  const [[record], [program], [partner]] = await runBatch(ctx.db, [
+    sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash}
+      union all select ${sql.identifier(column)} from portal_links where session_hash = ${token_hash})`;
+  const [[own], [opened], [program], [partner]] = await runBatch(ctx.db, [
     ctx.db.select().from(sessions).where(live),
+    ctx.db
+      .select()
+      .from(portalLinks)
+      .where(and(eq(portalLinks.session_hash, token_hash), sql`${portalLinks.expires_at} > ${iso(ctx.now)}`)),
     selectPrograms(ctx.db).where(sql`${programs.id} = ${of("program_id")}`),
     ctx.db
       .select()
       .from(partners)
       .where(sql`${partners.id} = ${of("partner_id")}`),
   ]);
+  const record = own ?? (opened && recordOf(opened, token_hash));
   if (!record || !program) return null;
+  const limited = own || !opened ? null : opened.framed ? "framed" : "own page";
   if (record.audience === "owner") {
-    return program.owner_email.toLowerCase() === record.email ? { ctx, record, program, partner: null } : null;
+    return program.owner_email.toLowerCase() === record.email ? { ctx, record, program, partner: null, limited } : null;
   }
   if (!partner || partner.status === "deactivated" || partner.email.toLowerCase() !== record.email) return null;
-  return { ctx, record, program, partner };
+  return { ctx, record, program, partner, limited };
+}
+
+/** The session that a portal link opened, as other sessions are. */
+function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string): SessionRecord {
+  const { email, program_id, partner_id, created_at, expires_at, used_at, device } = link;
+  return {
+    ...{ token_hash, audience: "partner", email, program_id, partner_id },
+    ...{ created_at: used_at ?? created_at, expires_at, last_seen_at: null, device },
+  };
 }
 
 /** Who acts in a session: the partner, or the owner by the address that was proven. */
@@ -175,8 +200,9 @@ export function actorOf({ program, partner }: Session): Actor {
 }
 
 /** Notes that a session is used, at most once in five minutes; null when there is nothing to note. */
-export function noteSeen({ ctx, record }: Session): Promise<unknown> | null {
+export function noteSeen({ ctx, record, limited }: Session): Promise<unknown> | null {
   const { token_hash, last_seen_at } = record;
+  if (limited !== null) return null;
   if (last_seen_at !== null && Date.parse(last_seen_at) > ctx.now - NOTED_EVERY) return null;
   const isLater = sql`coalesce(${sessions.last_seen_at}, '') < ${iso(ctx.now)}`;
   return ctx.db
@@ -189,7 +215,7 @@ export function noteSeen({ ctx, record }: Session): Promise<unknown> | null {
 /** Ends the session of a token, which is an event; ending one that is not there is no error. */
 export async function endSession(base: BaseCtx, token: string): Promise<void> {
   const session = await readSession(base, token);
-  if (session) return endRecord(base, session.record);
+  if (session) return endRecord(base, session.record, session.limited === null ? sessions : portalLinks);
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return;
   await runBatch(ctx.db, [ctx.db.delete(sessions).where(eq(sessions.token_hash, await sha256Hex(token)))]);
@@ -206,9 +232,13 @@ const ID_CHARACTERS = 16;
 export async function endRecord(
   base: BaseCtx,
   record: Pick<SessionRecord, "token_hash" | "email" | "program_id" | "partner_id">,
+  of: typeof sessions | typeof portalLinks = sessions,
 ): Promise<void> {
   const { bound, partner } = await actAs(base, record);
-  const end = bound.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash));
+  const end =
+    of === sessions
+      ? bound.db.delete(sessions).where(eq(sessions.token_hash, record.token_hash))
+      : bound.db.delete(portalLinks).where(eq(portalLinks.session_hash, record.token_hash));
   try {
     await commit(bound, {
       writes: [{ statement: end, expect: 1 }],

@@ -5,18 +5,21 @@ import { signInLinks } from "../../db/schema.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
-import { HOUR, iso, MINUTE } from "../../lib/time.ts";
-import { commit } from "../kernel/commit.ts";
-import type { BaseCtx } from "../kernel/context.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import type { BaseCtx, ProgramCtx } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
+import type { Partner } from "../kernel/rows.ts";
 import { askAll, askFirst, onShard } from "../kernel/shards.ts";
 import { askIdentities, findIdentity, identitiesOf, type Identity } from "./identities.ts";
 import { actAs, openSession, type OpenedSession } from "./sessions.ts";
 
 const LINK_VALID_FOR = 15 * MINUTE;
+/** Of the link in an e-mail that nobody asked for a moment ago (PART-13). */
+export const INVITATION_VALID_FOR = 7 * DAY;
 /** Within `LINK_WINDOW` (PAGE-2). */
-const LINKS_PER_ADDRESS = 5;
-const LINK_WINDOW = 15 * MINUTE;
+export const LINKS_PER_ADDRESS = 5;
+export const LINK_WINDOW = 15 * MINUTE;
 const TOKEN_BYTES = 32;
 
 export interface SignInLink {
@@ -43,8 +46,7 @@ export async function countRequest(base: BaseCtx, address: string): Promise<Link
   const email = address.toLowerCase();
   const { request, inserted } = await askFirst(base, async (ctx) => {
     const { link, row } = await newLink(ctx, email, undefined);
-    const recent = sql`select count(*) from sign_in_links where email = ${email}
-      and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
+    const recent = linksSince(sql`${email}`, ctx.now);
     const [rows] = await runBatch(ctx.db, [
       shaped(
         ctx.db,
@@ -62,6 +64,11 @@ export async function countRequest(base: BaseCtx, address: string): Promise<Link
     });
   }
   return request;
+}
+
+/** How many links were made for an address within `LINK_WINDOW`. */
+export function linksSince(address: SQL, now: number): SQL {
+  return sql`select count(*) from sign_in_links where email = ${address} and created_at > ${iso(now - LINK_WINDOW)}`;
 }
 
 /**
@@ -97,6 +104,20 @@ export async function createOwnerLink(base: BaseCtx, address: string): Promise<S
   const { link, row } = await newLink(ctx, email, owned);
   await runBatch(ctx.db, [ctx.db.insert(signInLinks).values(row)]);
   return link;
+}
+
+/**
+ * A one-time link for a partner who did not ask for it: it is in an e-mail that waits to be read, and is good for
+ * `INVITATION_VALID_FOR`. With the statement that stores it, for the commit of what the e-mail is about. (In a list, because
+ * a query is a thenable.)
+ */
+export async function invitationLink(
+  ctx: ProgramCtx,
+  partner: Pick<Partner, "id" | "email">,
+): Promise<{ link: SignInLink; writes: Write[] }> {
+  const identity = { audience: "partner", program_id: ctx.program.id, partner_id: partner.id } as const;
+  const { link, row } = await newLink(ctx, partner.email.toLowerCase(), identity, INVITATION_VALID_FOR);
+  return { link, writes: [{ statement: ctx.db.insert(signInLinks).values(row) }] };
 }
 
 /** The address that a link proves, and who it is here. Null for a link that is unknown, expired or used. Changes nothing. */
@@ -227,7 +248,12 @@ export function signInsPast(now: number): SQL {
   return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
 }
 
-async function newLink(ctx: BaseCtx, email: string, identity: Identity | undefined) {
+async function newLink(
+  ctx: BaseCtx,
+  email: string,
+  identity: Pick<Identity, "audience" | "program_id" | "partner_id"> | undefined,
+  valid_for = LINK_VALID_FOR,
+) {
   const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
   const row = {
     token_hash: await sha256Hex(token),
@@ -236,7 +262,7 @@ async function newLink(ctx: BaseCtx, email: string, identity: Identity | undefin
     program_id: identity?.program_id ?? null,
     partner_id: identity?.partner_id ?? null,
     created_at: iso(ctx.now),
-    expires_at: iso(ctx.now + LINK_VALID_FOR),
+    expires_at: iso(ctx.now + valid_for),
   };
   return { row, link: { token, expires_at: row.expires_at } satisfies SignInLink };
 }

@@ -14,19 +14,16 @@ import { programFields } from "../kernel/program-rows.ts";
 
 const ENDPOINTS_AT_ONCE = 50;
 
-export interface DisabledEndpoint {
+interface GivenUp extends Owner {
   program: Program;
   endpoint: Endpoint;
 }
 
 /**
- * Disables the endpoints that have failed for too long, each with its audit event (HOOK-9), and calls `onDisabled`
- * for each that it has disabled, so that owners are notified once. An endpoint that succeeds in between stays active.
+ * Disables the endpoints that have failed for too long, each with its audit event and the e-mail to its owner (HOOK-9). An
+ * endpoint that succeeds in between stays active.
  */
-export function disableGivenUp(
-  ctx: Ctx,
-  onDisabled: (disabled: DisabledEndpoint) => Promise<void>,
-): Work<DisabledEndpoint & Owner> {
+export function disableFailingEndpoints(ctx: Ctx): Work<GivenUp> {
   return {
     cost: 10,
     async due(after) {
@@ -47,18 +44,17 @@ export function disableGivenUp(
       return rows.map((row) => ({ ...row, key: row.endpoint.id }));
     },
     async serve({ program, endpoint }) {
-      const disabled = await disable(ctx, program, endpoint);
-      if (disabled) await onDisabled({ program, endpoint: disabled });
+      await disable(ctx, program, endpoint);
       return false;
     },
   };
 }
 
-/** Null when the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
-async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<Endpoint | null> {
+/** Nothing where the endpoint is no longer the one that was read: it succeeded, or its owner or another run changed it. */
+async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<void> {
   const { failing_since, failure_count } = before;
   const health = { failing_since_ms: failing_since === null ? null : Date.parse(failing_since), failure_count };
-  if (!isGivenUp(health, ctx.now)) return null;
+  if (!isGivenUp(health, ctx.now)) return;
   const updated_at = nextStamp(before.updated_at, ctx.now);
   const after: Endpoint = { ...before, active: false, disabled_at: iso(ctx.now), updated_at };
   const unchanged = sql`${webhookEndpoints.id} = ${before.id} and ${webhookEndpoints.active} = 1
@@ -76,10 +72,9 @@ async function disable(ctx: Ctx, program: Program, before: Endpoint): Promise<En
         },
       ],
       occurrences: [endpointChanged(before, after, { reason: "failing", failing_since, failure_count })],
+      notices: [{ kind: "endpoint_disabled", program, endpoint: after }],
     });
-    return after;
   } catch (error) {
-    if (error instanceof CommitConflict) return null;
-    throw error;
+    if (!(error instanceof CommitConflict)) throw error;
   }
 }

@@ -1,18 +1,24 @@
 import { Hono } from "hono";
 import * as z from "zod";
+import { readCodeStats } from "../../core/partners/code-stats.ts";
 import { createCode, deleteCode, getCode, listCodes, type CodeInput } from "../../core/partners/codes.ts";
 import { viewCode } from "../../core/kernel/views.ts";
 import { MAX_CODE } from "../../domain/code.ts";
 import type { AppEnv } from "../../env.ts";
 import { VENDOR_NAMES } from "../../providers/registry.ts";
+import { written } from "../../lib/exact-json.ts";
+import { utcDay } from "../../lib/time.ts";
 import { replies } from "../idempotency.ts";
-import { jsonBody, requireJson, takes, text } from "../validate.ts";
+import { summaryQuery } from "../queries.ts";
+import { jsonBody, query, requireJson, summaryRange, takes, text } from "../validate.ts";
 
 /** Pasted by hand, so the blanks around it are not part of it. */
 const trimmed = (max: number) => z.string().trim().pipe(text(max));
 
+export const codeText = trimmed(MAX_CODE);
+
 export const codeCreate = takes<CodeInput>()({
-  code: trimmed(MAX_CODE),
+  code: codeText,
   provider: z.enum(VENDOR_NAMES),
   provider_code_id: trimmed(255).nullish(),
   move: z.boolean().optional(),
@@ -26,8 +32,14 @@ export const partnerCodes = new Hono<AppEnv>()
     return c.json(viewCode(code), 201);
   });
 
-/** `/api/v1/codes` (CODE-4). */
+/** `/api/v1/codes` (CODE-4, CODE-6). */
 export const codes = new Hono<AppEnv>()
+  .get("/summary", query(summaryQuery), async (c) => {
+    const asked = c.req.valid("query");
+    const { from, to } = summaryRange(asked, c.var.now);
+    const days = { from: utcDay(from), to: utcDay(Math.max(from, to - 1)) };
+    return c.json({ data: written(await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id })) });
+  })
   .get("/:id", async (c) => c.json(viewCode(await getCode(c.var.ctx, c.req.param("id")))))
   .delete("/:id", async (c) => {
     const { id } = await deleteCode(c.var.ctx, c.req.param("id"));

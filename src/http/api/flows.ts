@@ -5,12 +5,12 @@ import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput 
 import { simulateFlow } from "../../core/programs/simulate.ts";
 import { viewFlow } from "../../core/kernel/views.ts";
 import {
-  actionProblem,
   CONDITION_FIELDS,
   CONDITION_OPS,
   conditionProblem,
   FLOW_ACTION_TYPES,
   FLOW_EVENTS,
+  flowProblem,
   MAX_CONDITIONS,
 } from "../../domain/flow.ts";
 import type { AppEnv } from "../../env.ts";
@@ -48,8 +48,8 @@ export const simulation = z
       .omit({ apply_from: true })
       .partial({ name: true })
       .superRefine((flow, issues) => {
-        const problem = actionProblem(flow);
-        if (problem !== null) issues.addIssue({ code: "custom", path: ["action_value"], message: problem });
+        const problem = flowProblem(flow);
+        if (problem) issues.addIssue({ code: "custom", path: problem.path.split("."), message: problem.message });
       })
       .optional(),
     flow_id: z.string().max(64).optional(),

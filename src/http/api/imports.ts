@@ -35,7 +35,7 @@ export const importQuery = z.object({
   provider: z
     .enum(PROVIDER_NAMES)
     .optional()
-    .describe("Whose customer ids the file holds, where their form does not show it."),
+    .describe("Whose customer ids the file holds, where their form does not show it, and whose promotion codes."),
   columns: z
     .string()
     .max(8_192)

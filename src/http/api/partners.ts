@@ -10,11 +10,13 @@ import {
   type PartnerInput,
   type PartnerPatch,
 } from "../../core/partners/partners.ts";
+import { invitePartner } from "../../core/sessions/invite.ts";
 import { viewPartner, viewStats } from "../../core/kernel/views.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN } from "../../domain/partner.ts";
 import type { AppEnv } from "../../env.ts";
 import { written } from "../../lib/exact-json.ts";
 import { replies } from "../idempotency.ts";
+import { nothing, optionalJson } from "../optional-json.ts";
 import { pageReply } from "../page-reply.ts";
 import { partnerQuery } from "../queries.ts";
 import { applyFrom, email, jsonBody, pageQuery, percentage, query, requireJson, takes, text } from "../validate.ts";
@@ -80,5 +82,8 @@ export const partners = new Hono<AppEnv>()
   .patch("/:id", requireJson, jsonBody(partnerPatch), async (c) => {
     const partner = await updatePartner(c.var.ctx, c.req.param("id"), c.req.valid("json"));
     return c.json(viewPartner(partner));
+  })
+  .post("/:id/invite", optionalJson(nothing), replies(viewPartner, 200), async (c) => {
+    return c.json(viewPartner(await invitePartner(c.var.ctx, c.req.param("id"))));
   })
   .delete("/:id", async (c) => c.json(viewPartner(await deletePartner(c.var.ctx, c.req.param("id")))));

@@ -2,8 +2,16 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { getProgram, updateProgram, type ProgramPatch } from "../../core/programs/programs.ts";
 import { viewProgram } from "../../core/kernel/views.ts";
+import {
+  APPLICATION_MODES,
+  MAX_QUESTION,
+  MAX_QUESTIONS,
+  MAX_TERMS,
+  PROGRAM_SLUG_PATTERN,
+} from "../../domain/application.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
+import { normalTimeZone } from "../../domain/time-zone.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
 import { applyFrom, cents, jsonBody, percentage, requireJson, takes, text } from "../validate.ts";
@@ -20,8 +28,33 @@ export const domain = text(253).transform((value, issues) => {
   return z.NEVER;
 });
 
+/** Kept in lower case. */
+const brandColor = z
+  .string()
+  .regex(/^#[0-9a-f]{6}$/i, "This must be # and six hexadecimal digits, such as #3730a3.")
+  .transform((value) => value.toLowerCase());
+
+/** Kept as the tz database writes it. */
+const timeZone = text(64).transform((value, issues) => {
+  const normal = normalTimeZone(value);
+  if (normal !== null) return normal;
+  issues.addIssue({ code: "custom", message: "This must be a time zone of the tz database, such as Europe/Berlin." });
+  return z.NEVER;
+});
+
 /** Pasted by hand, so the blanks around it are not part of it. */
 const secret = z.string().trim().pipe(text(500));
+
+/** What applicants are asked; none is null. */
+const questions = z
+  .array(z.string().meta({ minLength: 1, maxLength: MAX_QUESTION }))
+  .max(MAX_QUESTIONS, `A program asks at most ${MAX_QUESTIONS} questions of its own.`)
+  .refine(
+    (asked) => asked.every((one) => text(MAX_QUESTION).safeParse(one).success),
+    `A question has 1 to ${MAX_QUESTION} characters.`,
+  )
+  .refine((asked) => new Set(asked).size === asked.length, "Ask each question once.")
+  .transform((asked) => (asked.length > 0 ? asked : null));
 
 export const programPatch = takes<ProgramPatch>()({
   name: programName,
@@ -35,6 +68,15 @@ export const programPatch = takes<ProgramPatch>()({
   code_precedence: z.enum(CODE_PRECEDENCES),
   auto_approve_days: z.int().min(0).max(365).nullable(),
   live_only: z.boolean(),
+  brand_color: brandColor.nullable(),
+  time_zone: timeZone,
+  applications: z.enum(APPLICATION_MODES),
+  slug: z
+    .string()
+    .regex(PROGRAM_SLUG_PATTERN, "This must be 1 to 64 small letters, digits or -, with no - at either end.")
+    .nullable(),
+  questions: questions.nullable(),
+  terms: text(MAX_TERMS).nullable(),
   apply_from: applyFrom,
   ...bySecretSetting(() => secret.nullable()),
 }).partial();

@@ -1,8 +1,18 @@
-import type { PartnerLine } from "../../core/imports/partner-lines.ts";
+import type { GivenCode, PartnerLine } from "../../core/imports/partner-lines.ts";
 import { emailKey } from "../../domain/email.ts";
-import { readCodes, readPercentage, readStatus, splitName } from "../../domain/import-cell.ts";
+import {
+  readCodes,
+  readPercentage,
+  readStatus,
+  splitName,
+  splitPromotionCodes,
+  type CellReading,
+} from "../../domain/import-cell.ts";
 import type { ImportField } from "../../domain/import-columns.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
+import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
+import { VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
+import { codeText } from "../api/codes.ts";
 import { partnerCreate } from "../api/partners.ts";
 import { parseInput } from "../pages/forms.ts";
 import type { ImportFile, LineCells, LineNote, ReadLine } from "./line.ts";
@@ -33,11 +43,38 @@ export function readPartnerLine(file: ImportFile, { line, cell, each }: LineCell
   }
   const codes = readCodes(cell("code"), file.params);
   if (!codes.ok) return refused("code", codes.message);
+  const promotion_codes = readPromotionCodes(cell("promotion_codes"), file.order.provider);
+  if (!promotion_codes.ok) return refused("promotion_codes", promotion_codes.message);
   const status = readStatus(cell("status"), file.statuses, file.order.status);
   if (!status.ok) return refused("status", status.message);
   const given = cell("status") === "" ? null : status.value;
-  const value = { line, input: parsed.value, codes: codes.value, status: given };
+  const carried = { codes: codes.value, promotion_codes: promotion_codes.value };
+  const value = { line, input: parsed.value, ...carried, status: given };
   return { ok: true, value, ...(payout?.note ? { note: payout.note } : {}) };
+}
+
+/** Each code is of the provider whose name and a colon are before it, else of the file's. */
+function readPromotionCodes(cell: string, provider: ProviderName | null): CellReading<GivenCode[]> {
+  const parts = splitPromotionCodes(cell);
+  if (!parts.ok) return parts;
+  const codes: GivenCode[] = [];
+  for (const part of parts.value) {
+    const [prefix, own] = prefixOf(part);
+    const of = prefix ?? (provider && vendorNamed(provider)?.name);
+    if (!of) {
+      return { ok: false, message: `Write whose code it is before it: ${VENDOR_NAMES[0]}:${own.slice(0, 60)}.` };
+    }
+    const code = codeText.safeParse(own);
+    if (!code.success) return { ok: false, message: code.error.issues[0]?.message ?? "This is no code." };
+    codes.push({ provider: of, code: code.data });
+  }
+  return { ok: true, value: codes };
+}
+
+function prefixOf(text: string): [VendorName | null, string] {
+  const colon = text.indexOf(":");
+  const vendor = vendorNamed(text.slice(0, Math.max(colon, 0)).trim().toLowerCase());
+  return vendor ? [vendor.name, text.slice(colon + 1)] : [null, text];
 }
 
 /**

@@ -33,6 +33,13 @@ const program = {
   code_precedence: "link",
   auto_approve_days: 30,
   live_only: true,
+  brand_color: "#0f766e",
+  time_zone: "Europe/Berlin",
+  applications: "review",
+  slug: "example-shop",
+  questions: ["Who reads you?", "How did you hear of us? (optional)"],
+  terms: "Do not bid on our name.",
+  terms_version: 2,
   ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
   api_key_last4: "x9Qw",
   api_key_last_used_at: AT,
@@ -50,6 +57,14 @@ const partner = {
   provider_a_account_id: null,
   metadata: null,
   ...stamps,
+};
+const applicationData = {
+  ...{ id: id("app"), ...own, status: "approved", partner_id: id("par"), created_at: AT, decided_at: LATER },
+};
+const application = {
+  ...{ ...applicationData, email: "jane@example.com", name: "Jane Roe", website: "https://jane.example.com/" },
+  answers: [{ question: "Who reads you?", answer: "People who bake." }],
+  ...{ terms_version: 2, consented_at: AT, note: null, updated_at: LATER },
 };
 const codeCreate = { code: "JANE20", provider: PROVIDER, provider_code_id: "promo_1RTa2b" };
 const code = { id: id("cod"), ...own, partner_id: id("par"), ...codeCreate, created_at: AT };
@@ -104,6 +119,7 @@ const payment = {
   outcome: "commission",
   partner_id: id("par"),
   ref: "jane",
+  code_id: null,
   currency: "USD",
   txn_amount_cents: 12000,
   adjusted_cents: 0,
@@ -111,7 +127,13 @@ const payment = {
   customer_id: "cus_9s6XKz",
   subscription_id: null,
   ...stamps,
+  event: "transaction_completed",
 };
+const claimData = {
+  ...{ id: id("clm"), program_id: id("prog"), partner_id: id("par"), status: "granted", payment_id: id("pmt") },
+  ...{ created_at: AT, decided_at: LATER },
+};
+const claim = { ...claimData, order_id: "order-9001", day: null, email_domain: null, note: null };
 const condition = { field: "txn_amount_cents", op: "gt", value: 10000, saw: 12000, held: true };
 const paymentWithTrace = {
   ...payment,
@@ -206,6 +228,7 @@ const connected = {
   configured: true,
   webhook_secret_set: true,
   last_event_at: AT,
+  is_last_event_test: false,
   event_types: [
     { type: "invoice.paid", need: "required", last_seen_at: AT },
     { type: "charge.refunded", need: "recommended", last_seen_at: null },
@@ -218,6 +241,7 @@ const unconnected = {
   configured: false,
   webhook_secret_set: false,
   last_event_at: null,
+  is_last_event_test: false,
   event_types: [{ type: "transaction.completed", need: "required", last_seen_at: null }],
   refused: 0,
   last_refusal: null,
@@ -266,7 +290,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     reconciled_at: AT,
     differences: 0,
     deliveries_left: 0,
-    email: { configured: true },
+    email: { configured: true, last_refusal: null },
   },
   Partner: partner,
   PartnerList: listOf(partner),
@@ -277,8 +301,25 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     url: "https://connect.example.com/setup/e/acct_1RTa2b",
     expires_at: AT,
   },
+  Application: application,
+  ApplicationList: listOf(application),
+  ApplicationData: applicationData,
+  ApplicationsDecided: {
+    data: [
+      { id: id("app"), ok: true, status: "approved" },
+      { id: "app_unknown", ok: false, error: { code: "not_found", message: "No such application." } },
+    ],
+  },
   Code: code,
   CodeList: { data: [code] },
+  CodeSummary: {
+    data: [
+      {
+        ...{ code_id: id("cod"), partner_id: id("par"), provider: PROVIDER, code: "JANE20", ended_at: null },
+        ...{ currency: "USD", sales: 3, revenue_cents: 36000, earned_cents: 7200 },
+      },
+    ],
+  },
   Flow: flow,
   FlowList: { data: [flow] },
   ClickTaken: { known: true },
@@ -295,6 +336,10 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   DeliveryList: listOf(delivery),
   Recovered: { recovered: 12, has_more: false },
   ListReading: listRead,
+  Destination: {
+    ...{ provider: PROVIDER, destination_id: "we_1RTa2b", url: `https://service.example/webhooks/${PROVIDER}` },
+    ...{ outcome: "created", event_types_added: ["invoice.paid"], test: false, secret: "stored", not_removed: 0 },
+  },
   Deleted: { id: id("flw"), deleted: true },
   Import: {
     kind: "partners",
@@ -357,6 +402,10 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Payment: payment,
   PaymentList: listOf(payment),
   PaymentWithTrace: paymentWithTrace,
+  Claim: claim,
+  ClaimData: claimData,
+  ClaimList: listOf(claim),
+  ClaimWithPayments: { ...claim, payments: [paymentWithTrace] },
   Payout: payout,
   PayoutList: listOf(payout),
   PayoutWithCommissions: { ...payout, commissions: [{ ...commission, payout_id: id("pay") }] },
@@ -398,6 +447,8 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: { status: "active" },
   OnboardingStart: { country: "DE" },
+  ApplicationDecline: { note: "We take no coupon sites." },
+  ApplicationsDecide: { ids: [id("app")], status: "approved" },
   CodeCreate: codeCreate,
   FlowCreate: flowCreate,
   FlowUpdate: { active: false },
@@ -418,11 +469,14 @@ export const REQUEST_EXAMPLES: Record<RequestName, unknown> = {
   CommissionUpdate: { status: "rejected", reason: "Ordered by the partner" },
   CommissionBulk: { ids: [id("com")], status: "approved" },
   PayoutGenerate: { period_end: "2026-03-31", dry_run: true },
+  ClaimGrant: { payment_id: id("pmt") },
+  ClaimDecline: { note: "This customer came through our newsletter." },
   PayoutMarkPaid: { reference: "Transfer 4711" },
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },
   Recover: { since: "2026-03-01T00:00:00Z" },
   ListRead: { since: "2026-03-01T00:00:00Z" },
+  DestinationMake: { replace: false },
   Nothing: {},
   ImportFile: "email,first_name,ref_id,status\njane@example.com,Jane,jane,approved\n",
   CustomerErase: { email: "customer@example.com" },

@@ -5,14 +5,18 @@ import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts"
 import type { Reconciling, ShownDifference } from "../../core/reconcile/now.ts";
 import type { SimulatedPayment, Simulation } from "../../core/programs/simulate.ts";
 import type {
+  viewClaim,
+  viewClaimData,
+  viewClaimWithPayments,
   viewCommission,
   viewCommissionData,
   viewPayment,
   viewPaymentWithTrace,
   viewPayout,
 } from "../../core/kernel/views.ts";
+import { CLAIM_STATUSES } from "../../domain/claim.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS, type Rate } from "../../domain/commission.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, type FlowTrace } from "../../domain/flow.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type FlowTrace } from "../../domain/flow.ts";
 import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
@@ -66,7 +70,9 @@ const commission = once(() =>
     payment_id: idOf("payment").nullable(),
     flow_id: idOf("flow").nullable(),
     payout_id: idOf("payout").nullable().describe("The payout that holds it; held, it cannot change."),
-    kind: z.enum(COMMISSION_KINDS).describe("A clawback carries a difference on a paid commission."),
+    kind: z
+      .enum(COMMISSION_KINDS)
+      .describe("A clawback carries a difference on a paid commission; a lead is what a flow of leads gave."),
     source_commission_id: idOf("commission").nullable(),
     status: z.enum(COMMISSION_STATUSES),
     flagged: z.boolean().describe("Flagged commissions are never approved automatically."),
@@ -135,6 +141,7 @@ const paymentFields = once(() => ({
   outcome: z.enum(OUTCOMES).nullable().describe("A commission, or the reason why there is none."),
   partner_id: idOf("partner").nullable(),
   ref: z.string().nullable(),
+  code_id: idOf("code").nullable().describe("The partner's promotion code that decided it."),
   currency: currencyCode,
   txn_amount_cents: cents,
   adjusted_cents: cents,
@@ -143,6 +150,7 @@ const paymentFields = once(() => ({
   subscription_id: z.string().nullable(),
   created_at: timestamp,
   updated_at: timestamp,
+  event: z.enum(FLOW_EVENTS).describe("What it is: a payment, or a lead that your server reported, of amount 0."),
 }));
 
 const payment = once(() => shows<ReturnType<typeof viewPayment>>()(paymentFields()));
@@ -196,6 +204,35 @@ const paymentWithTrace = once(() =>
       arithmetic: z.string().nullable(),
     }),
     commissions: z.array(commission()),
+  }),
+);
+
+const claimData = once(() =>
+  shows<ReturnType<typeof viewClaimData>>()({
+    id: idOf("claim"),
+    program_id: idOf("program"),
+    partner_id: idOf("partner"),
+    status: z.enum(CLAIM_STATUSES),
+    payment_id: idOf("payment").nullable().describe("The payment that was decided on."),
+    created_at: timestamp,
+    decided_at: timestamp.nullable(),
+  }),
+);
+
+const claimFields = once(() => ({
+  ...claimData().shape,
+  order_id: z.string().nullable().describe("As the partner entered it. Null of a claim by day."),
+  day: z.string().nullable().describe("The day of the sale that the partner entered: 2026-11-02."),
+  email_domain: z.string().nullable().describe("With `day`: the domain of the customer's address."),
+  note: z.string().nullable().describe("What the partner reads beside the answer."),
+}));
+
+const claim = once(() => shows<ReturnType<typeof viewClaim>>()(claimFields()));
+
+const claimWithPayments = once(() =>
+  shows<ReturnType<typeof viewClaimWithPayments>>()({
+    ...claimFields(),
+    payments: z.array(paymentWithTrace()).describe("Those that it can be about."),
   }),
 );
 
@@ -331,6 +368,10 @@ export const moneyReplies = once(() => ({
   Payment: payment(),
   PaymentList: listOf(payment()),
   PaymentWithTrace: paymentWithTrace(),
+  Claim: claim(),
+  ClaimData: claimData(),
+  ClaimList: listOf(claim()),
+  ClaimWithPayments: claimWithPayments(),
   Payout: payout(),
   PayoutList: listOf(payout()),
   PayoutWithCommissions: z.strictObject({ ...payoutFields(), commissions: z.array(commission()) }),

@@ -3,6 +3,7 @@ import type { ClickSummary, Dropped } from "../../core/clicks/summary.ts";
 import type { Erased } from "../../core/customers/erase.ts";
 import type { Recovered } from "../../core/webhooks/actions.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../core/webhooks/history.ts";
+import type { MadeDestination } from "../../core/inbound/destination.ts";
 import type { ReadingStatus } from "../../core/inbound/reading.ts";
 import type { ProviderStatus } from "../../core/overview/integrations.ts";
 import type {
@@ -16,7 +17,9 @@ import type {
   viewProgram,
   viewStats,
 } from "../../core/kernel/views.ts";
+import type { CodeStats } from "../../core/partners/code-stats.ts";
 import { ACTOR_TYPES } from "../../domain/actor.ts";
+import { APPLICATION_MODES } from "../../domain/application.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../../domain/import-columns.ts";
 import { IMPORT_PRODUCT_IDS } from "../../domain/import-product.ts";
@@ -34,6 +37,7 @@ import type { viewLate } from "../health.ts";
 import { ROW_OUTCOMES } from "../import/file.ts";
 import type { viewImport } from "../import/report.ts";
 import { allOf, bag, cents, currencyCode, idOf, listOf, once, prefixed, shows, timestamp } from "./fields.ts";
+import { applicationReplies } from "./application-replies.ts";
 import { moneyReplies } from "./money-replies.ts";
 import { percentage } from "../validate.ts";
 
@@ -72,6 +76,17 @@ const program = once(() =>
       .describe("Which goes first where a payment has both: the reference of a link, or a promotion code."),
     auto_approve_days: z.int().nullable().describe("Null: commissions are approved by hand."),
     live_only: z.boolean().describe("True: the providers' test events make no commission."),
+    brand_color: z.string().nullable().describe("`#rrggbb`: of e-mails to partners; null for the service's own."),
+    time_zone: z.string().describe("By the tz database, such as Europe/Berlin: where the days of its e-mails begin."),
+    applications: z
+      .enum(APPLICATION_MODES)
+      .describe("Whether people can apply at `/join/<slug or id>`, and who decides."),
+    slug: z.string().nullable(),
+    questions: z
+      .array(z.string())
+      .describe("What applicants are asked; one that ends with `(optional)` may be left out."),
+    terms: z.string().nullable().describe("What applicants agree to."),
+    terms_version: z.int().describe("Counts up when the terms change."),
     ...bySecretSet(() => z.boolean()),
     api_key_last4: z.string(),
     api_key_last_used_at: timestamp.nullable(),
@@ -149,6 +164,20 @@ const code = once(() =>
   }),
 );
 
+const codeStats = once(() =>
+  shows<CodeStats>()({
+    code_id: idOf("code"),
+    partner_id: idOf("partner"),
+    provider: z.enum(VENDOR_NAMES),
+    code: z.string(),
+    ended_at: timestamp.nullable().describe("When it was taken away or given to another; null while it holds."),
+    currency: currencyCode,
+    sales: z.int().describe("Payments that the code decided."),
+    revenue_cents: cents.describe("Of them, net of tax, less what was refunded. Smallest units."),
+    earned_cents: cents.describe("The partner's commissions of them that are not rejected. Smallest units."),
+  }),
+);
+
 const event = once(() =>
   shows<ReturnType<typeof viewEvent>>()({
     id: idOf("event"),
@@ -157,7 +186,7 @@ const event = once(() =>
     payload: bag.describe("Its fields depend on the type."),
     actor: z
       .strictObject({
-        type: z.enum([...ACTOR_TYPES, "visitor"]),
+        type: z.enum(ACTOR_TYPES),
         id: z.string().nullable().describe("Of a partner its id, of a member the address, of a vendor's event its id."),
         name: z.string().nullable(),
       })
@@ -254,6 +283,7 @@ const provider = once(() =>
     configured: z.boolean().describe("A secret is set and a verified event has arrived."),
     webhook_secret_set: z.boolean(),
     last_event_at: timestamp.nullable(),
+    is_last_event_test: z.boolean().describe("It was of the provider's test mode: its address there is another one."),
     event_types: z
       .array(
         z.strictObject({
@@ -274,6 +304,22 @@ const provider = once(() =>
     ...readingFields(),
   }),
 );
+
+const destination = () =>
+  shows<MadeDestination>()({
+    provider: z.enum(VENDOR_NAMES),
+    destination_id: z.string().describe("The provider's id of it."),
+    url: z.string(),
+    outcome: z.enum(["created", "updated", "unchanged"]),
+    event_types_added: z.array(z.string()).describe("Types of events that it did not get before."),
+    test: z.boolean().describe("It gets the events of the provider's test mode, and no others."),
+    secret: z
+      .enum(["stored", "kept", "unverified"])
+      .describe(
+        "`stored` by this call; `kept`: its secret was stored before; `unverified`: one that was pasted is stored, and the provider shows none to compare it with.",
+      ),
+    not_removed: z.int().min(0).describe("Others at the same URL that the provider did not remove."),
+  });
 
 const health = () =>
   z.strictObject({
@@ -334,7 +380,16 @@ const integrations = () =>
       .int()
       .min(0)
       .describe("Deliveries to webhook endpoints that it found waiting an hour beyond their time, at most 100."),
-    email: z.strictObject({ configured: z.boolean() }),
+    email: z.strictObject({
+      configured: z.boolean().meta({ description: "Whether the deployment sends e-mail." }),
+      last_refusal: z
+        .strictObject({
+          at: timestamp.meta({ description: "When." }),
+          reason: z.string().nullable().meta({ description: "What the sender answered." }),
+        })
+        .nullable()
+        .meta({ description: "The last attempt for this program that was not taken." }),
+    }),
   });
 
 /** What every route answers with, by the name the document gives it. Strict: a field more is not as documented. */
@@ -357,6 +412,7 @@ export const replies = once(() => ({
   }),
   Integrations: integrations(),
   ListReading: shows<ReadingStatus>()(readingFields()),
+  Destination: destination(),
   Partner: partner(),
   PartnerList: listOf(partner()),
   PartnerWithStats: z.strictObject({ ...partnerFields(), stats: stats() }),
@@ -366,8 +422,7 @@ export const replies = once(() => ({
     url: z.string().describe("The vendor's hosted page, for this partner alone."),
     expires_at: timestamp,
   }),
-  Code: code(),
-  CodeList: allOf(code()),
+  ...{ Code: code(), CodeList: allOf(code()), CodeSummary: allOf(codeStats()) },
   Flow: flow(),
   FlowList: allOf(flow()),
   ClickTaken: z.strictObject({
@@ -404,6 +459,7 @@ export const replies = once(() => ({
     outcome: z.enum(EVENT_OUTCOMES),
     reason: z.string().optional().describe("Why the event was deliberately not used."),
   }),
+  ...applicationReplies(),
   ...moneyReplies(),
 }));
 

@@ -5,6 +5,8 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import type { WebhookDocument } from "../../providers/provider.ts";
 import { VENDORS, type ListedVendor } from "../../providers/registry.ts";
 import { linkCreate, programCreate, reconcileBody } from "../admin.ts";
+import { applicationDecline, applicationsDecide } from "../api/applications.ts";
+import { claimDecline, claimGrant } from "../api/claims.ts";
 import { codeCreate } from "../api/codes.ts";
 import { commissionBulk, commissionCreate, commissionPatch } from "../api/commissions.ts";
 import { erasure } from "../api/customers.ts";
@@ -16,7 +18,7 @@ import { payoutGenerate, payoutMarkPaid } from "../api/payouts.ts";
 import { programPatch } from "../api/programs.ts";
 import { recoverBody } from "../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../api/webhooks.ts";
-import { listReadBody } from "../api/integrations.ts";
+import { destinationMake, listReadBody } from "../api/integrations.ts";
 import { nothing } from "../optional-json.ts";
 
 /** What `domain/click.ts` reads by hand, because it runs once per click; a test holds the two together. */
@@ -29,6 +31,10 @@ const click = z.strictObject({
     .regex(/^$|^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/]/)
     .optional()
     .describe("The page the visitor came from, or empty."),
+  sub: z
+    .string()
+    .optional()
+    .describe("Where the partner placed the link; left out unless 1 to 64 letters, digits, - or _."),
   id: z.string().regex(CLICK_ID_PATTERN).optional().describe("The same on a retry, so that it counts once."),
 });
 
@@ -49,6 +55,8 @@ const OWN_REQUESTS = {
   PartnerCreate: partnerCreate,
   PartnerUpdate: partnerPatch,
   OnboardingStart: onboardingStart,
+  ApplicationDecline: applicationDecline,
+  ApplicationsDecide: applicationsDecide,
   CodeCreate: codeCreate,
   FlowCreate: flowCreate,
   FlowUpdate: flowPatch,
@@ -59,12 +67,15 @@ const OWN_REQUESTS = {
   CommissionCreate: commissionCreate,
   CommissionUpdate: commissionPatch,
   CommissionBulk: commissionBulk,
+  ClaimGrant: claimGrant,
+  ClaimDecline: claimDecline,
   PayoutGenerate: payoutGenerate,
   PayoutMarkPaid: payoutMarkPaid,
   EndpointCreate: endpointCreate,
   EndpointUpdate: endpointPatch,
   Recover: recoverBody,
   ListRead: listReadBody,
+  DestinationMake: destinationMake,
   Nothing: nothing,
   CustomerErase: erasure,
   ImportFile: z

@@ -10,6 +10,7 @@ export const TAGS = {
   Payments: "What the payment providers reported, and how each payment was decided.",
   Facts: "What your own server reports: leads, sales and refunds of a checkout without a payment provider.",
   Commissions: "What partners have earned.",
+  Claims: "Sales that partners miss, and what was decided of them.",
   Payouts: "What partners are paid: generated for a period, then paid by transfer or by hand.",
   Clicks: "Clicks on referral links.",
   Events: "The audit log.",

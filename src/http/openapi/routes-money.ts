@@ -1,4 +1,4 @@
-import { commissionQuery, exportQuery, paymentQuery, payoutQuery } from "../queries.ts";
+import { claimQuery, commissionQuery, exportQuery, paymentQuery, payoutQuery } from "../queries.ts";
 import { created, ok, type Route } from "./route.ts";
 
 /** Payments, commissions, payouts and customers. */
@@ -36,9 +36,12 @@ export const MONEY_ROUTES: Route[] = [
     tag: "Facts",
     summary: "A customer that a partner brought",
     description:
-      "Binds the customer to the partner, so that sales which name the customer are the partner's. Report again with the same `external_id`, it is answered alike and does nothing; with another value in a field it is 409.",
+      "Binds the customer to the partner, by the id at any provider or by the address: payments that carry no partner's reference, whoever reports them, are the partner's from then on. Report again with the same `external_id`, it is answered alike and does nothing; with another value in a field it is 409.",
     body: { schema: "LeadReport" },
-    replies: ok("Received", "Stored for good: `remembered`, or `unknown_ref` where the reference leads to nobody."),
+    replies: ok(
+      "Received",
+      "Stored for good: `commission` where a flow of leads gives one, else `remembered`, or `unknown_ref` where the reference leads to nobody.",
+    ),
     errors: ["already_exists"],
   },
   {
@@ -107,6 +110,42 @@ export const MONEY_ROUTES: Route[] = [
       "`pending → approved`, `pending|approved → rejected`, `rejected → pending`. Paying is the payout's business, and a commission held by a payout cannot change.",
     body: { schema: "CommissionUpdate" },
     replies: ok("Commission", "The commission as it is now."),
+    errors: ["not_found", "invalid_transition"],
+  },
+  {
+    method: "GET",
+    path: "/api/v1/claims",
+    tag: "Claims",
+    summary: "List claims",
+    query: claimQuery,
+    replies: ok("ClaimList", "A page of claims, newest first."),
+  },
+  {
+    method: "GET",
+    path: "/api/v1/claims/:id",
+    tag: "Claims",
+    summary: "One claim with the payments that it can be about",
+    replies: ok("ClaimWithPayments", "The claim; each payment with its trace, the newest 20."),
+    errors: ["not_found"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/claims/:id/grant",
+    tag: "Claims",
+    summary: "Give the payment to the partner",
+    description:
+      "The partner's reference is remembered for the customer of the payment, as of its time: it earns, and so do later payments of this customer that name nobody else. Never takes a payment from another partner. Without `payment_id` there must be exactly one that it can be about.",
+    body: { schema: "ClaimGrant", optional: true },
+    replies: ok("Claim", "The claim, now `granted`."),
+    errors: ["not_found", "invalid_transition"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/claims/:id/decline",
+    tag: "Claims",
+    summary: "Say no to a claim",
+    body: { schema: "ClaimDecline", optional: true },
+    replies: ok("Claim", "The claim, now `declined`."),
     errors: ["not_found", "invalid_transition"],
   },
   {

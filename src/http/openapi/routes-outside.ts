@@ -77,7 +77,7 @@ export const OUTSIDE_ROUTES: Route[] = [
     query: programId,
     body: { schema: eventSchemaName(name) },
     replies: ok("Received", "Stored for good, and decided."),
-    errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited"],
+    errors: ["invalid_signature", "provider_not_configured", "not_found", "rate_limited", "provider_unavailable"],
   })),
   {
     method: "GET",

@@ -1,9 +1,58 @@
 import { SEARCHED_WORDS } from "../../domain/partner.ts";
-import { summaryQuery } from "../api/clicks.ts";
 import { importQuery } from "../api/imports.ts";
-import { deliveryQuery, eventQuery, partnerQuery } from "../queries.ts";
+import { applicationQuery, deliveryQuery, eventQuery, partnerQuery, summaryQuery } from "../queries.ts";
 import { pageQuery } from "../validate.ts";
 import { created, ok, type Route } from "./route.ts";
+
+/** People who apply to become partners. */
+const APPLICATION_ROUTES: Route[] = [
+  {
+    method: "GET",
+    path: "/api/v1/applications",
+    tag: "Partners",
+    summary: "List applications",
+    description: "Of people who applied at `/join/<slug or id>` and proved their address; newest first.",
+    query: applicationQuery,
+    replies: ok("ApplicationList", "A page of applications."),
+  },
+  {
+    method: "POST",
+    path: "/api/v1/applications/bulk",
+    tag: "Partners",
+    summary: "Decide several applications",
+    description: "At most 20, each for itself: what is refused for one changes nothing for the others.",
+    body: { schema: "ApplicationsDecide" },
+    replies: ok("ApplicationsDecided", "The result for each."),
+  },
+  {
+    method: "GET",
+    path: "/api/v1/applications/:id",
+    tag: "Partners",
+    summary: "One application",
+    replies: ok("Application", "The application."),
+    errors: ["not_found"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/applications/:id/approve",
+    tag: "Partners",
+    summary: "Approve an application",
+    description: "Makes an active partner, and e-mails them their link and one that signs in.",
+    body: { schema: "Nothing", optional: true },
+    replies: ok("ApplicationData", "The application; `partner_id` is the partner it became."),
+    errors: ["not_found", "invalid_transition", "already_exists"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/applications/:id/decline",
+    tag: "Partners",
+    summary: "Decline an application",
+    description: "The applicant is notified, with the note. What they wrote is deleted after 90 days.",
+    body: { schema: "ApplicationDecline", optional: true },
+    replies: ok("ApplicationData", "The application."),
+    errors: ["not_found", "invalid_transition"],
+  },
+];
 
 /** Settings, partners, flows, events and webhook endpoints. */
 export const PROGRAM_ROUTES: Route[] = [
@@ -24,6 +73,7 @@ export const PROGRAM_ROUTES: Route[] = [
       "The currency is locked once a commission exists. Secrets are write-only, null clears them; a replaced signing secret stays valid for 24 hours.",
     body: { schema: "ProgramUpdate" },
     replies: ok("Program", "The program as it is now."),
+    errors: ["already_exists"],
   },
   {
     method: "GET",
@@ -42,6 +92,20 @@ export const PROGRAM_ROUTES: Route[] = [
     body: { schema: "ListRead", optional: true },
     replies: ok("ListReading", "How far the list is read."),
     errors: ["not_found", "provider_not_configured"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/integrations/:provider/destination",
+    tag: "Program",
+    summary: "Have the provider send its webhooks here",
+    description:
+      "Makes the webhook destination at the provider with the program's API key: the program's webhook URL, with the types of events that are needed. Its signing secret is stored and not shown. One that is there gets the types that it lacks.",
+    body: { schema: "DestinationMake", optional: true },
+    replies: [...ok("Destination", "The one that is there."), ...created("Destination", "A new one.")],
+    errors: [
+      ...(["not_found", "already_exists", "invalid_transition", "provider_not_configured"] as const),
+      ...(["provider_unavailable", "not_configured"] as const),
+    ],
   },
   {
     method: "POST",
@@ -121,6 +185,29 @@ export const PROGRAM_ROUTES: Route[] = [
     errors: ["not_found", "provider_not_configured", "provider_unavailable", "not_configured"],
   },
   {
+    method: "POST",
+    path: "/api/v1/partners/:id/portal-links",
+    tag: "Partners",
+    summary: "A one-time link into the partner's portal",
+    description:
+      "For a page of your own: valid for 5 minutes and one use, without an e-mail. As the address of a frame on your program's domain it shows the portal there at once; opened as a page it asks first. The session can do all but see and change payout details, other sessions and other accounts.",
+    body: { schema: "Nothing", optional: true },
+    replies: created("SignInLink", "The link, good for one use."),
+    errors: ["not_found", "invalid_transition", "not_configured"],
+  },
+  {
+    method: "POST",
+    path: "/api/v1/partners/:id/invite",
+    tag: "Partners",
+    summary: "E-mail an invited partner a link that signs in",
+    description:
+      "The link works once, for seven days; signing in with it turns the partner `active`. Asked again, another e-mail with another link; at most five links for an address within 15 minutes.",
+    body: { schema: "Nothing", optional: true },
+    replies: ok("Partner", "The partner, still `invited`."),
+    errors: ["not_found", "invalid_transition", "not_configured"],
+  },
+  ...APPLICATION_ROUTES,
+  {
     method: "GET",
     path: "/api/v1/partners/:id/codes",
     tag: "Partners",
@@ -139,6 +226,16 @@ export const PROGRAM_ROUTES: Route[] = [
     body: { schema: "CodeCreate" },
     replies: created("Code", "The code."),
     errors: ["not_found", "already_exists"],
+  },
+  {
+    method: "GET",
+    path: "/api/v1/codes/summary",
+    tag: "Partners",
+    summary: "Sales, revenue and earnings by promotion code",
+    description:
+      "Per code and currency, by UTC days: the last thirty by default, 366 at most. Sales and revenue count on the day of the payment, revenue less what was refunded since; what the partner earned, clawbacks included, on the day of the commission. A code that was given to another partner is two. Of each currency the 100 codes with the most revenue.",
+    query: summaryQuery,
+    replies: ok("CodeSummary", "The codes that brought something, those with the most revenue first."),
   },
   {
     method: "GET",

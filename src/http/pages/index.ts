@@ -4,8 +4,12 @@ import { AppError, notFound } from "../../lib/errors.ts";
 import { currentSession, homeOf, type PageEnv } from "../session.ts";
 import { assets } from "./assets.ts";
 import { dashboard } from "./dashboard/index.ts";
+import { devMails } from "./dev/mails.tsx";
 import { renderPageError } from "./errors.tsx";
+import { join } from "./join/join.tsx";
 import { portal } from "./portal/index.ts";
+import { unsubscribe } from "./unsubscribe.tsx";
+import { embed } from "./sign-in/embed.tsx";
 import { signIn } from "./sign-in/sign-in.tsx";
 
 const FORM_BODY_LIMIT = 512 * 1024;
@@ -30,7 +34,16 @@ const limitImport = bodyLimit({
     throw new AppError("payload_too_large", "A file to import is at most 1 MiB.");
   },
 });
-for (const path of ["/sign-in/*", "/sign-out", "/switch", "/dashboard/*", "/portal/*"]) {
+for (const path of [
+  "/join/*",
+  "/sign-in/*",
+  "/embed",
+  "/sign-out",
+  "/switch",
+  "/unsubscribe/*",
+  "/dashboard/*",
+  "/portal/*",
+]) {
   pages.use(path, (c, next) => (c.req.path === "/dashboard/partners/import" ? limitImport : limitBody)(c, next));
 }
 
@@ -40,9 +53,13 @@ pages.get("/", async (c) => {
 });
 pages.route("/", assets);
 pages.route("/", signIn);
+pages.route("/embed", embed);
+pages.route("/join", join);
 pages.route("/dashboard", dashboard);
 pages.route("/portal", portal);
-for (const path of ["/dashboard/*", "/portal/*"]) {
+pages.route("/dev", devMails);
+pages.route("/unsubscribe", unsubscribe);
+for (const path of ["/join/*", "/dashboard/*", "/portal/*"]) {
   pages.get(path, () => {
     throw notFound("page");
   });

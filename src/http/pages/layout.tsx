@@ -16,6 +16,7 @@ const OWNER_PLACES = [
   ],
   [
     { href: "/dashboard/payments", label: "Payments" },
+    { href: "/dashboard/claims", label: "Claims" },
     { href: "/dashboard/flows", label: "Flows" },
     { href: "/dashboard/events", label: "Events" },
   ],
@@ -29,7 +30,9 @@ const OWNER_PLACES = [
 const PARTNER_PLACES = [
   [
     { href: "/portal", label: "Overview" },
+    { href: "/portal/statistics", label: "Statistics" },
     { href: "/portal/commissions", label: "Commissions" },
+    { href: "/portal/claims", label: "Missing sale?" },
     { href: "/portal/payouts", label: "Payouts" },
     { href: "/portal/details", label: "Payout details" },
   ],
@@ -46,21 +49,21 @@ interface FrameProps extends Children {
 
 /** The frame of every page behind a session: where one is, where one can go, who is signed in. */
 export function Frame({ session, at, children }: FrameProps) {
-  const places = session.partner ? PARTNER_PLACES : OWNER_PLACES;
+  const places = session.partner ? placesOf(session) : OWNER_PLACES;
   return (
     <div class="frame">
       <a class="skip" href="#main">
         Skip to content
       </a>
       <aside class="side">
-        <ProgramName session={session} />
+        <ProgramName name={session.program.name} />
         <nav aria-label="Main">
           <Places places={places} at={at} />
         </nav>
         <Account session={session} />
       </aside>
       <header class="top">
-        <ProgramName session={session} />
+        <ProgramName name={session.program.name} />
         <details class="menu">
           <summary>Menu</summary>
           <div class="menu-body">
@@ -76,6 +79,12 @@ export function Frame({ session, at, children }: FrameProps) {
       </main>
     </div>
   );
+}
+
+/** Without what only who was reached at the address may see. */
+function placesOf({ limited }: Session): Place[][] {
+  if (limited === null) return PARTNER_PLACES;
+  return PARTNER_PLACES.map((group) => group.filter(({ href }) => href !== "/portal/details"));
 }
 
 /** The frame of the pages before a session. */
@@ -136,13 +145,14 @@ export function PageHead({
   );
 }
 
-function ProgramName({ session }: { session: Session }) {
+/** Whose page it is. */
+export function ProgramName({ name }: { name: string }) {
   return (
     <p class="program">
       <span class="program-mark" aria-hidden="true">
-        {String.fromCodePoint(session.program.name.trim().codePointAt(0) ?? 0x3f).toUpperCase()}
+        {String.fromCodePoint(name.trim().codePointAt(0) ?? 0x3f).toUpperCase()}
       </span>
-      <span class="program-name">{session.program.name}</span>
+      <span class="program-name">{name}</span>
     </p>
   );
 }
@@ -167,6 +177,8 @@ export function Places({ places, at }: { places: readonly (readonly Place[])[]; 
 }
 
 function Account({ session }: { session: Session }) {
+  // A frame has no page to go to from there.
+  if (session.limited === "framed") return null;
   return (
     <div class="account">
       <p class="account-who" title={session.record.email}>
@@ -174,7 +186,7 @@ function Account({ session }: { session: Session }) {
       </p>
       <form method="post" action="/sign-out">
         <CsrfField />
-        <a href="/switch">Switch</a>
+        {session.limited === null ? <a href="/switch">Switch</a> : null}
         <button class="as-link" type="submit">
           Sign out
         </button>

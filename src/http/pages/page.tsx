@@ -3,23 +3,45 @@ import { html } from "hono/html";
 import { createContext, useContext } from "hono/jsx";
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Bindings } from "../../env.ts";
+import { NO_FRAME } from "../security-headers.ts";
 import type { PageEnv } from "../session.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 
-/** No inline script or style, nothing from elsewhere, forms to this origin only, never in a frame (PAGE-10). */
+/** For a page that shows another address of this origin in a frame. */
+const FRAMES = "frame-src 'self'";
+
+/** No inline script or style, nothing from elsewhere, forms to this origin only, in no frame (PAGE-10) but one (EMBED-3). */
 const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
   "img-src 'self' data:",
   "form-action 'self'",
-  "frame-ancestors 'none'",
+  NO_FRAME,
   "base-uri 'none'",
 ].join("; ");
 
 export interface PageOptions {
   title: string;
   status?: ContentfulStatusCode;
+  /** It shows pages of this origin in frames. */
+  frames?: boolean;
+  /** The part of the policy that says who may frame it, where that does not follow from the session. */
+  framer?: string | null;
+}
+
+/** A page of a session in a frame of the owner's site may be framed by that site, and no other page by anybody. */
+function framerOf(c: Context<PageEnv>): string | null {
+  const { session } = c.var;
+  return (session as typeof session | undefined)?.limited === "framed" ? framedBy(session.program, c.env) : null;
+}
+
+/** The part of a policy that lets the program's own domain frame a page; null for a program without one. */
+export function framedBy({ domain }: { domain: string | null }, { ENVIRONMENT }: Bindings): string | null {
+  if (domain === null) return null;
+  const [scheme, ports] = ENVIRONMENT === "development" ? ["http", ":*"] : ["https", ""];
+  return `frame-ancestors ${scheme}://${domain}${ports} ${scheme}://*.${domain}${ports}`;
 }
 
 /** Answers with one whole document around `body`. */
@@ -40,7 +62,9 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
       </html>
     </Csrf.Provider>
   );
-  c.header("Content-Security-Policy", PAGE_POLICY);
+  const framer = options.framer ?? framerOf(c);
+  const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
+  c.header("Content-Security-Policy", options.frames ? `${policy}; ${FRAMES}` : policy);
   c.header("Vary", "Cookie");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);
 }

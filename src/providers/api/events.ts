@@ -4,11 +4,12 @@ import type { Fact, ProviderEvent, Report, ReportedCustomer, ReportedFacts, Repo
 import { attributionsOf, carriedRefs } from "../wire.ts";
 
 /** The facts of each kind, the same as those of a vendor's event that says it. */
-const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string) => Fact[] } = {
-  lead: ({ ref, customer }, occurred_at) => [
-    ...attributionsOf(carriedRefs(["metadata", ref]), { subscription_id: null, customer_id: customer.id }, occurred_at),
+const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string, currency: string) => Fact[] } = {
+  lead: ({ external_id, ref, customer }, occurred_at, currency) => [
+    ...boundById(ref, customer, occurred_at),
     ...boundByAddress(ref, customer, occurred_at),
     ...addressOf(customer, occurred_at),
+    leadOf(external_id, { ref, customer, occurred_at, currency }),
   ],
   sale({ external_id, ref, customer, amount_cents, currency, items }, occurred_at) {
     const refs: CarriedRef[] = carriedRefs(["metadata", ref]);
@@ -51,19 +52,40 @@ const FACTS: { [K in ReportKind]: (report: ReportedFacts[K], occurred_at: string
 };
 
 /** The event that a reported fact is: its id is of its kind and the owner's own, so the same fact is the same event. */
-export function eventOf(report: Report, occurred_at: string): ProviderEvent {
-  const factsOf = FACTS[report.kind] as (report: Report, occurred_at: string) => Fact[];
+export function eventOf(report: Report, occurred_at: string, currency: string): ProviderEvent {
+  const factsOf = FACTS[report.kind] as (report: Report, occurred_at: string, currency: string) => Fact[];
   return {
     event_id: `${report.kind}:${report.external_id}`,
     event_type: report.kind,
     occurred_at,
     test: false,
-    facts: factsOf(report, occurred_at),
+    facts: factsOf(report, occurred_at, currency),
     ignored: null,
   };
 }
 
-/** Binds who pays without an id. Apart from the binding of the id, which outlives an erasure of the address. */
+interface Lead extends Pick<ReportedFacts["lead"], "ref" | "customer"> {
+  occurred_at: string;
+  currency: string;
+}
+
+/** What a lead is to flows: of an id that no sale can have. */
+function leadOf(external_id: string, { ref, customer, occurred_at, currency }: Lead): Fact {
+  const key = `lead#${external_id}`;
+  const refs = carriedRefs(["metadata", ref]);
+  return {
+    ...{ kind: "lead", occurred_at, key, aliases: [key], currency, ref: refs[0]?.ref ?? null, refs },
+    ...{ customer_email: customer.email, customer_id: customer.id },
+  };
+}
+
+/** Binds who pays under this id, whichever provider reports the payment. */
+function boundById(ref: string, { id }: ReportedCustomer, occurred_at: string): Fact[] {
+  const bound = attributionsOf(carriedRefs(["metadata", ref]), { subscription_id: null, customer_id: id }, occurred_at);
+  return bound.map((fact) => ({ ...fact, any_provider: true }));
+}
+
+/** Binds who pays with this address. Apart from the binding of the id, which outlives an erasure of the address. */
 function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: string): Fact[] {
   if (email === null) return [];
   return [
@@ -74,6 +96,7 @@ function boundByAddress(ref: string, { email }: ReportedCustomer, occurred_at: s
       subscription_id: null,
       customer_id: null,
       customer_email: emailKey(email),
+      any_provider: true,
     },
   ];
 }

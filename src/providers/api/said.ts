@@ -20,6 +20,7 @@ export function saidBy(facts: readonly Fact[]): { said: ReadonlyMap<string, Said
         say("currency", fact.currency);
         say("items", fact.items && JSON.stringify(fact.items));
         break;
+      case "lead":
       case "attribution":
         say("ref", fact.ref);
         say("customer.id", fact.customer_id);

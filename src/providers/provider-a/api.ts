@@ -1,5 +1,5 @@
 /** Calls of provider A's API. */
-import { callApi, type Answer, type ApiReach } from "../api-call.ts";
+import { callApi, type Answer, type ApiReach, type ApiRequest } from "../api-call.ts";
 
 /** The version whose shapes are written and read here; a newer default of the account changes nothing. */
 export const API_VERSION = "2026-10-28.endive";
@@ -11,14 +11,16 @@ interface Sent {
   contentType?: string;
   idempotency_key?: string;
   most_bytes?: number;
+  /** In whose name; the key's own account unless given. */
+  context?: string | null;
 }
 
 export function call(
   reach: ApiReach,
   api_key: string,
-  method: "GET" | "POST",
+  method: ApiRequest["method"],
   path: string,
-  { body, contentType, idempotency_key, most_bytes }: Sent = {},
+  { body, contentType, idempotency_key, most_bytes, context }: Sent = {},
 ): Promise<Answer> {
   return callApi(reach, {
     method,
@@ -27,6 +29,7 @@ export function call(
       Authorization: `Bearer ${api_key}`,
       "Stripe-Version": API_VERSION,
       "User-Agent": USER_AGENT,
+      ...(context === undefined || context === null ? {} : { "Stripe-Context": context }),
       ...(contentType === undefined ? {} : { "Content-Type": contentType }),
       ...(idempotency_key === undefined ? {} : { "Idempotency-Key": idempotency_key }),
     },

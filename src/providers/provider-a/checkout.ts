@@ -9,11 +9,15 @@ export const checkout: Vendor["checkout"] = {
     { label: "Hosted checkout of a subscription", page: hostedPage, server: subscriptionSession },
     { label: "Embedded checkout", page: embeddedPage, server: embeddedSession },
     { label: "Payment link", page: paymentLink, server: null },
-    { label: "Pricing table or buy button", page: pricingTable, server: null },
+    { label: "Pricing table", page: pricingTable, server: null },
+    { label: "Buy button", page: buyButton, server: null },
     { label: "Elements", page: elementsPage, server: elementsSession },
-    { label: "Subscription made through the API", page: subscriptionPage, server: subscription },
+    { label: "Subscription made through the API", page: confirmingPage, server: subscription },
+    { label: "Payment intent made through the API", page: confirmingPage, server: paymentIntent },
   ],
-  payment_links: { hosts: /^(buy|checkout)\.stripe\.com$/, parameter: "client_reference_id" },
+  payment_links: { hosts: ["buy.stripe.com", "checkout.stripe.com"], parameter: "client_reference_id" },
+  // Of pricing tables and buy buttons alike.
+  payment_elements: { having: "publishable-key", attribute: "client-reference-id" },
 };
 
 function hostedPage(): string {
@@ -83,18 +87,16 @@ function paymentLink({ slug }: SnippetValues): string {
      of your own: name it in the script's tag, data-checkout="pay.your-domain.example". -->`;
 }
 
-function pricingTable(): string {
+function pricingTable({ slug }: SnippetValues): string {
   return `<script async src="https://js.stripe.com/v3/pricing-table.js"></script>
 <stripe-pricing-table pricing-table-id="prctbl_…" publishable-key="pk_…"></stripe-pricing-table>
-<!-- or https://js.stripe.com/v3/buy-button.js with <stripe-buy-button …> -->
-<script>
-  (window.Service = window.Service || []).push((service) => {
-    const ref = service.getRef();
-    for (const element of document.querySelectorAll("stripe-pricing-table, stripe-buy-button")) {
-      if (ref) element.setAttribute("client-reference-id", ref);
-    }
-  });
-</script>`;
+<!-- The tracking script adds client-reference-id="${slug}". -->`;
+}
+
+function buyButton({ slug }: SnippetValues): string {
+  return `<script async src="https://js.stripe.com/v3/buy-button.js"></script>
+<stripe-buy-button buy-button-id="buy_btn_…" publishable-key="pk_…"></stripe-buy-button>
+<!-- The tracking script adds client-reference-id="${slug}". -->`;
 }
 
 function elementsPage(): string {
@@ -127,7 +129,7 @@ const session = await stripe.checkout.sessions.create({
 return session.client_secret;`;
 }
 
-function subscriptionPage({ domain }: SnippetValues): string {
+function confirmingPage({ domain }: SnippetValues): string {
   return `<form id="payment"><div id="element"></div><button>Pay</button></form>
 <script src="https://js.stripe.com/dahlia/stripe.js"></script>
 <script>
@@ -156,4 +158,16 @@ const subscription = await stripe.subscriptions.create({
   expand: ["latest_invoice.confirmation_secret"],
 });
 return subscription.latest_invoice.confirmation_secret.client_secret;`;
+}
+
+function paymentIntent(): string {
+  return `// POST /checkout: the page has sent { ref }.
+const intent = await stripe.paymentIntents.create({
+  amount: 12000,
+  currency: "usd",
+  automatic_payment_methods: { enabled: true },
+  // Each intent needs its own: no invoice and no session says whose customer it is.
+  metadata: ref ? { service_ref: ref } : {},
+});
+return intent.client_secret;`;
 }

@@ -13,7 +13,7 @@ import type {
   TransferOrder,
   Trouble,
 } from "../connect.ts";
-import type { ApiReach, Answer } from "../api-call.ts";
+import { vendorWords, type Answer, type ApiReach } from "../api-call.ts";
 import { signedAmount } from "../wire.ts";
 import { call } from "./api.ts";
 
@@ -182,7 +182,6 @@ function isRefusal({ status, json }: Answer): boolean {
 }
 
 const UNREADABLE = "Provider A gave an answer that could not be read.";
-const MAX_MESSAGE = 500;
 
 /** The vendor's code and message, without any part of a key in it. */
 function troubleOf({ status, json }: Answer): Trouble {
@@ -193,8 +192,6 @@ function troubleOf({ status, json }: Answer): Trouble {
   const { type, code, message } = read.data.error;
   return {
     code: code ?? type ?? `http_${status}`,
-    message: (message ?? "Provider A gave no reason.")
-      .replaceAll(/\b[rs]k_(live|test)_[\w*]+/g, "(key)")
-      .slice(0, MAX_MESSAGE),
+    message: vendorWords(message ?? "Provider A gave no reason."),
   };
 }

@@ -31,7 +31,17 @@ export function discountsOf(discounts: readonly (Discount | null | undefined)[],
 function namesOfDiscount(discount: Discount, occurred_at: string): CodeFact[] {
   const parents = parentsOf(discount);
   if (!discount.id || parents.length === 0) return [];
-  return [{ kind: "code", occurred_at, code_id: discount.id, name: null, parents }];
+  const { customer } = discount;
+  return [
+    {
+      kind: "code",
+      occurred_at,
+      code_id: discount.id,
+      name: null,
+      parents,
+      ...(customer ? { customer_id: customer } : {}),
+    },
+  ];
 }
 
 /** What a customer types for it; nothing where only its id is there. */

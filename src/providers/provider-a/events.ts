@@ -16,13 +16,13 @@ import {
   type Charge,
   type Dispute,
   type InvoicePayment,
-  type PaymentIntent,
   type Refund,
 } from "./schema.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
-import { invoiceReading, sessionReading } from "./payment.ts";
+import { intentReading, invoiceReading, linkOf, sessionReading } from "./payment.ts";
 import type { Fact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
+import { isThin, parseThin, thinEvent } from "./thin.ts";
 import {
   aliasesOf,
   codeUseOf,
@@ -30,6 +30,7 @@ import {
   factsOr,
   id,
   ignore,
+  ignoreAll,
   instant,
   parseWith,
   reader,
@@ -46,12 +47,13 @@ export const webhooks: WebhookFormat = {
   signature_headers: ["Provider-A-Signature", "Stripe-Signature"],
   whyRefused: (input) => checkHeader(SCHEME, input),
   verify: (input) => verifySignature(SCHEME, input),
-  parse: (body) => parseWith(envelope, READERS, body),
+  parse: (body) => (isThin(body) ? parseThin : parseWith)(envelope, READERS, body),
+  thinOf: (body) => thinEvent(envelope, READERS, body),
   claims_programs: false,
   claimedOwner: () => ({ program_id: null, transaction_id: null, subscription_id: null }),
 };
 
-/** Seconds since the epoch; the newest kinds of event, none of which is used here, write a date and time. */
+/** Seconds since the epoch; thin events write a date and time. */
 const created = z.union([
   z
     .int()
@@ -192,7 +194,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
   ["invoice_payment.paid", linkReader(invoicePayment, invoicePaymentAliases)],
   ["charge.succeeded", linkReader(chargeIds, chargeAliases)],
-  ["payment_intent.succeeded", linkReader(paymentIntent, intentAliases)],
+  ["payment_intent.succeeded", reader(AT, paymentIntent, intentReading)],
   ["charge.failed", ignore("payment_failed")],
   ["payment_intent.payment_failed", ignore("payment_failed")],
 
@@ -219,16 +221,32 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["customer.discount.updated", discountReader],
   ["customer.created", customerReader],
   ["customer.updated", customerReader],
+
+  ...ignoreAll("nothing_paid_yet", [
+    ...["charge.pending", "charge.expired", "payment_intent.amount_capturable_updated", "payment_intent.canceled"],
+    ...["payment_intent.created", "payment_intent.partially_funded", "payment_intent.processing"],
+    ...["payment_intent.requires_action", "invoice.created", "invoice.deleted", "invoice.finalization_failed"],
+    ...["invoice.finalized", "invoice.overdue", "invoice.payment_action_required"],
+    ...["invoice.payment_attempt_required", "invoice.sent", "invoice.upcoming", "invoice.updated"],
+    "invoice.will_be_due",
+  ]),
+  ...ignoreAll("counted_elsewhere", ["charge.captured", "charge.updated"]),
+  ...ignoreAll("no_money_moves", [
+    ...["customer.subscription.paused", "customer.subscription.pending_update_applied"],
+    ...["customer.subscription.pending_update_expired", "customer.subscription.resumed"],
+    ...["customer.subscription.trial_will_end", "customer.source.created", "customer.source.deleted"],
+    ...["customer.source.expiring", "customer.source.updated", "customer.tax_id.created", "customer.tax_id.deleted"],
+    "customer.tax_id.updated",
+  ]),
+  // What was bought or made with them stays as it is.
+  ...ignoreAll("keeps_what_was", ["customer.deleted", "coupon.deleted", "customer.discount.deleted"]),
 ]);
 
 export const READ_TYPES = typesRead(READERS);
 
 /** Events that say no more than which ids belong together, so that a refund finds its payment. */
 function linkReader<Schema extends z.ZodType>(schema: Schema, idsOf: (object: z.output<Schema>) => string[]): Reader {
-  return reader(AT, schema, (object, { occurred_at }) => {
-    const aliases = idsOf(object);
-    return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });
-  });
+  return reader(AT, schema, (object, { occurred_at }) => linkOf(idsOf(object), occurred_at));
 }
 
 function chargeAliases(object: Omit<Charge, "amount_refunded">): string[] {
@@ -237,15 +255,6 @@ function chargeAliases(object: Omit<Charge, "amount_refunded">): string[] {
 
 function refundAliases(object: Refund): string[] {
   return aliasesOf(object.charge, object.payment_intent);
-}
-
-/**
- * Since 2025-03-31 an intent no longer names its invoice, except that billing writes the invoice's id as the order
- * reference. Owners may write their own there, which do not look like an invoice id.
- */
-function intentAliases(object: PaymentIntent): string[] {
-  const order = object.payment_details?.order_reference ?? "";
-  return aliasesOf(object.id, object.latest_charge, object.invoice, order.startsWith("in_") ? order : null);
 }
 
 function invoicePaymentAliases(object: InvoicePayment): string[] {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Vendor } from "../provider.ts";
 import { providerAConnect } from "./connect.ts";
+import { providerADestinations } from "./destinations.ts";
 import { webhooks } from "./events.ts";
 import { providerAReads } from "./reads.ts";
 import { texts } from "./texts.ts";
@@ -14,7 +15,8 @@ export const providerA = {
   ...texts,
   customers: { id_pattern: /^cus_[A-Za-z0-9_]{1,250}$/, id_prefix: "cus_", has_email: true },
   document: {
-    description: "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing.",
+    description:
+      "`Stripe-Signature` is taken as well. At most 1 MiB. Repeated events change nothing. Thin events are read with the program's API key.",
     event: z.looseObject({
       id: z.string(),
       type: z.string().describe("`checkout.session.completed`, `invoice.paid`, `charge.refunded`, …"),
@@ -30,4 +32,5 @@ export const providerA = {
   },
   connect: providerAConnect,
   reads: providerAReads,
+  destinations: providerADestinations,
 } satisfies Vendor;

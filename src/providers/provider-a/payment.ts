@@ -12,7 +12,7 @@ import {
   type Sum,
 } from "../../domain/money.ts";
 import { discountsOf } from "./discounts.ts";
-import type { CheckoutSession, Invoice } from "./schema.ts";
+import type { CheckoutSession, Invoice, PaymentIntent } from "./schema.ts";
 import type { CarriedRef, RefPlace } from "../../domain/fact.ts";
 import {
   aliasesOf,
@@ -113,6 +113,59 @@ export function invoiceReading(invoice: Invoice, { occurred_at }: Envelope): Rea
     },
     ...attributions,
   );
+}
+
+/**
+ * A payment intent that carries a reference of its own and is for no invoice: a payment, that of its session where it has
+ * one (PAY-24). Others, which billing and sessions make, say no more than which ids belong together.
+ */
+export function intentReading(intent: PaymentIntent, { occurred_at }: Envelope): Reading {
+  const invoice = intentInvoice(intent);
+  const aliases = aliasesOf(intent.id, intent.latest_charge, invoice);
+  const ref = refIn(intent.metadata);
+  if (ref === null || invoice !== null) return linkOf(aliases, occurred_at);
+  const { amount_received, currency } = intent;
+  if (amount_received === null || amount_received === undefined) {
+    return refuse({ path: "data.object.amount_received", message: "an intent that succeeded has received an amount" });
+  }
+  if (currency === null || currency === undefined) {
+    return refuse({ path: "data.object.currency", message: "an intent that takes money has a currency" });
+  }
+  const tax = intent.amount_details?.tax?.total_tax_amount ?? NOTHING;
+  const refs = carriedRefs(["metadata", ref], ["customer_metadata", refIn(intent.customer?.metadata)]);
+  const whose = { subscription_id: null, customer_id: intent.customer?.id ?? null };
+  return factsOf(
+    {
+      kind: "payment",
+      occurred_at,
+      key: intent.id,
+      source: "intent",
+      aliases,
+      paid: true,
+      currency,
+      base_cents: clamp(subtract(amount_received, tax), NOTHING, amount_received),
+      gross_cents: amount_received,
+      ref,
+      refs,
+      customer_email: intent.receipt_email,
+      ...whose,
+    },
+    ...attributionsOf(refs, whose, occurred_at),
+  );
+}
+
+/**
+ * Since 2025-03-31 an intent no longer names its invoice, except that billing writes the invoice's id as the order
+ * reference. Owners may write their own there, which do not look like an invoice id.
+ */
+function intentInvoice({ invoice, payment_details }: PaymentIntent): string | null {
+  const order = payment_details?.order_reference ?? "";
+  return invoice ?? (order.startsWith("in_") ? order : null);
+}
+
+/** Says which ids are of one payment; nothing where there is one alone. */
+export function linkOf(aliases: string[], occurred_at: string): Reading {
+  return factsOr("nothing_to_link", aliases.length < 2 ? null : { kind: "link", occurred_at, aliases });
 }
 
 /**

@@ -1,15 +1,32 @@
-/** Provider A's list of events (API v1), which goes back 30 days. */
+/** Provider A's list of events (API v1), which goes back 30 days, and what its thin events name. */
 import * as z from "zod";
 import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
-import { failureOf, type EventsAnswer, type EventsAsked, type VendorReads } from "../reads.ts";
+import {
+  failureOf,
+  type CodeAnswer,
+  type EventAnswer,
+  type EventsAnswer,
+  type EventsAsked,
+  type LinksAnswer,
+  type ThinEvent,
+  type VendorReads,
+} from "../reads.ts";
+import { aliasesOf, expandableId, id } from "../wire.ts";
 import { call } from "./api.ts";
+import { namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
+import { couponObject, promotionCode } from "./schema.ts";
+import { snapshotType } from "./thin.ts";
 
 /** A page of events, and a page of those that are long: an invoice has as many lines as its owner likes. */
 const PAGE = 100;
 const SMALL_PAGE = 5;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
+
+/** The vendor waits for the answer to its webhook meanwhile. */
+const EVENT_TIMEOUT_MS = 10_000;
 
 /** The vendor takes no more types in a call: the list is read once for each group of them. */
 const TYPES_A_CALL = 20;
@@ -24,7 +41,15 @@ const page = z.object({
 });
 
 export function providerAReads(reach: ApiReach): VendorReads {
-  return { kept_ms: 30 * DAY, listEvents: (api_key, asked) => listEvents(reach, api_key, asked) };
+  const { timeoutMs = EVENT_TIMEOUT_MS } = reach;
+  const soon = { ...reach, timeoutMs: Math.min(timeoutMs, EVENT_TIMEOUT_MS) };
+  return {
+    kept_ms: 30 * DAY,
+    listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
+    readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
+    readLinks: (api_key, id) => readLinks(reach, api_key, id),
+    readCode: (api_key, id, occurred_at) => readCode(reach, api_key, id, occurred_at),
+  };
 }
 
 async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: EventsAsked): Promise<EventsAnswer> {
@@ -55,4 +80,77 @@ function placeOf(cursor: string | null): { group: number; after: string | null }
 function nextOf(group: number, after: string | null): string | null {
   if (after !== null) return `${group}:${after}`;
   return group + 1 < GROUPS.length ? `${group + 1}:` : null;
+}
+
+const snapshot = z.looseObject({ object: z.literal("event"), id: z.string(), type: z.string() });
+const object = z.looseObject({ object: z.string(), id: z.string().nullish() });
+
+/**
+ * The snapshot event that a thin event names: the same occurrence, under the id that it has as a webhook too. Where it
+ * names none, an event around the object as it is now.
+ */
+async function readEvent(reach: ApiReach, api_key: string, thin: ThinEvent): Promise<EventAnswer> {
+  const { snapshot_id, object: about, context } = thin;
+  const type = snapshotType(thin.event_type);
+  const path = snapshot_id === null ? about?.path : `/v1/events/${snapshot_id}`;
+  const answer = await call(reach, api_key, "GET", path ?? "/", { most_bytes: MAX_EVENT_BYTES, context });
+  if (answer.status !== 200) return failureOf(answer);
+  if (snapshot_id !== null) {
+    const read = snapshot.safeParse(answer.json).data;
+    return read?.id === snapshot_id && read.type === type ? { outcome: "read", body: read } : failureOf(answer);
+  }
+  const read = object.safeParse(answer.json).data;
+  const isIt = read?.object === about?.type && (about?.id === null || read?.id === about?.id);
+  if (!read || !isIt) return failureOf(answer);
+  const { event_id: id, occurred_at: created, test } = thin;
+  return { outcome: "read", body: { object: "event", id, type, created, livemode: !test, data: { object: read } } };
+}
+
+const charge = z.object({ object: z.literal("charge"), payment_intent: expandableId });
+const paidInvoices = z.object({ object: z.literal("list"), data: z.array(z.object({ invoice: expandableId })) });
+const sessions = z.object({ object: z.literal("list"), data: z.array(z.object({ id, invoice: expandableId })) });
+
+/** Of a charge its intent; of an intent the invoices and the checkout session that it paid. */
+async function readLinks(reach: ApiReach, api_key: string, asked: string): Promise<LinksAnswer> {
+  if (!/^\w+$/.test(asked)) return { outcome: "read", aliases: [asked] };
+  const read = async <Schema extends z.ZodType>(schema: Schema, path: string) => {
+    const answer = await call(reach, api_key, "GET", path);
+    const found = answer.status === 200 ? schema.safeParse(answer.json).data : undefined;
+    return found === undefined ? { failure: failureOf(answer) } : { found };
+  };
+  let intent: string | null = asked;
+  if (!asked.startsWith("pi_")) {
+    const { found, failure } = await read(charge, `/v1/charges/${asked}`);
+    if (failure) return failure;
+    intent = found.payment_intent;
+  }
+  if (intent === null) return { outcome: "read", aliases: [asked] };
+  const byIntent = new URLSearchParams({ "payment[type]": "payment_intent", "payment[payment_intent]": intent });
+  const invoices = await read(paidInvoices, `/v1/invoice_payments?${byIntent.toString()}`);
+  if (invoices.failure) return invoices.failure;
+  const made = await read(
+    sessions,
+    `/v1/checkout/sessions?${new URLSearchParams({ payment_intent: intent }).toString()}`,
+  );
+  if (made.failure) return made.failure;
+  const paid = invoices.found.data.map(({ invoice }) => invoice);
+  return {
+    outcome: "read",
+    aliases: aliasesOf(asked, intent, ...paid, ...made.found.data.flatMap((one) => [one.id, one.invoice])),
+  };
+}
+
+/** Of a promotion code what it is called and its coupon, of a coupon its name. A discount has no address of its own. */
+async function readCode(reach: ApiReach, api_key: string, id: string, occurred_at: string): Promise<CodeAnswer> {
+  if (id.startsWith("di_")) return { outcome: "read", facts: [] };
+  const isPromotion = id.startsWith("promo_");
+  const path = `/v1/${isPromotion ? "promotion_codes" : "coupons"}/${encodeURIComponent(id)}`;
+  const answer = await call(reach, api_key, "GET", isPromotion ? `${path}?expand[]=promotion.coupon` : path);
+  const schema = isPromotion ? promotionCode : couponObject;
+  const isIt = z.object({ id: z.literal(id), object: z.literal(isPromotion ? "promotion_code" : "coupon") });
+  if (answer.status !== 200 || !isIt.safeParse(answer.json).success) return failureOf(answer);
+  const read = schema.safeParse(answer.json).data;
+  if (!read) return failureOf(answer);
+  const facts = "code" in read ? namesOfPromotionCode(read, occurred_at) : namesOfCoupon(read, occurred_at);
+  return { outcome: "read", facts };
 }

@@ -42,11 +42,12 @@ export const discount = z.object({
   promotion_code: expandablePromotionCode,
   coupon,
   source: z.object({ coupon }).nullish(),
+  customer: expandableId,
 });
 export type Discount = z.output<typeof discount>;
 
 const expandableDiscount = z.union(
-  [id.transform((only): Discount => ({ id: only, promotion_code: null, coupon: null })), discount],
+  [id.transform((only): Discount => ({ id: only, promotion_code: null, coupon: null, customer: null })), discount],
   { error: "expected an id or an object with an id" },
 );
 const discounts = z.array(expandableDiscount).nullish();
@@ -137,6 +138,12 @@ export const chargeIds = charge.omit({ amount_refunded: true });
 
 export const paymentIntent = z.object({
   id,
+  amount_received: amount.nullish(),
+  currency: currency.nullish(),
+  amount_details: z.object({ tax: z.object({ total_tax_amount: amount.nullish() }).nullish() }).nullish(),
+  metadata: bag,
+  customer: expandable,
+  receipt_email: optionalAddress,
   latest_charge: expandableId,
   /** Old shape. */
   invoice: expandableId,

@@ -12,9 +12,9 @@ export const texts = {
     },
     api_key: {
       label: "API key of provider A",
-      hint: "Finds events whose webhooks were lost, and pays out through provider A's connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes and Customers; for payouts also write for Transfers and Accounts.",
+      hint: "Finds events whose webhooks were lost, reads what thin events name and what promotion codes are called, and pays out through provider A's connected accounts. A restricted key is enough. It needs read for Events, Checkout Sessions, Invoices, Subscriptions, Payment Intents, Charges and Refunds, Disputes, Customers, Coupons and Promotion Codes; for payouts also write for Transfers and Accounts; for the button that enters our address there, write for Webhook Endpoints.",
       removed:
-        "Events whose webhooks were lost are no longer found, and payouts through provider A are no longer possible, until you paste a new key.",
+        "Events whose webhooks were lost are no longer found, thin events are refused, and payouts through provider A are no longer possible, until you paste a new key.",
     },
   },
   wanted_events: {
@@ -33,8 +33,8 @@ export const texts = {
       { type: "promotion_code.created", purpose: "says which code of a partner a payment was made with" },
       { type: "promotion_code.updated", purpose: "the same, when it changes" },
       { type: "customer.discount.created", purpose: "the same, for invoices of subscriptions" },
+      { type: "payment_intent.succeeded", purpose: "payments made with Elements or through the API" },
       { type: "charge.succeeded", purpose: "shows which refund belongs to which payment" },
-      { type: "payment_intent.succeeded", purpose: "the same, for other kinds of payment" },
       { type: "invoice_payment.paid", purpose: "the same, for invoices" },
     ],
   },

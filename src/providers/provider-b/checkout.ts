@@ -9,6 +9,7 @@ export const checkout: Vendor["checkout"] = {
     { label: "Transaction made on your server", page: transactionPage, server: transaction },
   ],
   payment_links: null,
+  payment_elements: null,
 };
 
 function overlay({ program_id }: SnippetValues): string {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { clamp, MOST, mulDivHalfUp, NOTHING, subtract, type Cents, type Sum } from "../../domain/money.ts";
-import type { AdjustmentFact, WebhookFormat } from "../provider.ts";
+import type { AdjustmentFact, CodeFact, WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import {
   aliasesOf,
@@ -16,6 +16,7 @@ import {
   field,
   id,
   ignore,
+  ignoreAll,
   instant,
   optionalAddress,
   optionalText,
@@ -24,6 +25,7 @@ import {
   refIn,
   signedAmount,
   typesRead,
+  type Reader,
 } from "../wire.ts";
 
 const TAX_PROBLEM = { path: ["tax"], message: "the tax is more than the total" };
@@ -256,14 +258,18 @@ const customerReader = reader(["data"], customer, (data, { occurred_at }) => {
   );
 });
 
-const discount = z.object({ id, code: optionalText });
+export const discount = z.object({ id, code: optionalText });
 
 /** What the code of a discount is; one without is applied by the owner alone. */
-const discountReader = reader(["data"], discount, ({ id: code_id, code }, { occurred_at }) =>
-  factsOr("no_code", code === null ? null : { kind: "code", occurred_at, code_id, name: code, parents: [] }),
+export function namesOfDiscount({ id: code_id, code }: z.output<typeof discount>, occurred_at: string): CodeFact[] {
+  return code === null ? [] : [{ kind: "code", occurred_at, code_id, name: code, parents: [] }];
+}
+
+const discountReader = reader(["data"], discount, (data, { occurred_at }) =>
+  factsOr("no_code", ...namesOfDiscount(data, occurred_at)),
 );
 
-const READERS = new Map([
+const READERS: ReadonlyMap<string, Reader> = new Map([
   ["discount.created", discountReader],
   ["discount.updated", discountReader],
   ["discount.imported", discountReader],
@@ -287,6 +293,10 @@ const READERS = new Map([
   ["subscription.paused", subscriptionReader],
   ["subscription.resumed", subscriptionReader],
   ["subscription.canceled", subscriptionReader],
+  ...ignoreAll("nothing_paid_yet", [
+    ...["transaction.billed", "transaction.canceled", "transaction.created", "transaction.past_due"],
+    ...["transaction.ready", "transaction.updated"],
+  ]),
 ]);
 
 export const READ_TYPES = typesRead(READERS);

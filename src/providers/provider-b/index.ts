@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Vendor } from "../provider.ts";
+import { providerBDestinations } from "./destinations.ts";
 import { webhooks } from "./events.ts";
 import { providerBReads } from "./reads.ts";
 import { texts } from "./texts.ts";
@@ -32,4 +33,5 @@ export const providerB = {
     },
   },
   reads: providerBReads,
+  destinations: providerBDestinations,
 } satisfies Vendor;

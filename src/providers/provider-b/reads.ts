@@ -1,15 +1,15 @@
 /** Provider B's list of events. It goes back 90 days; no older ones are asked for than of provider A. */
 import * as z from "zod";
 import { DAY } from "../../lib/time.ts";
-import { callApi, type ApiReach } from "../api-call.ts";
-import { failureOf, type EventsAnswer, type EventsAsked, type VendorReads } from "../reads.ts";
+import type { ApiReach } from "../api-call.ts";
+import { failureOf, type CodeAnswer, type EventsAnswer, type EventsAsked, type VendorReads } from "../reads.ts";
 import { instant } from "../wire.ts";
-import { READ_TYPES } from "./events.ts";
+import { call, isOfSandbox } from "./api.ts";
+import { discount, namesOfDiscount, READ_TYPES } from "./events.ts";
 
 const PAGE = 200;
 const SMALL_PAGE = 5;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-const USER_AGENT = "Service-Events/1.0";
 
 const page = z.object({
   data: z.array(z.looseObject({ event_id: z.string().regex(/^\w{1,255}$/), occurred_at: instant })),
@@ -17,22 +17,20 @@ const page = z.object({
 });
 
 export function providerBReads(reach: ApiReach): VendorReads {
-  return { kept_ms: 30 * DAY, listEvents: (api_key, asked) => listEvents(reach, api_key, asked) };
+  return {
+    kept_ms: 30 * DAY,
+    listEvents: (api_key, asked) => listEvents(reach, api_key, asked),
+    readCode: (api_key, id, occurred_at) => readCode(reach, api_key, id, occurred_at),
+  };
 }
 
 /** The list knows no times: newest first, it is read until it is older than what is wanted. */
 async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: EventsAsked): Promise<EventsAnswer> {
-  const isSandbox = api_key.startsWith("pdl_sdbx_");
   const ask = (limit: number) => {
     const query = new URLSearchParams({ order_by: "id[DESC]", per_page: String(limit) });
     query.set("event_type", READ_TYPES.join(","));
     if (cursor !== null) query.set("after", cursor);
-    return callApi(isSandbox ? { ...reach, baseUrl: sandboxOf(reach.baseUrl) } : reach, {
-      method: "GET",
-      path: `/events?${query.toString()}`,
-      headers: { Authorization: `Bearer ${api_key}`, "Paddle-Version": "1", "User-Agent": USER_AGENT },
-      most_bytes: MAX_PAGE_BYTES,
-    });
+    return call(reach, api_key, { method: "GET", path: `/events?${query.toString()}`, most_bytes: MAX_PAGE_BYTES });
   };
   let answer = await ask(PAGE);
   if (answer.is_too_long) answer = await ask(SMALL_PAGE);
@@ -47,12 +45,14 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
   return {
     outcome: "read",
     events: (answer.json as { data: unknown[] }).data,
-    test: isSandbox,
+    test: isOfSandbox(api_key),
     next: isOver ? null : last!.event_id,
   };
 }
 
-/** A key of the vendor's test environment is of another host, which knows no other. */
-function sandboxOf(baseUrl: string): string {
-  return baseUrl.replace("//api.", "//sandbox-api.");
+async function readCode(reach: ApiReach, api_key: string, id: string, occurred_at: string): Promise<CodeAnswer> {
+  const answer = await call(reach, api_key, { method: "GET", path: `/discounts/${encodeURIComponent(id)}` });
+  const read = z.object({ data: discount }).safeParse(answer.json).data?.data;
+  if (answer.status !== 200 || read?.id !== id) return failureOf(answer);
+  return { outcome: "read", facts: namesOfDiscount(read, occurred_at) };
 }

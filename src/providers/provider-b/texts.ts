@@ -12,7 +12,7 @@ export const texts = {
     },
     api_key: {
       label: "API key of provider B",
-      hint: "Finds events whose webhooks were lost. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions and Customers. A key of the sandbox finds only test events.",
+      hint: "Finds events whose webhooks were lost, and reads what discounts are called. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that enters our address there, also write for Notification settings. A key of the sandbox finds only test events.",
       removed: "Events whose webhooks were lost are no longer found until you paste a new key.",
     },
   },

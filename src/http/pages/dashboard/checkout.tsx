@@ -1,9 +1,9 @@
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { Vendor } from "../../../providers/provider.ts";
 import { CopyBlock } from "../parts/copy.tsx";
-import { CompleteUntil } from "./complete-until.tsx";
+import { ConnectionState } from "./connection-state.tsx";
 import { siteOf } from "../parts/snippets.ts";
-import { LastRefusal } from "./last-refusal.tsx";
+import { ProviderActions, type ActionResult } from "./provider-actions.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
 interface CheckoutProps {
@@ -13,12 +13,14 @@ interface CheckoutProps {
   /** An example of a partner's. */
   slug: string;
   isFirst: boolean;
+  /** Of a button of this provider; null where none was pressed. */
+  result: ActionResult | null;
   /** The clock, ms. */
   now: number;
 }
 
 /** How the reference is passed to a provider's checkout, and where the provider has to send its webhooks. */
-export function Checkout({ program, origin, provider, slug, isFirst, now }: CheckoutProps) {
+export function Checkout({ program, origin, provider, slug, isFirst, result, now }: CheckoutProps) {
   const { checkout, name, text } = provider;
   const values = { program_id: program.id, slug, domain: siteOf(program) };
   return (
@@ -36,8 +38,10 @@ export function Checkout({ program, origin, provider, slug, isFirst, now }: Chec
           {server && <CopyBlock label={`${label}: on your server`} text={server(values)} />}
         </details>
       ))}
-      <LastRefusal program={program} provider={name} />
-      <CompleteUntil program={program} provider={provider} />
+      <div class="prose spaced">
+        <ConnectionState program={program} provider={provider} />
+      </div>
+      <ProviderActions program={program} provider={provider} result={result} />
       <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
     </section>
   );

@@ -6,22 +6,26 @@ import {
   UNKNOWN_AMONG,
   type UnknownCode,
 } from "../../../core/partners/unknown-codes.ts";
+import { lastDays, readCodeStats } from "../../../core/partners/code-stats.ts";
+import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import type { PageEnv } from "../../session.ts";
 import { codeCreate } from "../../api/codes.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { ActionButton, Field, Form } from "../parts/form.tsx";
 import { Count, providerText, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
+import { Spans, spanOf } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
 const AT = "/dashboard/payments/codes";
 
 const DONE = { given: "The code is the partner's. The payments that waited for it have earned their commissions." };
 
-/** `/dashboard/payments/codes`: promotion codes in payments that no partner has, each given to one with a click. */
+/** `/dashboard/payments/codes`: what promotion codes brought, and those that nobody has, each given to a partner with a click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
   .post("/give", async (c) => {
@@ -37,23 +41,33 @@ export const codes = new Hono<PageEnv>()
   });
 
 async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
-  const unknown = await readUnknownCodes(c.var.ctx);
+  const { ctx, now } = c.var;
+  const unknown = await readUnknownCodes(ctx);
+  const days = spanOf(c.req.query("days"));
+  const stats = await readCodeStats(ctx, lastDays(now, days));
+  const names = await readPartnerNames(
+    ctx,
+    stats.map(({ partner_id }) => partner_id),
+  );
   return framed(
     c,
-    { title: "Unknown codes", at: "/dashboard/payments", status: problems ? 422 : 200 },
+    { title: "Promotion codes", at: "/dashboard/payments", status: problems ? 422 : 200 },
     <>
       <Done code={c.req.query("done")} texts={DONE} />
       <PageHead
-        title="Unknown codes"
-        lede={`Promotion codes that are nobody's, in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
+        title="Promotion codes"
+        lede={`What partners' codes brought, and codes that are nobody's in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
         back={{ href: "/dashboard/payments", label: "Payments" }}
+        actions={<Spans at={AT} days={days} />}
       />
       {problems ? (
         <Notice tone="bad">
           <p>{Object.values(problems.fields)[0] ?? problems.message}</p>
         </Notice>
       ) : null}
+      <CodeStatsCard stats={stats} days={days} names={names} />
       <section class="card flush">
+        <h2>Unknown codes</h2>
         {unknown.length === 0 ? (
           <Empty title="No unknown codes">
             A code in a payment that is no partner's appears here. Those that you have for everybody can stay.

@@ -16,11 +16,12 @@ import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Checkbox, Form } from "../parts/form.tsx";
-import { Badge, countText, Flag, Money, plural, providerText, When } from "../parts/figures.tsx";
+import { Badge, countText, Flag, Money, plural, When } from "../parts/figures.tsx";
 import { Done, Notice } from "../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { reviewText } from "../parts/trace.tsx";
+import { kindText } from "../parts/words.ts";
 import { CommissionDetail } from "./commission-detail.tsx";
 import { COMMISSIONS as AT, FilterForm, type CommissionListFilter } from "./commission-filter.tsx";
 
@@ -133,7 +134,7 @@ function List({ rows, names }: { rows: readonly Listed[]; names: ReadonlyMap<str
           <a href={`${AT}/${row.id}`}>
             <When at={row.created_at} />
           </a>
-          <span class="second">{row.kind === "sale" ? providerText(row.provider) : row.kind}</span>
+          <span class="second">{kindText(row)}</span>
         </span>,
         <PartnerLink partner={names.get(row.partner_id)} />,
         <span class="badges">
@@ -141,7 +142,7 @@ function List({ rows, names }: { rows: readonly Listed[]; names: ReadonlyMap<str
           {row.flagged ? <Flag label="flagged" /> : null}
           {row.flagged ? <span class="second">{reviewText(row)}</span> : null}
         </span>,
-        row.kind === "manual" ? "–" : <Money of={amountOf(row, row.txn_amount_cents)} />,
+        row.kind === "manual" || row.kind === "lead" ? "–" : <Money of={amountOf(row, row.txn_amount_cents)} />,
         <Money of={row} />,
       ])}
     />

@@ -80,14 +80,17 @@ export const events = new Hono<PageEnv>().get("/", async (c) => {
 
 /** The pages that ids in payloads lead to; null: there is none. */
 const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
+  application_id: "partners/applications",
   commission_id: "commissions",
   partner_id: "partners",
   payment_id: "payments",
+  claim_id: "claims",
   payout_id: "payouts",
   flow_id: "flows",
   code_id: null,
   provider_code_id: null,
   endpoint_id: "webhooks",
+  destination_id: null,
   event_id: null,
   program_id: null,
   session_id: null,
@@ -100,6 +103,7 @@ const ACTORS: Record<Actor["type"], string> = {
   provider: "Provider",
   operator: "Operator",
   cron: "Scheduled job",
+  visitor: "Visitor",
 };
 
 function Who({ event: { type, actor } }: { event: AuditEvent }) {
@@ -109,7 +113,7 @@ function Who({ event: { type, actor } }: { event: AuditEvent }) {
   return (
     <span class="who">
       {ACTORS[actor.type]}
-      {actor.type === "operator" ? null : <span class="second"> {name}</span>}
+      {actor.type === "operator" || actor.type === "visitor" ? null : <span class="second"> {name}</span>}
     </span>
   );
 }
@@ -163,6 +167,7 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   code: true,
   ref: true,
   landing: true,
+  sub: true,
   name: true,
   url: true,
   event_type: true,
@@ -180,6 +185,7 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   method: false,
   reference: false,
   failure_code: false,
+  event: false,
   action_type: false,
   description: false,
   failing_since: false,

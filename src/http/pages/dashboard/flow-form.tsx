@@ -4,17 +4,20 @@ import {
   CONDITION_FIELDS,
   CONDITION_OPS,
   FLOW_ACTION_TYPES,
+  FLOW_EVENTS,
+  givenConditions,
   MAX_CONDITIONS,
   type Condition,
 } from "../../../domain/flow.ts";
 import { moneyValue, parseMoney, type FormFields, type Problems } from "../forms.ts";
 import { Checkbox, Field, SelectField } from "../parts/form.tsx";
-import { FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
+import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../parts/words.ts";
 import { ApplyFromField, applyFromInput } from "./apply-from.tsx";
 
 /** A flow as its form shows it: amounts with the decimals of the program's currency. */
 export interface FlowValues {
   name: string;
+  event: string;
   action_type: string;
   action_value: string;
   priority: string;
@@ -28,6 +31,7 @@ const EMPTY_ROW = { field: "", op: "eq", value: "" };
 
 export const NEW_FLOW: FlowValues = {
   name: "",
+  event: "transaction_completed",
   action_type: "percentage",
   action_value: "",
   priority: "0",
@@ -40,11 +44,12 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
   const isFlat = flow.action_type === "flat";
   return {
     name: flow.name,
+    event: flow.event,
     action_type: flow.action_type,
     action_value: isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value),
     priority: String(flow.priority),
     active: flow.active,
-    conditions: flow.conditions.map(({ field, op, value }) => ({
+    conditions: givenConditions(flow).map(({ field, op, value }) => ({
       field,
       op,
       value: typeof value === "number" ? moneyValue(value, currency) : value,
@@ -57,6 +62,7 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
 export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
   return {
     name: fields.given("name") ?? stored.name,
+    event: fields.given("event") ?? stored.event,
     action_type: fields.given("action_type") ?? stored.action_type,
     action_value: fields.given("action_value") ?? stored.action_value,
     priority: fields.given("priority") ?? stored.priority,
@@ -80,11 +86,12 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
 export function flowInput(
   fields: FormFields,
   currency: string,
-): Record<Exclude<keyof FlowInput, "event">, unknown> & { apply_from?: string } {
+): Record<keyof FlowInput, unknown> & { apply_from?: string } {
   const isFlat = fields.text("action_type") === "flat";
   const priority = fields.numberOrNull("priority");
   return {
     name: fields.given("name"),
+    event: fields.given("event"),
     action_type: fields.given("action_type"),
     action_value: isFlat ? fields.money("action_value", currency) : fields.number("action_value"),
     priority: priority === null ? 0 : priority,
@@ -109,6 +116,14 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
   return (
     <>
       <Field name="name" label="Name" value={values.name} problems={problems} required={true} maxlength={200} />
+      <SelectField
+        name="event"
+        label="Applies to"
+        value={values.event}
+        options={FLOW_EVENTS.map((value) => ({ value, label: EVENT_TEXTS[value].of }))}
+        problems={problems}
+        hint="A flow of leads gives a flat amount, and asks for the customer's e-mail or the partner's slug only."
+      />
       <div class="fields two">
         <SelectField
           name="action_type"
@@ -116,7 +131,7 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
           value={values.action_type}
           options={FLOW_ACTION_TYPES.map((value) => ({
             value,
-            label: value === "percentage" ? "a percentage of the payment" : "a flat amount per payment",
+            label: value === "percentage" ? "a percentage of the payment" : "a flat amount",
           }))}
           problems={problems}
         />
@@ -131,15 +146,15 @@ export function FlowFields({ values, problems, currency }: FlowFieldsProps) {
         />
       </div>
       <fieldset>
-        <legend>For payments where all of these hold</legend>
+        <legend>Where all of these hold</legend>
         <div class="rows">
           {rows.map((row, i) => (
             <ConditionRow row={row} index={i} problems={problems} />
           ))}
         </div>
         <p class="hint">
-          Leave a row's first box at “no condition” to drop it. A flow without conditions applies to every payment.
-          Saving gives you {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
+          Leave a row's first box at “no condition” to drop it. A flow without conditions applies to every payment or
+          lead. Saving gives you {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
         </p>
       </fieldset>
       <Field

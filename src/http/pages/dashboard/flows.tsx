@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../core/programs/flows.ts";
 import type { Decided, Flow, Program } from "../../../core/kernel/rows.ts";
 import { simulateFlow } from "../../../core/programs/simulate.ts";
-import { actionOf, actionProblem } from "../../../domain/flow.ts";
+import { actionOf, flowProblem, givenConditions } from "../../../domain/flow.ts";
 import { flowCreate } from "../../api/flows.ts";
 import { settingOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -14,7 +14,7 @@ import { ActionButton, Form } from "../parts/form.tsx";
 import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
-import { conditionText } from "../parts/words.ts";
+import { conditionText, EVENT_TEXTS } from "../parts/words.ts";
 import { FlowFields, flowInput, flowValues, NEW_FLOW, typedFlow, type FlowValues } from "./flow-form.tsx";
 import { APPLIED, previewPage, stepOf } from "./apply-from.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
@@ -159,9 +159,10 @@ async function save(
 
 function parseFlow(input: unknown): Parsed<Input> {
   const parsed = parseInput(flowCreate, input);
-  const problem = parsed.ok ? actionProblem(parsed.value) : null;
+  const problem = parsed.ok ? flowProblem(parsed.value) : null;
   if (problem === null) return parsed;
-  return { ok: false, problems: { message: "Please check the marked fields.", fields: { action_value: problem } } };
+  const fields = { [problem.path]: problem.message };
+  return { ok: false, problems: { message: "Please check the marked fields.", fields } };
 }
 
 interface Edited {
@@ -232,8 +233,8 @@ function settingFormat(program: Program): MoneyFormat {
 /** A flow in the list. */
 export type Listed = Decided<
   Flow,
-  "id" | "name" | "action_type" | "action_value" | "conditions" | "priority" | "active",
-  "program_id" | "event" | "created_at" | "updated_at"
+  "id" | "name" | "event" | "action_type" | "action_value" | "conditions" | "priority" | "active",
+  "program_id" | "created_at" | "updated_at"
 >;
 
 function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; program: Program }) {
@@ -269,13 +270,18 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
   );
 }
 
-function Conditions({ flow, money }: { flow: Pick<Flow, "conditions">; money: MoneyFormat }) {
-  if (flow.conditions.length === 0) return <span class="muted">every payment</span>;
+function Conditions({ flow, money }: { flow: Pick<Flow, "event" | "conditions">; money: MoneyFormat }) {
+  const conditions = givenConditions(flow);
+  const { every, name } = EVENT_TEXTS[flow.event];
+  if (conditions.length === 0) return <span class="muted">{every}</span>;
   return (
-    <ul class="plain-list">
-      {flow.conditions.map((condition) => (
-        <li>{conditionText(condition, money)}</li>
-      ))}
-    </ul>
+    <>
+      {flow.event === "transaction_completed" ? null : <span class="second">{name}</span>}
+      <ul class="plain-list">
+        {conditions.map((condition) => (
+          <li>{conditionText(condition, money)}</li>
+        ))}
+      </ul>
+    </>
   );
 }

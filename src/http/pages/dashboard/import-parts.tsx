@@ -51,10 +51,10 @@ export function OrderFields({ order, problems }: { order: ImportOrder; problems:
       />
       <SelectField
         name="provider"
-        label="Customer ids are those of"
+        label="Customer ids and promotion codes are those of"
         value={order.provider ?? ""}
         options={[
-          { value: "", label: "detected from their form" },
+          { value: "", label: "as the file says" },
           ...PROVIDERS.map(({ name, text }) => ({ value: name, label: text })),
         ]}
       />
@@ -106,6 +106,7 @@ const FIELD_LABELS: Record<ImportField, string> = {
   first_name: "First name",
   last_name: "Last name",
   code: "Partner's code or link",
+  promotion_codes: "Promotion codes",
   status: "State",
   commission_pct: "Commission in percent",
   payout_method: "Payout method",

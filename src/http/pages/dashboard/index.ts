@@ -1,6 +1,9 @@
 import { Hono } from "hono";
 import { requireSession, type PageEnv } from "../../session.ts";
+import { failedMails, mails } from "../mails.tsx";
 import { sessions } from "../sessions.tsx";
+import { applications } from "./applications.tsx";
+import { claims } from "./claims.tsx";
 import { codes } from "./codes.tsx";
 import { commissionsChosen, commissionsMatching } from "./commission-bulk.tsx";
 import { commissionNew } from "./commission-new.tsx";
@@ -24,6 +27,7 @@ export const dashboard = new Hono<PageEnv>()
   .use("*", requireSession("owner"))
   .route("/", overview)
   .route("/partners/import", partnerImport)
+  .route("/partners/applications", applications)
   .route("/partners", partners)
   .route("/partners", partnerCodes)
   .route("/flows", flows)
@@ -33,6 +37,7 @@ export const dashboard = new Hono<PageEnv>()
   .route("/commissions", commissions)
   .route("/payments/codes", codes)
   .route("/payments", payments)
+  .route("/claims", claims)
   .route("/payouts/new", payoutNew)
   .route("/payouts/chosen", payoutChosen)
   .route("/payouts", payouts)
@@ -40,4 +45,6 @@ export const dashboard = new Hono<PageEnv>()
   .route("/webhooks", webhooks)
   .route("/integration", integration)
   .route("/settings/sessions", sessions("/dashboard/settings", "Settings"))
+  .route("/settings/mails", mails("/dashboard/settings", "Settings"))
+  .route("/settings/mails", failedMails)
   .route("/settings", settings);

@@ -1,9 +1,16 @@
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
+import { makeDestination } from "../../../core/inbound/destination.ts";
+import { reconcileEvents } from "../../../core/inbound/read-list.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { dataParam, IMPORT_PRODUCT_IDS } from "../../../domain/import-product.ts";
+import { AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
 import { VENDORS } from "../../../providers/registry.ts";
+import { listReadBody } from "../../api/integrations.ts";
+import { destinationsOf, readsOf } from "../../connect.ts";
+import { statusOf } from "../../errors.ts";
 import type { PageEnv } from "../../session.ts";
+import { FormFields, parseInput } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CopyBlock, CopyLine } from "../parts/copy.tsx";
@@ -11,19 +18,61 @@ import { Notice } from "../parts/notice.tsx";
 import { OldLinks } from "../parts/old-links.tsx";
 import { apiSnippet, redirectLink, referralLink, saleSnippet, scriptTag } from "../parts/snippets.ts";
 import { Checkout } from "./checkout.tsx";
+import { placeAfter, resultIn, type ActionResult } from "./provider-actions.tsx";
 
 const AT = "/dashboard/integration";
 const EXAMPLE_SLUG = "ada";
 
-/** `/dashboard/integration`: everything to copy, filled with the program's own values. */
-export const integration = new Hono<PageEnv>().get("/", (c) => {
+/** `/dashboard/integration`: everything to copy, filled with the program's own values, and what can be done at a provider. */
+export const integration = new Hono<PageEnv>()
+  .get("/", (c) => {
+    const done = resultIn(c.req.query("done"), c.req.queries("note"));
+    return integrationPage(c, done && { provider: c.req.query("provider") ?? "", ...done });
+  })
+  .post("/:provider/reconcile", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const provider = c.req.param("provider");
+    const since = fields.text("since");
+    const parsed = parseInput(listReadBody, since === "" ? {} : { since });
+    if (!parsed.ok) return integrationPage(c, { provider, did: "not read", problems: parsed.problems });
+    return act(c, provider, async () => {
+      await reconcileEvents(c.var.ctx, { provider, since: parsed.value.since }, readsOf(c.env));
+      return placeAfter(provider, "read");
+    });
+  })
+  .post("/:provider/destination", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const provider = c.req.param("provider");
+    const input = { provider, origin: publicUrl(c.env), replace: fields.text("replace") === "yes" };
+    return act(c, provider, async () => {
+      return placeAfter(provider, await makeDestination(c.var.ctx, input, destinationsOf(c.env)));
+    });
+  });
+
+/** Does what a button asks for, and leads to where `work` says; what the provider or the person can mend is said in the provider's card. */
+async function act(c: Context<PageEnv>, provider: string, work: () => Promise<string>) {
+  try {
+    return c.redirect(await work(), 303);
+  } catch (error) {
+    if (!(error instanceof AppError) || !SAID.has(error.code)) throw error;
+    if (error.retryAfter !== undefined) c.header("Retry-After", String(error.retryAfter));
+    return integrationPage(c, { provider, did: "nothing", error });
+  }
+}
+
+const SAID = new Set<ErrorCode>([
+  ...(["already_exists", "invalid_transition", "provider_not_configured"] as const),
+  ...(["provider_unavailable", "validation_failed"] as const),
+]);
+
+function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provider: string }) | null) {
   const { program } = c.var.session;
   const origin = publicUrl(c.env);
   const product = IMPORT_PRODUCT_IDS.find((id) => id === c.req.query("links"));
   const param = product === undefined ? null : dataParam(product);
   return framed(
     c,
-    { title: "Integration", at: AT },
+    { title: "Integration", at: AT, status: statusAfter(pressed) },
     <>
       <PageHead
         title="Integration"
@@ -65,13 +114,19 @@ export const integration = new Hono<PageEnv>().get("/", (c) => {
           provider={provider}
           slug={EXAMPLE_SLUG}
           isFirst={i === 0}
+          result={pressed?.provider === provider.name ? pressed : null}
           now={c.var.now}
         />
       ))}
       <ApiCard program={program} origin={origin} />
     </>,
   );
-});
+}
+
+function statusAfter(result: ActionResult | null) {
+  if (result?.did === "nothing") return statusOf(result.error.code);
+  return result?.did === "not read" ? 422 : 200;
+}
 
 /** The program's id, its key, and first calls: what an owner's server needs. */
 function ApiCard({ program, origin }: { program: Program; origin: string }) {

@@ -9,22 +9,20 @@ import { Count, countText, Flag, Money, plural, Stat, Sums, When } from "../part
 import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, ShareBar, countOf } from "../parts/plot.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
+import { Spans, spanOf } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { Setup } from "./setup.tsx";
 
-const SPANS = [7, 30, 90] as const;
-const DEFAULT_SPAN = 30;
-
 /** `/dashboard`: how the program does, and what still has to be set up. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
-  const days = SPANS.find((span) => String(span) === c.req.query("days")) ?? DEFAULT_SPAN;
+  const days = spanOf(c.req.query("days"));
   const { program } = c.var.session;
   const seen = await readOverview(c.var.ctx, days);
   return framed(
     c,
     { title: "Overview", at: "/dashboard" },
     <>
-      <PageHead title="Overview" actions={<Spans days={days} />} />
+      <PageHead title="Overview" actions={<Spans at="/dashboard" days={days} />} />
       <Books books={seen.books} />
       <Setup program={program} seen={seen.seen} />
       <Owed overview={seen} program={program} />
@@ -33,18 +31,6 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     </>,
   );
 });
-
-function Spans({ days }: { days: number }) {
-  return (
-    <nav aria-label="Span" class="spans">
-      {SPANS.map((span) => (
-        <a href={`/dashboard?days=${span}`} aria-current={span === days ? "true" : undefined}>
-          {span} days
-        </a>
-      ))}
-    </nav>
-  );
-}
 
 /** Whether the money adds up, once the daily check has gone through it. */
 function Books({ books: { reconciled_at, differences, deliveries_left } }: { books: Overview["books"] }) {

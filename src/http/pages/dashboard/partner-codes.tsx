@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import { createCode, deleteCode, listCodes } from "../../../core/partners/codes.ts";
+import { lastDays } from "../../../core/partners/code-stats.ts";
+import { createCode, deleteCode, listCodesWithStats } from "../../../core/partners/codes.ts";
 import { getPartner } from "../../../core/partners/partners.ts";
 import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
 import { MAX_CODE } from "../../../domain/code.ts";
@@ -10,10 +11,12 @@ import { codeCreate } from "../../api/codes.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { ActionButton, Checkbox, Field, Form, SelectField } from "../parts/form.tsx";
 import { providerText, When } from "../parts/figures.tsx";
 import { Done } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
+import { Spans, spanOf } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 
 const PARTNERS = "/dashboard/partners";
@@ -50,7 +53,8 @@ export const partnerCodes = new Hono<PageEnv>()
 
 async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | null, problems?: Problems) {
   const { partner } = await getPartner(c.var.ctx, id);
-  const codes = await listCodes(c.var.ctx, id);
+  const days = spanOf(c.req.query("days"));
+  const { codes, stats } = await listCodesWithStats(c.var.ctx, id, lastDays(c.var.now, days));
   const at = `${PARTNERS}/${id}/codes`;
   return framed(
     c,
@@ -61,6 +65,7 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
         title="Promotion codes"
         lede="A payment made with one of them is this partner's, with or without a link."
         back={{ href: `${PARTNERS}/${id}`, label: partnerText(partner) }}
+        actions={<Spans at={at} days={days} />}
       />
       <section class="card flush">
         {codes.length === 0 ? (
@@ -71,6 +76,7 @@ async function codesPage(c: Context<PageEnv>, id: string, fields: FormFields | n
           <CodeTable codes={codes} at={at} />
         )}
       </section>
+      <CodeStatsCard stats={stats} days={days} />
       <CodeForm fields={fields} problems={problems} />
     </>,
   );

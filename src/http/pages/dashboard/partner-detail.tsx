@@ -55,6 +55,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           <p>{STATUS_TEXTS[partner.status]}</p>
         </Notice>
       )}
+      <RefusedAddress refused={overview.refused} />
       <dl class="stats">
         <Stat
           label="Clicks"
@@ -116,6 +117,9 @@ function PartnerActions({ partner }: { partner: Partner }) {
           kind="primary"
         />
       )}
+      {partner.status === "invited" ? (
+        <ActionButton action={`/dashboard/partners/${partner.id}/invite`} label="Send invitation" />
+      ) : null}
       {partner.status === "deactivated" ? null : (
         <a class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
           Deactivate
@@ -164,5 +168,17 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
         <a href={`/dashboard/partners/${partner.id}/codes`}>Promotion codes</a>
       </p>
     </section>
+  );
+}
+
+function RefusedAddress({ refused }: Pick<PartnerOverview, "refused">) {
+  if (refused === null) return null;
+  return (
+    <Notice tone="warn">
+      <p>
+        E-mails to {refused.recipient} are refused{refused.reason === null ? null : ` (${refused.reason})`}: ask the
+        partner for another address, or for this one to be taken off the list of suppressed addresses.
+      </p>
+    </Notice>
   );
 }

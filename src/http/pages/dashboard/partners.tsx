@@ -9,6 +9,7 @@ import {
   listPartners,
   updatePartner,
 } from "../../../core/partners/partners.ts";
+import { invitePartner } from "../../../core/sessions/invite.ts";
 import type { Decided, Partner } from "../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../core/kernel/views.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../domain/partner.ts";
@@ -33,7 +34,8 @@ const AT = "/dashboard/partners";
 const DAYS = 30;
 
 const DONE = {
-  added: "The partner was added. Send them their link, or ask them to sign in: that turns them active.",
+  added: "The partner was added. Send the invitation, or ask them to sign in: that turns them active.",
+  invited: "The invitation is on its way: a link that signs the partner in, once, within seven days.",
   saved: "Saved.",
   applied: APPLIED,
   deactivated: "The partner is deactivated and signed out.",
@@ -65,6 +67,9 @@ export const partners = new Hono<PageEnv>()
           title="Partners"
           actions={
             <>
+              <a class="button" href={`${AT}/applications`}>
+                Applications
+              </a>
               <a class="button" href={`${AT}/import`}>
                 Import CSV
               </a>
@@ -209,6 +214,10 @@ export const partners = new Hono<PageEnv>()
   .post("/:id/deactivate", async (c) => {
     const partner = await deletePartner(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${partner.id}?done=deactivated`, 303);
+  })
+  .post("/:id/invite", async (c) => {
+    const { id } = await invitePartner(c.var.ctx, c.req.param("id"));
+    return c.redirect(`${AT}/${id}?done=invited`, 303);
   })
   .post("/:id/activate", async (c) => {
     const id = c.req.param("id");

@@ -18,7 +18,7 @@ import { Done } from "../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../parts/partner.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
-import { OUTCOME_TEXTS } from "../parts/words.ts";
+import { EVENT_TEXTS, OUTCOME_TEXTS } from "../parts/words.ts";
 
 const AT = "/dashboard/payments";
 
@@ -101,9 +101,13 @@ export const payments = new Hono<PageEnv>()
         <Done code={c.req.query("done")} texts={{ reprocessed: "Recalculated by the rules as they are now." }} />
         <PageHead
           title={
-            <>
-              Payment of <Money of={amountOf(payment, payment.txn_amount_cents)} />
-            </>
+            payment.event === "lead_created" ? (
+              "Lead"
+            ) : (
+              <>
+                Payment of <Money of={amountOf(payment, payment.txn_amount_cents)} />
+              </>
+            )
           }
           back={{ href: AT, label: "Payments" }}
           actions={
@@ -140,7 +144,7 @@ function ListHead() {
       lede="Everything the providers reported, with or without a partner."
       actions={
         <a class="button" href="/dashboard/payments/codes">
-          Unknown codes
+          Promotion codes
         </a>
       }
     />
@@ -150,8 +154,8 @@ function ListHead() {
 /** A payment in the list. */
 export type Listed = Decided<
   PaymentView,
-  "id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at",
-  | ("program_id" | "provider_transaction_id" | "ref" | "adjusted_cents")
+  "id" | "provider" | "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "created_at" | "event",
+  | ("program_id" | "provider_transaction_id" | "ref" | "code_id" | "adjusted_cents")
   | ("customer_email" | "customer_id" | "subscription_id" | "updated_at")
 >;
 
@@ -175,7 +179,9 @@ function PaymentTable({ payments: shown, names }: PaymentTableProps) {
           <a href={`${AT}/${payment.id}`}>
             <When at={payment.created_at} />
           </a>
-          <span class="second">{providerText(payment.provider)}</span>
+          <span class="second">
+            {payment.event === "lead_created" ? EVENT_TEXTS.lead_created.name : providerText(payment.provider)}
+          </span>
         </span>,
         <PartnerLink partner={payment.partner_id === null ? undefined : names.get(payment.partner_id)} />,
         payment.outcome === null ? (
@@ -183,7 +189,7 @@ function PaymentTable({ payments: shown, names }: PaymentTableProps) {
         ) : (
           <Badge state={payment.outcome} label={OUTCOME_TEXTS[payment.outcome].short} />
         ),
-        <Money of={amountOf(payment, payment.txn_amount_cents)} />,
+        payment.event === "lead_created" ? "–" : <Money of={amountOf(payment, payment.txn_amount_cents)} />,
       ])}
     />
   );

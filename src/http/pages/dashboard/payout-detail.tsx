@@ -3,12 +3,13 @@ import type { Commission, Decided, Payout, Program } from "../../../core/kernel/
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { canMove } from "../../../domain/payout.ts";
 import { PageHead } from "../layout.tsx";
-import { Badge, countText, Money, providerText, When } from "../parts/figures.tsx";
+import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts, Table } from "../parts/table.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { isOffered, missingForTransfer } from "../parts/payout-move.ts";
+import { kindText } from "../parts/words.ts";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions pages through all. */
@@ -151,7 +152,7 @@ function CommissionsIn({ payout, commissions }: Pick<PayoutDetailProps, "payout"
               <a href={`/dashboard/commissions/${row.id}`}>
                 <When at={row.created_at} />
               </a>,
-              row.kind === "sale" ? providerText(row.provider) : row.kind,
+              kindText(row),
               <Money of={row} />,
             ])}
           />

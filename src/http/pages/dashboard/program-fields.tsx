@@ -1,9 +1,10 @@
 import type { ProgramPatch } from "../../../core/programs/programs.ts";
 import type { SecretPatch } from "../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
+import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
-import { Field, SelectField } from "../parts/form.tsx";
+import { Field, SelectField, TextArea } from "../parts/form.tsx";
 import { ApplyFromField } from "./apply-from.tsx";
 
 /** The secrets have forms of their own. */
@@ -21,6 +22,12 @@ const FIELDS = Object.keys({
   code_precedence: true,
   auto_approve_days: true,
   live_only: true,
+  brand_color: true,
+  time_zone: true,
+  applications: true,
+  slug: true,
+  questions: true,
+  terms: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
 /** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
@@ -29,6 +36,7 @@ export type ProgramValues = Record<ProgramField | "apply_from", string>;
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
   const text = (name: ProgramField) => {
     if (name === "live_only") return String(isLiveOnly(stored));
+    if (name === "questions") return (stored.questions ?? []).join("\n");
     return name === "min_payout_cents"
       ? moneyValue(stored.min_payout_cents, stored.currency)
       : String(stored[name] ?? "");
@@ -52,7 +60,21 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     code_precedence: fields.given("code_precedence"),
     auto_approve_days: fields.numberOrNull("auto_approve_days"),
     live_only: truthOf(fields.text("live_only")),
+    brand_color: fields.textOrNull("brand_color"),
+    time_zone: fields.given("time_zone"),
+    applications: fields.given("applications"),
+    slug: fields.textOrNull("slug"),
+    questions: fields.given("questions") === undefined ? undefined : linesOf(fields.text("questions")),
+    terms: fields.given("terms") === undefined ? undefined : fields.raw("terms").trim() || null,
   };
+}
+
+/** Each line that has something in it. */
+function linesOf(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }
 
 /** What was chosen; nothing where the form lacks it, and what is no choice as it is, to be refused. */
@@ -181,6 +203,80 @@ function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
           { value: "false", label: "earn as real ones do" },
         ]}
         hint="For trying things out; commissions on test payments can be paid out like any others."
+      />
+      <MailFields values={values} problems={problems} />
+      <ApplicationFields values={values} problems={problems} />
+    </>
+  );
+}
+
+function MailFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
+  return (
+    <>
+      <Field
+        name="brand_color"
+        label="Color of e-mails"
+        value={values.brand_color}
+        problems={problems}
+        maxlength={7}
+        placeholder="#3730a3"
+        hint="Of the buttons and the top line in e-mails from your program: # and six hexadecimal digits."
+      />
+      <Field
+        name="time_zone"
+        label="Time zone"
+        value={values.time_zone}
+        problems={problems}
+        required={true}
+        maxlength={64}
+        placeholder="Europe/Berlin"
+        hint="When the days of daily and weekly e-mails begin."
+      />
+    </>
+  );
+}
+
+/** Who may apply to become a partner, and what they are asked. */
+function ApplicationFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
+  return (
+    <>
+      <SelectField
+        name="applications"
+        label="People who apply to become partners"
+        value={values.applications}
+        problems={problems}
+        options={[
+          { value: "off", label: "cannot: there is no page for it" },
+          { value: "review", label: "wait until you approve them" },
+          { value: "auto", label: "become partners at once" },
+        ]}
+        hint="They apply at a page of your program, and prove their e-mail address."
+      />
+      <Field
+        name="slug"
+        label="Name in the address of that page"
+        value={values.slug}
+        problems={problems}
+        placeholder="example-shop"
+        maxlength={64}
+        hint="/join/example-shop. Empty: the program id."
+      />
+      <TextArea
+        name="questions"
+        label="What you ask them"
+        value={values.questions}
+        problems={problems}
+        rows={4}
+        hint={`One question on each line, ${MAX_QUESTIONS} at most; name, e-mail and website are always asked. One that ends with (optional) need not be answered.`}
+      />
+      <TextArea
+        name="terms"
+        label="Terms they agree to"
+        value={values.terms}
+        problems={problems}
+        rows={6}
+        maxlength={MAX_TERMS}
+        hint="Kept with each application as the number of this text, which counts up when you change it."
       />
     </>
   );

@@ -4,9 +4,7 @@ import type { Vendor, SecretField } from "../../../providers/provider.ts";
 import type { SecretSetting } from "../../../providers/registry.ts";
 import type { Problems } from "../forms.ts";
 import { Field, Form } from "../parts/form.tsx";
-import { When } from "../parts/figures.tsx";
-import { CompleteUntil } from "./complete-until.tsx";
-import { LastRefusal } from "./last-refusal.tsx";
+import { ConnectionState } from "./connection-state.tsx";
 import { ProviderWebhook } from "./provider-webhook.tsx";
 
 const AT = "/dashboard/settings";
@@ -68,19 +66,7 @@ export function ProviderSecrets({ program, origin, provider, now, problems }: Pr
   return (
     <>
       <div class="prose">
-        <p>
-          {last !== null ? (
-            <>
-              Connected. Last event <When at={last} />.
-            </>
-          ) : isSet ? (
-            "The secret is set. We are waiting for the first event."
-          ) : (
-            "Not connected."
-          )}
-        </p>
-        <LastRefusal program={program} provider={provider.name} />
-        <CompleteUntil program={program} provider={provider} />
+        <ConnectionState program={program} provider={provider} />
         <SecretForm
           setting={`${provider.name}_webhook_secret`}
           field={provider.secrets.webhook_secret}

@@ -1,10 +1,10 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { seenTypes } from "../../../core/kernel/seen-types.ts";
+import { webhookUrl } from "../../../domain/webhook-url.ts";
 import type { Vendor, WantedEvent } from "../../../providers/provider.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { When } from "../parts/figures.tsx";
-import { webhookUrl } from "../parts/snippets.ts";
 
 interface ProviderWebhookProps {
   program: Program;
@@ -25,7 +25,7 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
   return (
     <div class="prose spaced">
       <h3>Webhook address for {provider.text}</h3>
-      <CopyLine label={`webhook address for ${provider.text}`} text={webhookUrl(origin, program, provider.name)} />
+      <CopyLine label={`webhook address for ${provider.text}`} text={webhookUrl(origin, program.id, provider.name)} />
       <p>Ask it to send these events:</p>
       <Events events={needed} seen={seen} />
       <p>And these, so that refunds and late payments are counted:</p>
@@ -64,13 +64,16 @@ function Events({ events, seen }: EventsProps) {
         const at = seen?.get(type) ?? null;
         return (
           <li>
-            <code>{type}</code> <span class="muted">{purpose}</span>
-            {at === null ? null : (
-              <>
-                {" "}
-                · last came <When at={at} only="day" />
-              </>
-            )}
+            <code>{type}</code>{" "}
+            <span>
+              <span class="muted">{purpose}</span>
+              {at === null ? null : (
+                <>
+                  {" "}
+                  · last came <When at={at} only="day" />
+                </>
+              )}
+            </span>
           </li>
         );
       })}

@@ -184,15 +184,7 @@ function settingsPage(c: Context<PageEnv>, { values, problems, secretProblems }:
           </a>
         </p>
       </section>
-      <section class="card" id="sessions">
-        <h2>Sessions</h2>
-        <p>Where you are signed in. End what you do not know, or sign out everywhere.</p>
-        <p class="more">
-          <a class="button" href={`${AT}/sessions`}>
-            See your sessions
-          </a>
-        </p>
-      </section>
+      <YourSections />
       <section class="card" id="script">
         <h2>Script</h2>
         <p>
@@ -227,5 +219,27 @@ function keyPage(c: Context<PageEnv>, api_key: string) {
         </p>
       </div>
     </Plain>,
+  );
+}
+
+/** What is the reader's own, each on a page of its own. */
+function YourSections() {
+  return (
+    <section class="card" id="sessions">
+      <h2>Sessions</h2>
+      <p>Where you are signed in. End what you do not know, or sign out everywhere.</p>
+      <p class="more">
+        <a class="button" href={`${AT}/sessions`}>
+          See your sessions
+        </a>
+      </p>
+      <h2>E-mails</h2>
+      <p>Which you get, and those of the program that did not arrive.</p>
+      <p class="more">
+        <a class="button" href={`${AT}/mails`}>
+          See the e-mails
+        </a>
+      </p>
+    </section>
   );
 }

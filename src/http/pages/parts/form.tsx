@@ -139,20 +139,24 @@ interface TextAreaProps {
   problems?: Problems | undefined;
   hint?: Child;
   rows?: number;
+  required?: boolean;
+  maxlength?: number;
 }
 
-export function TextArea({ name, label, value, problems, hint, rows }: TextAreaProps) {
+export function TextArea({ name, label, value, problems, hint, rows, required, maxlength }: TextAreaProps) {
   const { id, described, problem } = about(name, problems, hint);
   return (
     <div class={classes("field", problem !== undefined && "has-problem")}>
       <label for={id}>
         {label}
-        <span class="optional"> optional</span>
+        {required ? null : <span class="optional"> optional</span>}
       </label>
       <textarea
         id={id}
         name={name}
         rows={rows ?? 3}
+        required={required}
+        maxlength={maxlength}
         spellcheck={false}
         aria-invalid={problem === undefined ? undefined : "true"}
         aria-describedby={described}
@@ -171,13 +175,19 @@ interface CheckboxProps {
   label: Child;
   checked?: boolean | undefined;
   hint?: Child;
+  problems?: Problems | undefined;
 }
 
 /** A browser sends nothing of one that is not ticked: a hidden field says that the form has it. */
-export function Checkbox({ name, value, label, checked, hint }: CheckboxProps) {
+export function Checkbox({ name, value, label, checked, hint, problems }: CheckboxProps) {
   const id = fieldId(`${name}-${value ?? "on"}`);
+  const problem = value === undefined ? problems?.fields[name] : undefined;
+  const described = [problem && `${id}-problem`, hint !== undefined && `${id}-hint`].filter(Boolean).join(" ");
   return (
-    <div class="check">
+    <div
+      class={classes("check", problem !== undefined && "has-problem")}
+      id={value === undefined ? fieldId(name) : undefined}
+    >
       {value === undefined ? <input type="hidden" name={name} value="" /> : null}
       <input
         type="checkbox"
@@ -185,14 +195,11 @@ export function Checkbox({ name, value, label, checked, hint }: CheckboxProps) {
         name={name}
         value={value ?? "on"}
         checked={checked ? true : undefined}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-invalid={problem === undefined ? undefined : "true"}
+        aria-describedby={described || undefined}
       />
       <label for={id}>{label}</label>
-      {hint === undefined ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      <Remarks id={id} hint={hint} problem={problem} />
     </div>
   );
 }

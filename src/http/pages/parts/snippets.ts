@@ -1,5 +1,4 @@
 import type { Program } from "../../../core/kernel/rows.ts";
-import type { VendorName } from "../../../domain/provider-name.ts";
 
 /** What an owner or partner copies, filled with the program's own values. */
 
@@ -35,10 +34,6 @@ export function scriptTag(
     ...(param === null ? [] : [`data-param="${param}"`]),
   ];
   return `<script ${attributes.join(" ")} defer></script>`;
-}
-
-export function webhookUrl(origin: string, program: Pick<Program, "id">, provider: VendorName): string {
-  return `${origin}/webhooks/${provider}?program_id=${program.id}`;
 }
 
 /** A sale of a checkout without a payment provider (FACT-1). */

@@ -23,9 +23,10 @@ interface TraceProps {
 export function Trace({ payment, rows, partner, current }: TraceProps) {
   const { decision } = payment;
   const steps = [
-    paidStep(payment),
+    payment.event === "lead_created" ? leadStep(payment) : paidStep(payment),
     partnerStep(payment, decision, partner),
     ...(decision?.rate ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate)] : []),
+    ...(decision && payment.outcome === "no_flow" ? [noFlowStep(payment, decision)] : []),
   ];
   return (
     <>
@@ -60,6 +61,7 @@ export function whyText(commission: Commission, payment: Payment | null): string
   const money = moneyOf(payment);
   const net = money(payment.txn_amount_cents);
   const refunded = payment.adjusted_cents > 0 ? ` less ${money(payment.adjusted_cents)} refunded` : "";
+  if (kind === "lead") return `${amount}, the flat amount of ${of}, for a lead.`;
   if (rate.action_type === "flat") return `${amount}, the flat amount of ${of}, for a payment of ${net}${refunded}.`;
   return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
 }
@@ -79,6 +81,28 @@ interface Step {
   tone: "yes" | "no" | "neutral";
   title: Child;
   body: Child;
+}
+
+function leadStep(payment: Payment): Step {
+  return {
+    tone: "yes",
+    title: "A lead was reported",
+    body: (
+      <p class="muted">
+        {providerText(payment.provider)}, <When at={payment.created_at} />,{" "}
+        <code>{payment.provider_transaction_id}</code>
+        {payment.customer_email === null ? "" : `, ${payment.customer_email}`}
+      </p>
+    ),
+  };
+}
+
+function noFlowStep(payment: Payment, decision: PaymentDecision): Step {
+  return {
+    tone: "no",
+    title: OUTCOME_TEXTS.no_flow.why,
+    body: <FlowsTried flows={decision.flows} money={moneyOf(payment)} />,
+  };
 }
 
 function paidStep(payment: Payment): Step {
@@ -110,7 +134,8 @@ const REF_TEXTS: Record<RefSource, string> = {
   code: "It was paid with a promotion code.",
   subscription: "The payment carried no partner's reference; this one was remembered for its subscription.",
   customer: "The payment carried no partner's reference; this one was remembered for the customer.",
-  email: "The payment carried no partner's reference; this one was imported for the customer's e-mail address.",
+  email:
+    "The payment carried no partner's reference; this one was remembered for the customer's e-mail address, by an import, a lead or a claim.",
 };
 
 /** Every reference that was tried; one that leads to nobody is no fault of the payment. */
@@ -131,7 +156,7 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
   const { outcome } = payment;
   const ref = decision?.ref ?? payment.ref;
   const source = decision?.ref_source;
-  const earns = outcome === "commission";
+  const earns = outcome === "commission" || outcome === "no_flow";
   const named = partner ? <a href={`/dashboard/partners/${partner.id}`}>{partner.name}</a> : null;
   return {
     tone: earns ? "yes" : outcome === "unpaid" || outcome === "zero_amount" ? "neutral" : "no",
@@ -166,17 +191,19 @@ function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step
   return {
     tone: "yes",
     title,
-    body:
-      decision.flows.length === 0 ? (
-        <p class="muted">There was no active flow to try.</p>
-      ) : (
-        <ul class="flows-tried">
-          {decision.flows.map((flow) => (
-            <FlowTried flow={flow} money={money} />
-          ))}
-        </ul>
-      ),
+    body: <FlowsTried flows={decision.flows} money={money} />,
   };
+}
+
+function FlowsTried({ flows, money }: { flows: readonly FlowTrace[]; money: MoneyFormat }) {
+  if (flows.length === 0) return <p class="muted">There was no active flow to try.</p>;
+  return (
+    <ul class="flows-tried">
+      {flows.map((flow) => (
+        <FlowTried flow={flow} money={money} />
+      ))}
+    </ul>
+  );
 }
 
 function FlowTried({ flow, money }: { flow: FlowTrace; money: MoneyFormat }) {

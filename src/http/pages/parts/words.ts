@@ -1,8 +1,9 @@
-import type { Condition } from "../../../domain/flow.ts";
+import type { Commission } from "../../../core/kernel/rows.ts";
+import type { Condition, FlowEvent } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
-import type { ReadTrouble } from "../../../domain/read-trouble.ts";
+import { VENDOR_TROUBLES, type ReadTrouble, type VendorTrouble } from "../../../domain/read-trouble.ts";
 import type { RefusalReason } from "../../../domain/refusal.ts";
 import { providerText, type MoneyFormat } from "./figures.tsx";
 
@@ -38,38 +39,18 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "test mode",
     why: "It is a test payment of the provider, and the settings say that those earn nothing.",
   },
+  no_flow: {
+    short: "no flow of leads",
+    why: "No active flow of leads applied when it was reported, and nothing else gives anything for a lead.",
+  },
   merged: {
     short: "part of another",
     why: "The provider reported this payment twice; it is counted once, under its other name.",
   },
 };
 
-/** Why a delivery of a provider was refused, and what to do. */
-export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
-  wrong_signature: {
-    why: "its signature does not match the signing secret that is set here",
-    help: "Copy the secret of this very webhook address again: each address has its own, and test mode has another one than live mode.",
-  },
-  time: {
-    why: "its signature was made more than five minutes before or after it came",
-    help: "Send it again from the provider's side. If that is refused too, something between the provider and us holds deliveries back, or a clock is wrong.",
-  },
-  no_signature: {
-    why: "it carried no signature that can be read",
-    help: "A provider signs every delivery. If it goes through a server of yours, that server must pass on the body and the signature header unchanged.",
-  },
-  not_configured: {
-    why: "no signing secret is set here",
-    help: "Paste the secret into the settings. The provider resends what was refused automatically.",
-  },
-  unparsable: {
-    why: "it is signed, but is not an event as the provider documents it",
-    help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
-  },
-};
-
-/** Why a provider's list of events cannot be read, and what to do. */
-export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
+/** Why a provider does not give what is read with an API key, and what to do. */
+const VENDOR_TROUBLE_TEXTS: Record<VendorTrouble, { why: string; help: string }> = {
   api_key_refused: {
     why: "the provider does not accept the API key",
     help: "It may have been revoked, or have expired. Make a new one there and paste it in the settings.",
@@ -94,10 +75,57 @@ export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string
     why: "the provider refuses the request",
     help: "We try again. If it lasts for a day, report it to the operator of this service.",
   },
+};
+
+/** Why a provider's list of events cannot be read, and what to do. */
+export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
+  ...VENDOR_TROUBLE_TEXTS,
   not_stored: {
     why: "an event of it could not be stored",
     help: "We try again. If it lasts for a day, report it to the operator of this service.",
   },
+};
+
+const UNREAD_TEXTS = Object.fromEntries(
+  VENDOR_TROUBLES.map((reason) => {
+    const { why, help } = VENDOR_TROUBLE_TEXTS[reason];
+    return [
+      reason,
+      {
+        why: `it only names what happened, and the rest could not be read: ${why}`,
+        help: `${help} The provider resends what was refused automatically.`,
+      },
+    ];
+  }),
+) as Record<VendorTrouble, { why: string; help: string }>;
+
+/** Why a delivery of a provider was refused, and what to do. */
+export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
+  wrong_signature: {
+    why: "its signature does not match the signing secret that is set here",
+    help: "Copy the secret of this very webhook address again: each address has its own, and test mode has another one than live mode.",
+  },
+  time: {
+    why: "its signature was made more than five minutes before or after it came",
+    help: "Send it again from the provider's side. If that is refused too, something between the provider and us holds deliveries back, or a clock is wrong.",
+  },
+  no_signature: {
+    why: "it carried no signature that can be read",
+    help: "A provider signs every delivery. If it goes through a server of yours, that server must pass on the body and the signature header unchanged.",
+  },
+  not_configured: {
+    why: "no signing secret is set here",
+    help: "Paste the secret into the settings. The provider resends what was refused automatically.",
+  },
+  unparsable: {
+    why: "it is signed, but is not an event as the provider documents it",
+    help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
+  },
+  no_api_key: {
+    why: "it only names what happened, and no API key is set here to read it with",
+    help: "Paste an API key into the settings, or have the provider send whole events. It resends what was refused automatically.",
+  },
+  ...UNREAD_TEXTS,
 };
 
 /** Where a reference came from. */
@@ -112,7 +140,7 @@ export const CANDIDATE_TEXTS: Record<CandidateSource, string> = {
   payment: "the payment itself",
   remembered_subscription: "remembered for the subscription",
   remembered_customer: "remembered for the customer",
-  remembered_email: "imported for the customer's e-mail address",
+  remembered_email: "remembered for the customer's e-mail address, by an import, a lead or a claim",
   code_given_later: "a promotion code that was given to its partner after the payment",
 };
 
@@ -124,6 +152,17 @@ export const REVIEW_TEXTS: Record<string, string> = {
   subscription_canceled: "The customer canceled the subscription.",
   manual: "Flagged by hand.",
 };
+
+/** What triggers a flow, and what each of it is. */
+export const EVENT_TEXTS: Record<FlowEvent, { of: string; every: string; name: string }> = {
+  transaction_completed: { of: "payments", every: "every payment", name: "payment" },
+  lead_created: { of: "leads that your server reports", every: "every lead", name: "lead" },
+};
+
+/** What a commission is for, in a list: the provider of a payment, or what else it is. */
+export function kindText({ kind, provider }: Pick<Commission, "kind" | "provider">): string {
+  return kind === "sale" ? providerText(provider) : kind;
+}
 
 export const FIELD_TEXTS: Record<Condition["field"], string> = {
   txn_amount_cents: "Amount",

@@ -84,7 +84,8 @@ export type Listed = Decided<
   | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")
 >;
 
-function CommissionTable({ commissions: shown }: { commissions: readonly Listed[] }) {
+/** The partner's commissions, each with its calculation. */
+export function CommissionTable({ commissions: shown }: { commissions: readonly Listed[] }) {
   return (
     <Table
       label="Your commissions"
@@ -103,10 +104,12 @@ function CommissionTable({ commissions: shown }: { commissions: readonly Listed[
   );
 }
 
-function workedOut(row: Listed): string {
+/** How a commission comes to its amount, in a sentence for the partner. */
+export function workedOut(row: Listed): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Entered by hand";
   if (kind === "clawback") return "Correction of an earlier commission, after a refund";
+  if (kind === "lead") return "Flat amount for somebody who signed up through your link";
   const of = moneyText(amountOf(row, row.txn_amount_cents));
   return rate.action_type === "percentage"
     ? `${rate.action_value}\u00a0% of ${of}, ${RATES[rate.source]}`

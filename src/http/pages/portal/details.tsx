@@ -166,6 +166,9 @@ function AboutYou({ partner, program }: { partner: Self; program: OwnProgram }) 
       <p class="more">
         <a class="button" href={`${AT}/sessions`}>
           See your sessions
+        </a>{" "}
+        <a class="button" href={`${AT}/mails`}>
+          Choose your e-mails
         </a>
       </p>
     </section>

@@ -1,10 +1,14 @@
 import { Hono } from "hono";
-import { requireSession, type PageEnv } from "../../session.ts";
+import { refuseLimited, requireSession, type PageEnv } from "../../session.ts";
+import { mails } from "../mails.tsx";
 import { sessions } from "../sessions.tsx";
+import { claims } from "./claims.tsx";
 import { commissions } from "./commissions.tsx";
 import { details } from "./details.tsx";
 import { overview } from "./overview.tsx";
+import { payoutDetail } from "./payout-detail.tsx";
 import { payouts } from "./payouts.tsx";
+import { statistics } from "./statistics.tsx";
 
 /**
  * `/portal`: the partner's pages (PAGE-8). Whose objects they show comes from the session alone, never from the
@@ -12,8 +16,13 @@ import { payouts } from "./payouts.tsx";
  */
 export const portal = new Hono<PageEnv>()
   .use("*", requireSession("partner"))
+  .use("/details/*", refuseLimited())
   .route("/", overview)
   .route("/commissions", commissions)
+  .route("/claims", claims)
   .route("/payouts", payouts)
+  .route("/payouts", payoutDetail)
+  .route("/statistics", statistics)
   .route("/details/sessions", sessions("/portal/details", "Payout details"))
+  .route("/details/mails", mails("/portal/details", "Payout details"))
   .route("/details", details);

@@ -1,17 +1,18 @@
 import { Hono } from "hono";
-import { listCodes } from "../../../core/partners/codes.ts";
+import { lastDays } from "../../../core/partners/code-stats.ts";
+import { listCodesWithStats } from "../../../core/partners/codes.ts";
 import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
 import { readPartnerOverview, type PartnerOverview } from "../../../core/overview/overview.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
-import { publicUrl } from "../../../lib/public-url.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
+import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { CopyLine } from "../parts/copy.tsx";
 import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
-import { redirectLink, referralLink } from "../parts/snippets.ts";
+import { buildLink, LinkBuilder } from "./link-builder.tsx";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const DAYS = 30;
@@ -20,20 +21,21 @@ const DAYS = 30;
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
   const program = programOf(c);
-  const origin = publicUrl(c.env);
+  const { domain } = program;
+  const built = domain === null ? null : buildLink(c, { ...program, domain }, partner);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
-  const codes = await listCodes(c.var.ctx, partner.id);
+  const { codes, stats } = await listCodesWithStats(c.var.ctx, partner.id, lastDays(c.var.now, DAYS));
   const clicks = countOf(seen.clicks);
   const rate = partner.commission_pct ?? program.default_commission_pct;
   return framed(
     c,
-    { title: "Overview", at: "/portal" },
+    { title: "Overview", at: "/portal", status: built?.problems ? 422 : 200 },
     <>
       <PageHead
         title={partner.first_name ? `Hello ${partner.first_name}` : "Your overview"}
         lede={`You earn ${rate} % of what your customers pay at ${program.name}, unless a special rate applies.`}
       />
-      {partner.payout_method === null ? (
+      {partner.payout_method === null && c.var.session.limited === null ? (
         <Notice tone="warn">
           <p>
             How would you like to be paid? <a href="/portal/details">Add your payout details</a>
@@ -42,20 +44,14 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       ) : null}
       <section class="card">
         <h2>Your link</h2>
-        {program.domain === null ? (
+        {built === null ? (
           <p class="muted">Your link will be here as soon as {program.name} has set its domain.</p>
         ) : (
-          <>
-            <CopyLine label="your link" text={referralLink(program, partner.slug)} />
-            <p class="muted small">
-              Any page works: add <code>?ref={partner.slug}</code> to its address. For places without a browser, such as
-              apps or printed codes, this one counts too:
-            </p>
-            <CopyLine label="your short link" text={redirectLink(origin, program, partner.slug)} />
-          </>
+          <LinkBuilder built={built} />
         )}
       </section>
       <Codes codes={codes} />
+      <CodeStatsCard stats={stats} days={DAYS} />
       <Standing overview={seen} program={program} clicks={clicks} />
       <div class="grid pairs">
         <section class="card">

@@ -72,11 +72,7 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
       ]}
       rows={shown.map((row) => [
         <When at={row.created_at} only="day" />,
-        row.status === "canceled" ? (
-          "–"
-        ) : (
-          <a href={`/portal/commissions?payout_id=${row.id}`}>{plural(row.commission_count, "commission")}</a>
-        ),
+        row.status === "canceled" ? "–" : <a href={`${AT}/${row.id}`}>{plural(row.commission_count, "commission")}</a>,
         <span>
           {payoutMethodText(row.method)}
           {row.recipient === null ? null : <span class="second">{row.recipient}</span>}

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
+import { sendNow } from "../../../core/kernel/mail-senders.ts";
 import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
 import { confirmLink, countRequest, openRequest, readLink, type LinkRequest } from "../../../core/sessions/sign-in.ts";
 import { switchSession } from "../../../core/sessions/sessions.ts";
@@ -8,13 +9,15 @@ import { deviceOf } from "../../../domain/device.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { logLine, reasonOf } from "../../../lib/log.ts";
-import { sendMail } from "../../../lib/mail.ts";
+import { newId } from "../../../lib/id.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
-import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "../../rate-limit.ts";
+import { mailOf } from "../../mails/mailer.ts";
+import { signInMail } from "../../mails/sign-in.ts";
 import {
   currentSession,
   dropSession,
   homeOf,
+  refuseLimited,
   requireSession,
   requireVisit,
   startSession,
@@ -23,9 +26,9 @@ import {
 import { email } from "../../validate.ts";
 import { FormFields, parseInput, type Problems } from "../forms.ts";
 import { Mark, Plain } from "../layout.tsx";
+import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { Field, Form } from "../parts/form.tsx";
-import { signInMail } from "./mail.tsx";
 
 /** Signing in and out (PAGE-2). A link is used by a POST only: whoever fetches it with a GET changes nothing. */
 export const signIn = new Hono<PageEnv>()
@@ -68,11 +71,7 @@ export const signIn = new Hono<PageEnv>()
       case "choose":
         return choicePage(c, "/sign-in/confirm", confirmed, { token });
       case "link_refused":
-        return refusedPage(
-          c,
-          "This link no longer works",
-          "It is older than 15 minutes, or it or a newer one was used already.",
-        );
+        return refusedPage(c, "This link no longer works", "Its time is over, or it or a newer one was used already.");
       case "nobody":
         return refusedPage(c, "You cannot sign in", "There is no active account for this address any more.");
     }
@@ -82,7 +81,7 @@ export const signIn = new Hono<PageEnv>()
     await dropSession(c);
     return c.redirect("/sign-in", 303);
   })
-  .use("/switch", requireSession())
+  .use("/switch", requireSession(), refuseLimited())
   .get("/switch", async (c) => {
     const { record } = c.var.session;
     const identities = await identitiesOf(c.var.base, record.email);
@@ -111,20 +110,11 @@ async function sendLink(c: Context<PageEnv>, base: string, to: string, request: 
   try {
     const opened = await openRequest(c.var.base, request);
     if (!opened) return;
-    const mail = await signInMail(to, `${base}/sign-in?token=${opened.link.token}`, opened.identities);
-    await sendMail(c.env, mail, request_id);
+    const mail = signInMail(to, `${base}/sign-in?token=${opened.link.token}`, opened.identities);
+    await sendNow(mailOf(c.env).senders, { id: newId("mail", c.var.now), ...mail }, request_id);
   } catch (error) {
     logLine("error", { what: "sign-in link not sent", request_id, reason: reasonOf(error) });
   }
-}
-
-/** `at` counts looks at links apart, so that they leave the attempts as many as they are. */
-async function limitByAddress(c: Context<PageEnv>, at?: "look"): Promise<void> {
-  const key = addressKey(c.req.raw.headers, at);
-  if (key === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) return;
-  throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
-    retryAfter: RETRY_AFTER_SECONDS,
-  });
 }
 
 function requestPage(c: Context<PageEnv>, value = "", problems?: Problems) {
@@ -274,7 +264,8 @@ function refusedPage(c: Context<PageEnv>, title: string, reason: string) {
   );
 }
 
-function Welcome({ title, children }: { title: string; children: Child }) {
+/** A page before a session: one thing in the middle. */
+export function Welcome({ title, children }: { title: string; children: Child }) {
   return (
     <Plain>
       <Mark />

@@ -1,45 +1,35 @@
-import type { PayoutDetail, PayoutDetailsChange, PayoutDetailsNotice } from "../core/kernel/payout-details.ts";
-import type { Actor } from "../domain/actor.ts";
-import { maskAddress } from "../domain/mask.ts";
-import { oneLine, paragraphsMail, sendMails, type Mail, type MailBindings } from "../lib/mail.ts";
-import { readPublicUrl, type PublicUrlSettings } from "../lib/public-url.ts";
+import type { NoticeOf } from "../../core/kernel/notices.ts";
+import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
+import type { Actor } from "../../domain/actor.ts";
+import { maskAddress } from "../../domain/mask.ts";
+import { oneLine } from "../../lib/mail.ts";
+import type { Letter } from "./letter.ts";
+
+type PayoutDetailsNotice = NoticeOf<"payout_details">;
 
 /** How many partners the owner's e-mail names. */
 const MOST_NAMED = 20;
 
-/** What this needs of the deployment. */
-type Deployment = MailBindings & PublicUrlSettings;
-
-/** Sends the e-mails about changed payout details. Never throws. */
-export async function mailPayoutDetails(
-  env: Deployment,
-  notice: PayoutDetailsNotice,
-  request_id?: string,
-): Promise<void> {
-  const base = readPublicUrl(env);
-  await sendMails(env, payoutDetailsMails(notice, "origin" in base ? base.origin : null), request_id);
-}
-
 /**
- * The e-mails about changed payout details (OUT-9): one to
- * the owner about all of a commit, then one to each address of each partner. Details read as they do in the audit log.
+ * The e-mails about changed payout details (OUT-9): one to the owner about all of a commit, then one to each address of
+ * each partner. Details read as they do in the audit log.
  */
-function payoutDetailsMails(notice: PayoutDetailsNotice, origin: string | null): Mail[] {
+export function payoutDetailsLetters(notice: PayoutDetailsNotice, origin: string | null): Letter[] {
   const toPartners = notice.changed.flatMap((change) =>
-    change.addresses.map((address) => mailToPartner(address, change, notice, origin)),
+    change.addresses.map((address) => letterToPartner(address, change, notice, origin)),
   );
-  return [mailToOwner(notice, origin), ...toPartners];
+  return [letterToOwner(notice, origin), ...toPartners];
 }
 
-function mailToPartner(
+function letterToPartner(
   to: string,
   { partner, changes }: PayoutDetailsChange,
   { program, actor }: PayoutDetailsNotice,
   origin: string | null,
-): Mail {
+): Letter {
   const [name, program_name] = [nameOf(partner), oneLine(program.name)];
   const by = actor.type === "member" ? `${program_name} (${maskAddress(actor.name ?? "")})` : actorText(actor);
-  return paragraphsMail(to, `Payout details changed at ${program_name}`, [
+  const parts = [
     `The payout details of ${name} in the affiliate program of ${program_name} were changed.`,
     changesText(changes),
     `Details are shown in part. Changed by: ${by}.`,
@@ -47,14 +37,16 @@ function mailToPartner(
       (origin === null ? "Sign in to the portal" : `Sign in at ${origin}/portal/details`) +
       " to correct the details, and to see and end your sessions.",
     "Payouts that exist already still go where they went before.",
-  ]);
+  ];
+  const subject = `Payout details changed at ${program_name}`;
+  return { to, reader: { audience: "partner", partner_id: partner.id }, subject, program, parts };
 }
 
-function mailToOwner({ program, actor, changed }: PayoutDetailsNotice, origin: string | null): Mail {
+function letterToOwner({ program, actor, changed }: PayoutDetailsNotice, origin: string | null): Letter {
   const program_name = oneLine(program.name);
   const more = changed.length - MOST_NAMED;
   const at = origin === null ? "in the dashboard" : `at ${origin}/dashboard/partners`;
-  return paragraphsMail(program.owner_email, `Payout details changed at ${program_name}`, [
+  const parts = [
     `The payout details of ${changed.length === 1 ? "a partner" : `${changed.length} partners`} of your affiliate program ${program_name} were changed.`,
     ...changed
       .slice(0, MOST_NAMED)
@@ -64,7 +56,9 @@ function mailToOwner({ program, actor, changed }: PayoutDetailsNotice, origin: s
     "If you did not expect this, ask the partner in another way than by e-mail before the next payout, and correct the " +
       `details ${at}. If nobody of you did it, end the sessions of the dashboard or make a new API key.`,
     "Payouts that exist already still go where they went before.",
-  ]);
+  ];
+  const subject = `Payout details changed at ${program_name}`;
+  return { to: program.owner_email, reader: { audience: "owner" }, subject, program, parts };
 }
 
 const FIELDS: Record<PayoutDetail, string> = {
@@ -97,6 +91,7 @@ function actorText({ type, name }: Actor): string {
       return "the operator of the service";
     case "provider":
     case "cron":
+    case "visitor":
       return `the service itself (${who})`;
   }
 }

@@ -1,0 +1,1 @@
+CREATE INDEX `waiting_events_of_program` ON `waiting_events` (`program_id`,`provider`,`subject`);

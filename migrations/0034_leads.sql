@@ -1,0 +1,1 @@
+ALTER TABLE `payments` ADD `event` text DEFAULT 'transaction_completed' NOT NULL;

@@ -1,0 +1,241 @@
+import { eq, sql, type InferSelectModel } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { shaped, text, textOf } from "../../db/rows.ts";
+import { applicationDrafts, applications, programs } from "../../db/schema.ts";
+import type { Answer } from "../../domain/application.ts";
+import { actors } from "../../domain/actor.ts";
+import type { PartnerStatus } from "../../domain/partner.ts";
+import { ageOfProgramId, isProgramId, shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { AppError } from "../../lib/errors.ts";
+import { newId } from "../../lib/id.ts";
+import { DAY, iso, MINUTE } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
+import type { AddressState } from "../kernel/notices.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Application, Program } from "../kernel/rows.ts";
+import { askAll, onShard } from "../kernel/shards.ts";
+import { partnerCreated } from "../partners/partners.ts";
+import { received, toldOf } from "./applications.ts";
+import { commitWithPartner, planPartner } from "./new-partner.ts";
+
+/** So long the link in the e-mail works, and what was sent is kept without it (JOIN-3). */
+export const DRAFT_VALID_FOR = DAY;
+/** Within `FORM_WINDOW`, over all programs of a database (JOIN-2). */
+const FORMS_PER_ADDRESS = 5;
+const FORM_WINDOW = 15 * MINUTE;
+const TOKEN_BYTES = 32;
+
+/** What was sent with the form. */
+export interface ApplicationInput {
+  email: string;
+  name: string;
+  website: string | null;
+  answers: Answer[];
+  /** Null where the program has no terms. */
+  terms_version: number | null;
+}
+
+/**
+ * The program of a page for applications, by its slug or id, as a visitor finds it; null where there is none, or where it
+ * takes none (JOIN-1).
+ */
+export async function openJoin(base: BaseCtx, at: string): Promise<ProgramCtx | null> {
+  const found = isProgramId(at) ? await programById(base, at) : await programBySlug(base, at);
+  if (!found || found.program.applications === "off") return null;
+  return forProgram(actingAs(found.ctx, actors.visitor()), found.program);
+}
+
+interface Found {
+  ctx: BaseCtx;
+  program: Program;
+}
+
+async function programById(base: BaseCtx, id: string): Promise<Found | null> {
+  const ctx = onShard(base, shardOfProgram(id));
+  if (!ctx) return null;
+  const [[program]] = await runBatch(ctx.db, [selectPrograms(ctx.db).where(eq(programs.id, id))]);
+  return program ? { ctx, program } : null;
+}
+
+/** Of two databases that gave one slug at the same moment, the older program has it. */
+async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null> {
+  const { said, failure } = await askAll(base, async (on) => {
+    const [[program = null]] = await runBatch(on.db, [selectPrograms(on.db).where(eq(programs.slug, slug))]);
+    return program;
+  });
+  const found = said.flatMap(({ ctx, answer }) => (answer ? [{ ctx, program: answer }] : []));
+  if (found.length === 0 && failure) throw failure.reason;
+  const age = ({ program }: Found) => ageOfProgramId(program.id);
+  return found.toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0] ?? null;
+}
+
+/**
+ * Takes what was sent with the form, and e-mails the address what holds for it: a link that proves it, or that it has
+ * applied, or is a partner's, already (JOIN-4). The same statements whatever holds: nothing of it shows in the reply.
+ * @throws `rate_limited` for the sixth form of an address within 15 minutes.
+ */
+export async function takeForm(ctx: ProgramCtx, input: ApplicationInput): Promise<void> {
+  const email = input.email.toLowerCase();
+  const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
+  const state = await addressState(ctx, email, token);
+  const recent = sql`select count(*) from application_drafts where lower(email) = ${email}
+    and created_at > ${iso(ctx.now - FORM_WINDOW)}`;
+  const draft = {
+    ...input,
+    token_hash: await sha256Hex(token),
+    program_id: ctx.program.id,
+    created_at: iso(ctx.now),
+    expires_at: iso(ctx.now + DRAFT_VALID_FOR),
+  };
+  try {
+    await commit(ctx, {
+      writes: [
+        refuseWhere(ctx, sql`(${recent}) >= ${FORMS_PER_ADDRESS}`),
+        { statement: ctx.db.insert(applicationDrafts).values(draft) },
+      ],
+      occurrences: [],
+      notices: [{ kind: "application_address", program: ctx.program, email: input.email, state }],
+    });
+  } catch (error) {
+    if (!(error instanceof CommitConflict) || error.kind !== "lost_race") throw error;
+    throw new AppError("rate_limited", "Too many forms were sent for this address.", {
+      retryAfter: FORM_WINDOW / 1000,
+    });
+  }
+}
+
+async function addressState(ctx: ProgramCtx, email: string, token: string): Promise<AddressState> {
+  const [[partner], [waiting]] = await ctx.read(partnerWith(ctx, email), waitingWith(ctx, email));
+  if (partner) return { is: "partner", status: partner.status };
+  return waiting ? { is: "waiting" } : { is: "new", token };
+}
+
+function partnerWith({ db, program }: ProgramCtx, email: string) {
+  return shaped(
+    db,
+    { status: textOf<PartnerStatus>() },
+    sql`select status from partners where program_id = ${program.id} and lower(email) = ${email}`,
+  );
+}
+
+function waitingWith({ db, program }: ProgramCtx, email: string) {
+  return shaped(
+    db,
+    { id: text },
+    sql`select id from applications where program_id = ${program.id} and lower(email) = ${email} and status = 'pending'`,
+  );
+}
+
+export type Proof =
+  /** Stored now, or by the same link before; `application` says what it is by now. */
+  | { outcome: "proved"; program: Program; application: Application }
+  /** One of the same address waits already, or a partner has it. */
+  | { outcome: "waiting" | "partner"; program: Program }
+  /** The program takes none any more. */
+  | { outcome: "closed"; program: Program }
+  /** Unknown or expired. */
+  | { outcome: "link_refused" };
+
+/**
+ * Proves the address of an application by the link's token, exactly once, and stores the application; where the program
+ * says so, it is a partner in the same transaction (JOIN-5). The same link again changes nothing and has the same outcome.
+ */
+export async function proveAddress(base: BaseCtx, token: string): Promise<Proof> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return { outcome: "link_refused" };
+  const token_hash = await sha256Hex(token);
+  return untilWon(async (): Promise<Proof> => {
+    const [[draft], [stored], [program]] = await runBatch(ctx.db, [
+      ctx.db.select().from(applicationDrafts).where(eq(applicationDrafts.token_hash, token_hash)),
+      ctx.db.select().from(applications).where(eq(applications.token_hash, token_hash)),
+      selectPrograms(ctx.db).where(sql`${programs.id} = coalesce(
+        (select program_id from application_drafts where token_hash = ${token_hash}),
+        (select program_id from applications where token_hash = ${token_hash}))`),
+    ]);
+    if (!program) return { outcome: "link_refused" };
+    if (stored) return { outcome: "proved", program, application: stored };
+    if (!draft || draft.expires_at <= iso(ctx.now)) return { outcome: "link_refused" };
+    if (program.applications === "off") return { outcome: "closed", program };
+    return store(forProgram(actingAs(ctx, actors.visitor()), program), draft);
+  });
+}
+
+type Draft = InferSelectModel<typeof applicationDrafts>;
+
+async function store(ctx: ProgramCtx, draft: Draft): Promise<Proof> {
+  const { program } = ctx;
+  const email = draft.email.toLowerCase();
+  const [[partner], [waiting]] = await ctx.read(partnerWith(ctx, email), waitingWith(ctx, email));
+  const spent = ctx.db.delete(applicationDrafts).where(eq(applicationDrafts.token_hash, draft.token_hash));
+  const spend: Write = { statement: spent, expect: 1 };
+  if (partner || waiting) {
+    await commit(ctx, { writes: [spend], occurrences: [] });
+    return { outcome: partner ? "partner" : "waiting", program };
+  }
+  const application = newApplication(ctx, draft);
+  if (program.applications === "auto") return storeApproved(ctx, application, spend);
+  try {
+    await commit(ctx, {
+      writes: [spend, { statement: ctx.db.insert(applications).values(application) }],
+      occurrences: [received(application)],
+      notices: [{ kind: "application_received", program, application }],
+    });
+  } catch (error) {
+    // Another link of the address was used at the same moment.
+    if (error instanceof CommitConflict && error.kind === "unique") {
+      throw new CommitConflict("lost_race", error.constraint);
+    }
+    throw error;
+  }
+  return { outcome: "proved", program, application };
+}
+
+async function storeApproved(ctx: ProgramCtx, pending: Application, spend: Write): Promise<Proof> {
+  const made = await planPartner(ctx, pending);
+  const { created_at: decided_at } = pending;
+  const approved: Application = { ...pending, status: "approved", partner_id: made.partner.id, decided_at };
+  const plan: CommitPlan = {
+    writes: [spend, { statement: ctx.db.insert(applications).values(approved) }, ...made.writes],
+    occurrences: [
+      received(pending),
+      partnerCreated(made.partner),
+      {
+        type: "applications.approved",
+        changes: changesOf("application", pending, approved),
+        ...toldOf("applications.approved", approved),
+      },
+    ],
+    notices: made.notices,
+  };
+  try {
+    await commitWithPartner(ctx, plan);
+  } catch (error) {
+    // The address became a partner's at the same moment.
+    if (error instanceof AppError && error.code === "already_exists") throw new CommitConflict("lost_race", error.code);
+    throw error;
+  }
+  return { outcome: "proved", program: ctx.program, application: approved };
+}
+
+function newApplication(ctx: ProgramCtx, draft: Draft): Application {
+  const stamp = iso(ctx.now);
+  return {
+    id: newId("application", ctx.now),
+    program_id: ctx.program.id,
+    status: "pending",
+    ...{ email: draft.email, name: draft.name, website: draft.website, answers: draft.answers },
+    terms_version: draft.terms_version,
+    consented_at: draft.terms_version === null ? null : draft.created_at,
+    partner_id: null,
+    note: null,
+    token_hash: draft.token_hash,
+    created_at: stamp,
+    decided_at: null,
+    updated_at: stamp,
+  };
+}

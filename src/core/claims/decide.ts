@@ -1,0 +1,194 @@
+import { and, eq, sql } from "drizzle-orm";
+import { claims, partners, payments } from "../../db/schema.ts";
+import { claimAnswer } from "../../domain/claim.ts";
+import { emailKey } from "../../domain/email.ts";
+import type { AttributionFact } from "../../domain/fact.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
+import { changesOf } from "../kernel/changes.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { refuseWhere, untilWon } from "../kernel/races.ts";
+import type { Partner, Payment, SaleClaim } from "../kernel/rows.ts";
+import { viewClaimData } from "../kernel/views.ts";
+import { rememberReferences } from "../ledger/facts.ts";
+import { settleServed } from "../ledger/payments.ts";
+import { settle } from "../ledger/settle.ts";
+import { claimPayload, selectClaim } from "./claims.ts";
+import { CLAIMABLE, selectMatches } from "./matches.ts";
+
+export interface GrantInput {
+  /** Needed where the claim can be about several payments, or about none that was found. */
+  payment_id?: string | undefined;
+}
+
+export interface DeclineInput {
+  /** What the partner reads beside the answer. */
+  note?: string | null | undefined;
+}
+
+/**
+ * Gives a payment to the partner who claims it: the partner's reference is remembered for the customer of the payment, as
+ * of its time, and what it serves is settled (CLAIM-5). Where the payment names the partner already there is nothing to
+ * remember; one that was refused because the partner was deactivated is decided again. Decided once.
+ * @throws `invalid_transition` where the claim is decided, the partner deactivated, the payment another partner's, or
+ * where nothing says whose payment it is; `validation_failed` where it is not clear which payment is meant.
+ */
+export async function grantClaim(caller: Caller, id: string, { payment_id }: GrantInput): Promise<SaleClaim> {
+  const { ctx, after, payment, facts } = await untilWon(async () => {
+    const [ctx, [claim], [partner], matches, [named]] = await prove(
+      caller,
+      selectClaim(caller, id),
+      selectClaimant(caller, id),
+      selectMatches(caller, id)[0],
+      selectPayment(caller, payment_id ?? ""),
+    );
+    if (!claim || !partner) throw notFound("claim");
+    refuseDecided(claim);
+    const payment = payment_id === undefined ? onlyOf(matches) : (named ?? noPayment());
+    if (payment.settled_revision < payment.facts_revision) await settleFirst(ctx, payment);
+    const facts = factsFor(payment, partner);
+    const after: SaleClaim = { ...claim, status: "granted", payment_id: payment.id, decided_at: iso(ctx.now) };
+    await commit(ctx, {
+      writes: [
+        decided(ctx, after),
+        refuseWhere(ctx, isChanged(payment, partner)),
+        ...(facts.length > 0 ? rememberReferences(ctx, payment, facts) : []),
+      ],
+      occurrences: [
+        {
+          type: "claim.granted",
+          payload: claimPayload(after),
+          changes: changesOf("claim", claim, after),
+          outbound: { event: "claim.granted", data: viewClaimData(after) },
+        },
+      ],
+      notices: [{ kind: "claim_decided", program: ctx.program, partner, claim: after, answer: "granted" }],
+      result: after,
+    });
+    return { ctx, after, payment, facts };
+  });
+  await settle(ctx, payment, { isRequested: true });
+  await settleServed(ctx, payment.provider, facts);
+  return after;
+}
+
+/** Says no to a claim, with an optional note. Decided once. @throws `invalid_transition` where it is decided. */
+export async function declineClaim(caller: Caller, id: string, { note }: DeclineInput): Promise<SaleClaim> {
+  return untilWon(async () => {
+    const [ctx, [claim], [partner], matches] = await prove(
+      caller,
+      selectClaim(caller, id),
+      selectClaimant(caller, id),
+      selectMatches(caller, id)[0],
+    );
+    if (!claim || !partner) throw notFound("claim");
+    refuseDecided(claim);
+    // Of those of a day none is meant.
+    const payment = claim.order_id === null ? null : (matches[0] ?? null);
+    const after: SaleClaim = {
+      ...claim,
+      status: "declined",
+      payment_id: payment?.id ?? null,
+      note: note ?? null,
+      decided_at: iso(ctx.now),
+    };
+    await commit(ctx, {
+      writes: [decided(ctx, after)],
+      occurrences: [
+        {
+          type: "claim.declined",
+          payload: claimPayload(after),
+          changes: changesOf("claim", claim, after),
+          outbound: { event: "claim.declined", data: viewClaimData(after) },
+        },
+      ],
+      notices:
+        partner.status === "deactivated"
+          ? []
+          : [
+              {
+                kind: "claim_decided",
+                program: ctx.program,
+                partner,
+                claim: after,
+                answer: claimAnswer(after, payment),
+              },
+            ],
+      result: after,
+    });
+    return after;
+  });
+}
+
+function selectClaimant(ctx: Reader, id: string) {
+  return ctx.db
+    .select()
+    .from(partners)
+    .where(sql`${partners.id} = (select partner_id from claims where id = ${id} and program_id = ${ctx.programId})`);
+}
+
+function selectPayment(ctx: Reader, id: string) {
+  return ctx.db
+    .select()
+    .from(payments)
+    .where(and(eq(payments.id, id), sql`${payments.program_id} = ${ctx.programId}`, CLAIMABLE));
+}
+
+function refuseDecided({ status }: SaleClaim): void {
+  if (status !== "open") throw new AppError("invalid_transition", `This claim was ${status} before.`);
+}
+
+function onlyOf(matches: readonly Payment[]): Payment {
+  const [payment] = matches;
+  if (payment && matches.length === 1) return payment;
+  throw invalidField(
+    "payment_id",
+    payment ? "Several payments can be meant: name one." : "No payment was found: name the one that is meant.",
+  );
+}
+
+function noPayment(): never {
+  throw invalidField("payment_id", "There is no such payment.");
+}
+
+/** What it is decided on must be what its facts say. */
+async function settleFirst(ctx: ProgramCtx, payment: Payment): Promise<never> {
+  await settle(ctx, payment);
+  throw new CommitConflict("lost_race", "the payment was not settled");
+}
+
+/** What is to be remembered so that the payment is the partner's: of the nearest that the provider names of its customer. */
+function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
+  if (partner.status === "deactivated") {
+    throw new AppError("invalid_transition", "The partner is deactivated. Make the partner active again first.");
+  }
+  if (payment.partner_id === partner.id) return [];
+  if (payment.partner_id !== null) {
+    throw new AppError("invalid_transition", "This payment is another partner's. A claim takes it from nobody.");
+  }
+  const { subscription_id, customer_id, customer_email, created_at: occurred_at } = payment;
+  const said = { kind: "attribution" as const, occurred_at, ref: partner.slug };
+  if (subscription_id !== null || customer_id !== null) return [{ ...said, subscription_id, customer_id }];
+  if (customer_email !== null) {
+    return [{ ...said, subscription_id: null, customer_id: null, customer_email: emailKey(customer_email) }];
+  }
+  throw new AppError("invalid_transition", "The provider names no customer of this payment: it cannot be attributed.");
+}
+
+/** True where the payment or the partner is no longer as it was read. */
+function isChanged({ id, facts_revision }: Payment, partner: Partner) {
+  return sql`exists (select 1 from payments where id = ${id} and facts_revision <> ${facts_revision})
+    or exists (select 1 from partners where id = ${partner.id} and updated_at <> ${partner.updated_at})`;
+}
+
+function decided(ctx: ProgramCtx, { id, status, payment_id, note, decided_at }: SaleClaim): Write {
+  return {
+    statement: ctx.db
+      .update(claims)
+      .set({ status, payment_id, note, decided_at })
+      .where(and(eq(claims.id, id), eq(claims.status, "open"))),
+    expect: 1,
+  };
+}

@@ -1,0 +1,68 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { DAY } from "../../lib/time.ts";
+import { KINDS_JSON, type SourceKind } from "../kernel/click-sources.ts";
+import type { Reader } from "../kernel/context.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
+
+/** Clicks that one page of the site, or one sub-id, brought. */
+export interface ClickSource {
+  value: string;
+  clicks: number;
+}
+
+export interface ClickSources {
+  /** Those with the most clicks, the first of them first. */
+  top: ClickSource[];
+  /** Clicks of all the others. */
+  others: number;
+}
+
+/** As many of a kind are listed. */
+const LISTED = 20;
+
+type SourceRow = ClickSource & { kind: SourceKind };
+
+/**
+ * A partner's clicks in some UTC days, both included, by page and by sub-id, from the kept counts and the clicks that are
+ * not rolled up yet. As many rows are read as there are values, at most 51 of a kind for each day.
+ */
+export async function readClickSources(
+  ctx: Reader,
+  partner_id: string,
+  days: { from: string; to: string },
+): Promise<Record<SourceKind, ClickSources>> {
+  const [rows] = await ctx.read(selectClickSources(ctx, partner_id, days));
+  return sourcesOf(rows);
+}
+
+/** The statement of `readClickSources`, to be read with others. Its rows are for `sourcesOf`. */
+export function selectClickSources(ctx: Reader, partner_id: string, { from, to }: { from: string; to: string }) {
+  const span = { from: Date.parse(from), to: Date.parse(to) + DAY };
+  return shaped(
+    ctx.db,
+    { kind: textOf<SourceKind>(), value: text, clicks: whole },
+    sql`select kind, iif(place <= ${literal(LISTED)}, value, '') as value, sum(clicks) as clicks from (
+        select kind, value, sum(count) as clicks,
+          row_number() over (partition by kind order by value = '', sum(count) desc, value) as place
+        from (select kind, value, count from click_sources where program_id = ${ctx.programId}
+            and partner_id = ${partner_id} and day between ${from} and ${to}
+          union all select k.value, payload ->> k.value, 1
+          from (select payload from ${uncountedClicks(ctx, span)} and payload ->> 'partner_id' = ${partner_id})
+          cross join json_each(${KINDS_JSON}) k where payload ->> k.value is not null)
+        group by 1, 2)
+      group by 1, 2 order by 3 desc, 2`,
+  );
+}
+
+export function sourcesOf(rows: readonly SourceRow[]): Record<SourceKind, ClickSources> {
+  const ofKind = (kind: SourceKind): ClickSources => {
+    const own = rows.filter((row) => row.kind === kind);
+    return {
+      top: own.flatMap(({ value, clicks }) => (value === "" ? [] : [{ value, clicks }])),
+      others: own.find(({ value }) => value === "")?.clicks ?? 0,
+    };
+  };
+  return { landing: ofKind("landing"), sub: ofKind("sub") };
+}

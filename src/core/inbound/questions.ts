@@ -1,0 +1,49 @@
+/** What a provider is asked after its list of events was read to the end: payments of refunds (IN-19), names of codes (CODE-8). */
+import type { VendorName } from "../../domain/provider-name.ts";
+import type { VendorReads } from "../../providers/reads.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { openApiKey } from "../kernel/provider-secrets.ts";
+import { linkPayment, unlinkedOf } from "./links.ts";
+import { nameCode } from "./code-names.ts";
+import { unnamedOf } from "./unnamed-codes.ts";
+
+interface Question {
+  ask: typeof linkPayment;
+  subject: string;
+}
+
+/** A bounded number of questions. */
+export interface Questions {
+  /** Asks one of them; whether another is to be asked now. */
+  next(): Promise<boolean>;
+}
+
+/** Null where nothing is to be asked. */
+export async function openQuestions(
+  ctx: ProgramCtx,
+  provider: VendorName,
+  reads: VendorReads,
+): Promise<Questions | null> {
+  const unlinked = reads.readLinks ? await unlinkedOf(ctx, provider) : [];
+  const unnamed = reads.readCode ? await unnamedOf(ctx, provider) : [];
+  let open: Question[] = [
+    ...unlinked.map((subject) => ({ ask: linkPayment, subject })),
+    ...unnamed.map((subject) => ({ ask: nameCode, subject })),
+  ];
+  if (open.length === 0) return null;
+  return {
+    /**
+     * Where the provider does not answer, it is asked after the next reading; an answer of no use keeps no other waiting,
+     * and a permission that the key lacks keeps only those of its kind.
+     */
+    async next() {
+      const [first, ...others] = open;
+      const api_key = await openApiKey(ctx, provider).catch(() => null);
+      if (!first || api_key === null) return false;
+      const trouble = await first.ask(ctx, provider, reads, api_key, first.subject);
+      const isForbidden = trouble === "permission_missing";
+      open = isForbidden ? others.filter(({ ask }) => ask !== first.ask) : others;
+      return open.length > 0 && (trouble === null || trouble === "unreadable" || isForbidden);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
+import type { MailKind, MailStatus } from "../../domain/mail.ts";
+import { notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
+import { commit } from "./commit.ts";
+import { CommitConflict } from "./conflict.ts";
+import type { ProgramCtx, Reader } from "./context.ts";
+
+/** An e-mail that nobody got, or of which nobody knows. */
+export interface FailedMail {
+  id: string;
+  kind: MailKind;
+  recipient: string;
+  status: Extract<MailStatus, "refused" | "failed" | "unknown">;
+  error: string | null;
+  completed_at: string | null;
+  /** Whether its text is still there. */
+  may_be_sent_again: 0 | 1;
+}
+
+const FAILED: Columns<FailedMail> = {
+  id: text,
+  kind: textOf<MailKind>(),
+  recipient: text,
+  status: textOf<FailedMail["status"]>(),
+  error: orNull(text),
+  completed_at: orNull(text),
+  may_be_sent_again: flag,
+};
+
+/** So many are listed. */
+const LISTED = 50;
+
+/** The newest e-mails of a program that did not arrive, or may not have. */
+export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
+  const [rows] = await ctx.read(
+    shaped(
+      ctx.db,
+      FAILED,
+      sql`select id, kind, recipient, status, error, completed_at,
+          status = 'failed' and content is not null as may_be_sent_again
+        from mails indexed by mails_failed
+        where program_id = ${ctx.program.id} and status in ('refused', 'failed', 'unknown')
+        order by id desc limit ${literal(LISTED)}`,
+    ),
+  );
+  return rows;
+}
+
+/**
+ * Sends an e-mail again that was given up: as if it were new. One that may have arrived is not sent again.
+ * @throws `not_found` for one that is none of the program's, did not fail, or whose text is gone.
+ */
+export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> {
+  const due = iso(ctx.now);
+  try {
+    await commit(ctx, {
+      writes: [
+        {
+          statement: ctx.db.run(sql`update mails set status = 'pending', attempt_count = 0, next_attempt_at = ${due},
+              completed_at = null, sender = null, created_at = ${due}
+            where id = ${id} and program_id = ${ctx.program.id} and status = 'failed' and content is not null`),
+          expect: 1,
+        },
+      ],
+      occurrences: [],
+    });
+  } catch (error) {
+    if (error instanceof CommitConflict) throw notFound("failed e-mail");
+    throw error;
+  }
+  ctx.mailer?.wake(ctx.program.id);
+}
+
+/** The last e-mail to somebody, whose address refused it for good. */
+const REFUSED = { recipient: text, reason: orNull(text), at: orNull(text) };
+export type RefusedMail = Row<typeof REFUSED>;
+
+/** A row where the last e-mail to a partner was refused; none where it was sent, or there is none. */
+export function refusedMail({ db, programId }: Reader, partner_id: string) {
+  return shaped(
+    db,
+    REFUSED,
+    sql`select recipient, error as reason, completed_at as at from
+        (select * from (select * from mails indexed by mails_partner where partner_id = ${partner_id} order by id desc
+            limit ${literal(LISTED)})
+          where program_id = ${programId} and status in ('sent', 'refused') order by id desc limit 1)
+      where status = 'refused'`,
+  );
+}

@@ -1,0 +1,236 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { afterMailAttempt, type MailKind, type MailResult } from "../../domain/mail.ts";
+import { newId } from "../../lib/id.ts";
+import type { Mail } from "../../lib/mail.ts";
+import type { Sealed } from "../../lib/seal.ts";
+import { partsOf } from "../../lib/slices.ts";
+import { HOUR, iso, MINUTE } from "../../lib/time.ts";
+import type { BaseCtx, ProgramCtx, Reader, Statement } from "./context.ts";
+import { OWNER, type Owner } from "./job.ts";
+import type { MailSender } from "./mail-senders.ts";
+import type { NewMail } from "./notices.ts";
+
+/**
+ * The life of an e-mail's row. `pending` with `next_attempt_at` → claimed: `sending` until `claimed_until` → recorded:
+ * `pending` again, or final. Of a claim that is never recorded (the process died) nobody knows whether the e-mail was
+ * handed over: it is handed over again only by a sender that takes it once.
+ */
+
+/** Longer than an attempt and its recording take. */
+const LEASE_MS = MINUTE;
+
+/** A sender that takes an e-mail once knows its id for so long. */
+const REPEATABLE_MS = 20 * HOUR;
+
+type Content = Omit<Mail, "to">;
+
+/** E-mails of one statement, which travel in one parameter: none has as many bytes as a hundredth of what that may have. */
+const INSERTED_TOGETHER = 100;
+
+/** The statements that store e-mails, each sealed, with the change that they are about. */
+export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): Promise<Statement[]> {
+  const rows = await Promise.all(
+    mails.map(async ({ kind, reader, mail: { to, ...content } }) => {
+      const id = newId("mail", ctx.now);
+      return {
+        id,
+        kind,
+        to,
+        partner_id: reader.partner_id,
+        content: await ctx.sealer.seal(JSON.stringify(content), placeOf(id)),
+      };
+    }),
+  );
+  return Array.from(partsOf(rows, INSERTED_TOGETHER), (part) =>
+    ctx.db.run(sql`insert into mails
+      (id, program_id, kind, recipient, partner_id, content, status, attempt_count, next_attempt_at, created_at)
+    select m.value ->> 'id', ${ctx.program.id}, m.value ->> 'kind', m.value ->> 'to', m.value ->> 'partner_id', m.value ->> 'content', 'pending',
+      0, ${iso(ctx.now)}, ${iso(ctx.now)} from json_each(${JSON.stringify(part)}) m`),
+  );
+}
+
+/** E-mails of a kind that are written when they are sent: `from` gives `partner_id`, `recipient` and `subject_id`. */
+export interface MailsAbout {
+  kind: MailKind;
+  from: SQL;
+}
+
+/** The statement that stores them, one of its kind for each subject, however often it runs. */
+export function insertMailsAbout({ db, program, now }: ProgramCtx, { kind, from }: MailsAbout): Statement {
+  const id = sql`${newId("mail", now).slice(0, -RANDOM_CHARACTERS)} || lower(hex(randomblob(${literal(RANDOM_CHARACTERS / 2)})))`;
+  return db.run(sql`insert into mails
+      (id, program_id, kind, recipient, partner_id, subject_id, status, attempt_count, next_attempt_at, created_at)
+    select ${id}, ${program.id}, ${kind}, f.recipient, f.partner_id, f.subject_id, 'pending', 0, ${iso(now)}, ${iso(now)}
+    from (${from}) f where true on conflict do nothing`);
+}
+
+const RANDOM_CHARACTERS = 16;
+
+function placeOf(row: string) {
+  return { table: "mails", column: "content", row } as const;
+}
+
+/** An e-mail that only the holder of this claim may send. */
+export interface ClaimedMail {
+  id: string;
+  program_id: string;
+  kind: MailKind;
+  recipient: string;
+  /** What it is about, of one that is written when it is sent. */
+  subject_id: string | null;
+  content: Sealed | null;
+  attempt_count: number;
+  claimed_until: string;
+  sender: string;
+  created_at: string;
+}
+
+const CLAIMED: Columns<ClaimedMail> = {
+  id: text,
+  program_id: text,
+  kind: textOf<MailKind>(),
+  recipient: text,
+  subject_id: orNull(text),
+  content: orNull(sealed),
+  attempt_count: whole,
+  claimed_until: text,
+  sender: text,
+  created_at: text,
+};
+
+/** The index of open ones is used only where its own condition is in the query. */
+const OPEN = sql.raw(`status in ('pending', 'sending')`);
+
+/** Of an e-mail `m`: nothing goes to a partner who is deactivated, or of a kind that its reader has switched off. */
+const UNWANTED = sql`(exists (select 1 from partners p where p.id = m.partner_id and p.status = 'deactivated')
+  or exists (select 1 from mail_preferences f where f.program_id = m.program_id and f.reader = coalesce(m.partner_id, '')
+    and f.kind = m.kind))`;
+
+type Clocked = Pick<BaseCtx, "db" | "now">;
+
+/**
+ * Claims what is due of a program, the longest due first, each for the sender whose turn it is. What a process left behind
+ * is ended, or is due again where its sender takes it only once. One round trip.
+ */
+export async function claimMails(
+  { db, now }: Clocked,
+  program_id: string,
+  senders: readonly MailSender[],
+  limit: number,
+): Promise<ClaimedMail[]> {
+  const names = JSON.stringify(senders.map(({ name }) => name));
+  const repeatable = JSON.stringify(senders.filter((one) => one.is_repeatable).map(({ name }) => name));
+  const isOpen = sql`${OPEN} and program_id = ${program_id}`;
+  const isLeft = sql`${isOpen} and status = 'sending' and claimed_until <= ${iso(now)}`;
+  // What was not written yet was not handed over either.
+  const again = sql`(content is null and subject_id is not null or sender in (select value from json_each(${repeatable})) and created_at > ${iso(now - REPEATABLE_MS)})`;
+  const due = sql`select id from mails indexed by mails_open
+    where ${isOpen} and status = 'pending' and next_attempt_at <= ${iso(now)} order by next_attempt_at limit ${literal(limit)}`;
+  const [, , , rows] = await runBatch(db, [
+    db.run(sql`update mails indexed by mails_open set status = 'unknown', content = null, completed_at = ${iso(now)}, next_attempt_at = null,
+        claimed_until = null, error = 'interrupted' where ${isLeft} and not ${again}`),
+    db.run(sql`update mails indexed by mails_open set status = 'pending', claimed_until = null where ${isLeft}`),
+    db.run(sql`update mails as m set status = 'withheld', content = null, completed_at = ${iso(now)}, next_attempt_at = null
+      where id in (${due}) and ${UNWANTED}`),
+    shaped(
+      db,
+      CLAIMED,
+      sql`update mails set status = 'sending', claimed_until = ${iso(now + LEASE_MS)},
+          sender = case when sender in (select value from json_each(${names})) then sender
+            else (select value from json_each(${names}) where key = attempt_count % ${literal(senders.length)}) end
+        where id in (${due})
+        returning id, program_id, kind, recipient, subject_id, content, attempt_count, claimed_until, sender, created_at`,
+    ),
+  ]);
+  return rows;
+}
+
+/** What a claimed e-mail says from now on, whatever changes until it is taken. @returns the claim with it */
+export async function keepWritten(
+  { db, sealer }: Pick<BaseCtx, "db" | "sealer">,
+  claim: ClaimedMail,
+  { to: _, ...content }: Mail,
+): Promise<ClaimedMail> {
+  const kept = await sealer.seal(JSON.stringify(content), placeOf(claim.id));
+  await runBatch(db, [db.run(sql`update mails set content = ${kept} where ${isHeld(claim)}`)]);
+  return { ...claim, content: kept };
+}
+
+/** Ends a claimed e-mail about which there is nothing to say any more. */
+export async function withholdMail({ db, now }: Clocked, claim: ClaimedMail): Promise<void> {
+  await runBatch(db, [
+    db.run(sql`update mails set status = 'withheld', claimed_until = null, next_attempt_at = null,
+      completed_at = ${iso(now)} where ${isHeld(claim)}`),
+  ]);
+}
+
+function isHeld({ id, claimed_until }: ClaimedMail): SQL {
+  return sql`id = ${id} and status = 'sending' and claimed_until = ${claimed_until}`;
+}
+
+/** What is handed over; null where it cannot be opened any more. */
+export async function openMail(sealer: BaseCtx["sealer"], { id, recipient, content }: ClaimedMail) {
+  const opened = content === null ? null : await sealer.openOrNull(content, placeOf(id));
+  return opened === null ? null : { id, to: recipient, ...(JSON.parse(opened) as Content) };
+}
+
+/** Records what came of attempts whose claims are still held. Repeating it changes nothing. */
+export async function recordMails(
+  { db, now }: Clocked,
+  senders: readonly MailSender[],
+  attempts: readonly { claim: ClaimedMail; result: MailResult }[],
+  keepsContent: boolean,
+): Promise<void> {
+  const rows = attempts.map(({ claim, result }) => {
+    const number = claim.attempt_count + 1;
+    const isRepeatable = senders.some((one) => one.name === claim.sender && one.is_repeatable);
+    const known_ms = isRepeatable ? Math.max(Date.parse(claim.created_at) + REPEATABLE_MS - now, 0) : 0;
+    const after = afterMailAttempt({ number, senders: senders.length, known_ms, result });
+    const { status, delay_ms, keeps_sender } = after;
+    const { id, claimed_until, sender } = claim;
+    const error = "reason" in result ? result.reason : null;
+    const next_attempt_at = delay_ms === null ? null : iso(now + delay_ms);
+    return {
+      id,
+      claimed_until,
+      number,
+      status,
+      error,
+      next_attempt_at,
+      sender: delay_ms === null || keeps_sender ? sender : null,
+    };
+  });
+  const of = (name: string): SQL => sql`r.value ->> ${literal(name)}`;
+  await runBatch(db, [
+    db.run(sql`update mails as m set status = ${of("status")}, attempt_count = ${of("number")}, error = ${of("error")},
+        refused_at = case when ${of("error")} is null then refused_at else ${iso(now)} end,
+        next_attempt_at = ${of("next_attempt_at")}, sender = ${of("sender")}, claimed_until = null,
+        completed_at = case when ${of("status")} = 'pending' then null else ${iso(now)} end,
+        content = case when ${of("status")} in ('pending', 'failed') or ${literal(keepsContent ? 1 : 0)} then content end
+      from json_each(${JSON.stringify(rows)}) r
+      where m.id = ${of("id")} and m.status = 'sending' and m.claimed_until = ${of("claimed_until")}`),
+  ]);
+}
+
+/** The newest attempt for a program's e-mails that was not taken; null where there is none. */
+export function lastRefusedMail({ db, programId }: Reader) {
+  return shaped(
+    db,
+    { at: text, reason: orNull(text) },
+    sql`select refused_at as at, error as reason from mails indexed by mails_refused
+      where program_id = ${programId} and refused_at is not null order by refused_at desc limit 1`,
+  );
+}
+
+/** The first program after another that has e-mails which are due, or were left behind. */
+export async function programsWithMails({ db, now }: Clocked, after: string): Promise<Owner[]> {
+  return shaped(
+    db,
+    OWNER,
+    sql`select program_id as key from mails indexed by mails_open
+      where ${OPEN} and program_id > ${after} and next_attempt_at <= ${iso(now)}
+        and (status = 'pending' or claimed_until <= ${iso(now)}) order by program_id limit 1`,
+  );
+}

@@ -1,0 +1,95 @@
+import { sql } from "drizzle-orm";
+import { shaped, text, whole } from "../../db/rows.ts";
+import { compareCurrencies } from "../../domain/amount.ts";
+import { addUp, type Sum } from "../../domain/money.ts";
+import { DAY, utcDay } from "../../lib/time.ts";
+import { selectClickSources, sourcesOf, type ClickSources } from "../clicks/sources.ts";
+import type { SourceKind } from "../kernel/click-sources.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { readSum, together } from "../kernel/sums.ts";
+import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
+import { selectCodeStats, statsOf, type CodeStats } from "../partners/code-stats.ts";
+
+/** UTC days, both included. */
+export interface Days {
+  from: string;
+  to: string;
+}
+
+/** What some days brought a partner. */
+export interface Results {
+  clicks: number;
+  /** Commissions of payments and leads, those that were rejected left out. */
+  commissions: number;
+  /** By currency, the program's first: what these commissions come to, with corrections after refunds. */
+  earned: { currency: string; amount_cents: Sum }[];
+}
+
+export interface PartnerStatistics {
+  now: Results;
+  /** The same of as many days before. */
+  before: Results;
+  /** Each day with its clicks and commissions, the newest first. */
+  days: (Results & { day: string })[];
+  sources: Record<SourceKind, ClickSources>;
+  codes: CodeStats[];
+}
+
+/** A partner's results in some days and in as many before, from kept sums, in one round trip. */
+export async function readPartnerStatistics(
+  ctx: ProgramCtx,
+  partner_id: string,
+  days: Days,
+): Promise<PartnerStatistics> {
+  const { db } = ctx;
+  const span = daysOf(days);
+  const first = utcDay(Date.parse(days.from) - span.length * DAY);
+  const earlier = daysOf({ from: first, to: utcDay(Date.parse(days.from) - DAY) });
+  const range = { from: Date.parse(first), to: Date.parse(days.to) + DAY };
+  const [clicks, earnings, sources, codes] = await ctx.read(
+    shaped(
+      db,
+      { day: text, clicks: whole },
+      sql`select day, sum(n) as clicks from (
+        select day, count as n from click_counts where program_id = ${ctx.programId} and partner_id = ${partner_id}
+          and day between ${first} and ${days.to}
+        union all select substr(created_at, 1, 10), 1 from ${uncountedClicks(ctx, range)}
+          and payload ->> 'partner_id' = ${partner_id})
+        group by day`,
+    ),
+    shaped(
+      db,
+      { day: text, currency: text, commissions: whole, amount: text },
+      sql`select e.day as day, e.currency as currency, e.commissions as commissions,
+        ${together(sql`e.millions`, sql`e.rest`)} as amount
+      from json_each(${JSON.stringify([...earlier, ...span])}) span cross join earning_days e
+        on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}`,
+    ),
+    selectClickSources(ctx, partner_id, days),
+    selectCodeStats(ctx, { ...days, partner_id }),
+  );
+  const clicksByDay = new Map(clicks.map((row) => [row.day, row.clicks]));
+  const earningsByDay = Map.groupBy(earnings, ({ day }) => day);
+  const resultsOf = (some: readonly string[]): Results => {
+    const own = some.flatMap((day) => earningsByDay.get(day) ?? []);
+    return {
+      clicks: some.reduce((sum, day) => sum + (clicksByDay.get(day) ?? 0), 0),
+      commissions: own.reduce((sum, row) => sum + row.commissions, 0),
+      earned: [...Map.groupBy(own, ({ currency }) => currency)]
+        .map(([currency, rows]) => ({ currency, amount_cents: addUp(rows.map(({ amount }) => readSum(amount))) }))
+        .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
+    };
+  };
+  return {
+    now: resultsOf(span),
+    before: resultsOf(earlier),
+    days: span.toReversed().map((day) => ({ day, ...resultsOf([day]) })),
+    sources: sourcesOf(sources),
+    codes: statsOf(codes),
+  };
+}
+
+function daysOf({ from, to }: Days): string[] {
+  const first = Date.parse(from);
+  return Array.from({ length: Math.round((Date.parse(to) - first) / DAY) + 1 }, (_, i) => utcDay(first + i * DAY));
+}

@@ -1,0 +1,116 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { runBatch } from "../../db/client.ts";
+import { partners, portalLinks } from "../../db/schema.ts";
+import { shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { randomToken, sha256Hex } from "../../lib/crypto.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { act, prove, type BaseCtx, type Caller } from "../kernel/context.ts";
+import { untilWon } from "../kernel/races.ts";
+import type { Partner, Program } from "../kernel/rows.ts";
+import { onShard } from "../kernel/shards.ts";
+import { settleWaiting } from "../ledger/settle.ts";
+import { actAs, firstSignIn, type OpenedSession } from "./sessions.ts";
+
+/** How long a link waits, and how long its session lasts (EMBED-1, EMBED-2). */
+const LINK_VALID_FOR = 5 * MINUTE;
+const SESSION_LASTS = 12 * HOUR;
+const TOKEN_BYTES = 32;
+
+export interface PortalLink {
+  /** In clear, for the link; only its hash is kept. */
+  token: string;
+  expires_at: string;
+}
+
+/**
+ * A one-time link that signs one partner in, without an e-mail: 256 random bits, kept hashed, 5 minutes (EMBED-1).
+ * @throws `not_found`; `invalid_transition` where the partner is deactivated.
+ */
+export async function createPortalLink(caller: Caller, partner_id: string): Promise<PortalLink> {
+  const [found, [partner]] = await prove(
+    caller,
+    caller.db
+      .select()
+      .from(partners)
+      .where(and(eq(partners.id, partner_id), sql`${partners.program_id} = ${caller.programId}`)),
+  );
+  if (!partner) throw notFound("partner");
+  if (partner.status === "deactivated") throw new AppError("invalid_transition", "The partner is deactivated.");
+  return act(found, async (ctx) => {
+    const token = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
+    const expires_at = iso(ctx.now + LINK_VALID_FOR);
+    const row = { program_id: ctx.program.id, partner_id, email: partner.email.toLowerCase(), expires_at };
+    const made = { ...row, token_hash: await sha256Hex(token), created_at: iso(ctx.now) };
+    await commit(ctx, {
+      writes: [{ statement: ctx.db.insert(portalLinks).values(made) }],
+      occurrences: [{ type: "portal_link.created", payload: { partner_id } }],
+    });
+    return { token, expires_at };
+  });
+}
+
+/** Whose link it is, used or not; null where it is none. Changes nothing. */
+export async function readPortalLink(
+  base: BaseCtx,
+  token: string,
+): Promise<{ program: Program; partner: Partner; isUsable: boolean } | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
+  const [[link]] = await runBatch(ctx.db, [
+    ctx.db
+      .select()
+      .from(portalLinks)
+      .where(eq(portalLinks.token_hash, await sha256Hex(token))),
+  ]);
+  if (!link) return null;
+  const { bound, partner } = await actAs(base, link);
+  if (!partner) return null;
+  const isUsable =
+    link.used_at === null &&
+    link.expires_at > iso(ctx.now) &&
+    partner.status !== "deactivated" &&
+    partner.email.toLowerCase() === link.email;
+  return { program: bound.program, partner, isUsable };
+}
+
+/**
+ * Uses a link up, exactly once, and opens a session of its partner that can do less (EMBED-2). `framed`: in a frame of the
+ * owner's site. Null where the link is unknown, used or expired, or its partner deactivated or of another address.
+ */
+export async function openPortalLink(
+  base: BaseCtx,
+  token: string,
+  { framed, device }: { framed: boolean; device: string | null },
+): Promise<OpenedSession | null> {
+  const ctx = onShard(base, shardOfToken(token));
+  if (!ctx) return null;
+  // Who loses a race against another use finds it used; one against a change of the partner tries again.
+  return untilWon(async () => {
+    const link = await readPortalLink(base, token);
+    if (!link?.isUsable) return null;
+    const { partner } = link;
+    const { bound } = await actAs(base, { program_id: link.program.id, partner_id: partner.id });
+    const session = tokenOn(ctx.shard, randomToken(TOKEN_BYTES));
+    const expires_at = iso(ctx.now + SESSION_LASTS);
+    const first = firstSignIn(bound, partner);
+    const use = bound.db
+      .update(portalLinks)
+      .set({ used_at: iso(ctx.now), session_hash: await sha256Hex(session), expires_at, framed, device })
+      .where(
+        and(
+          eq(portalLinks.token_hash, await sha256Hex(token)),
+          isNull(portalLinks.used_at),
+          sql`exists (select 1 from partners where id = ${partner.id} and updated_at = ${partner.updated_at})`,
+        ),
+      );
+    const { id: partner_id, email, slug } = partner;
+    await commit(bound, {
+      writes: [{ statement: use, expect: 1 }, ...first.writes],
+      occurrences: [{ type: "partner.signed_in", payload: { partner_id, email, slug, device } }, ...first.occurrences],
+    });
+    if (first.writes.length > 0) await settleWaiting(bound, partner.id);
+    return { token: session, audience: "partner", expires_at };
+  });
+}

@@ -1,0 +1,20 @@
+/** How long lists are. */
+import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/**
+ * How many rows a program has in each of its lists by `state`, which is the status or, of payments, the outcome; empty
+ * where there is none. Kept by triggers of the listed tables. WITHOUT ROWID.
+ */
+export const listCounts = sqliteTable(
+  "list_counts",
+  {
+    program_id: text().notNull(),
+    /** `flagged` are the flagged commissions. */
+    list: text()
+      .$type<"partners" | "payments" | "commissions" | "flagged" | "payouts" | "claims" | "applications">()
+      .notNull(),
+    state: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.list, t.state] })],
+);

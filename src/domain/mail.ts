@@ -1,0 +1,101 @@
+/** E-mails: which there are, and the state of one after an attempt to send it (MAIL-2, MAIL-3). */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
+
+/** Who reads an e-mail. Of an applicant nothing but the address is known. */
+export type MailReader =
+  | { audience: "owner"; partner_id?: never }
+  | { audience: "partner"; partner_id: string }
+  | { audience: "applicant"; partner_id?: never };
+
+interface MailKindRules {
+  /** As its readers see it, in a list of what they get. */
+  title: string;
+  audiences: readonly MailReader["audience"][];
+  /** Whether a reader may switch it off: not what somebody's money may depend on. */
+  may_be_off: boolean;
+}
+
+/**
+ * Every e-mail but the one with a sign-in link, which is asked for again where it does not come. The compiler asks of a
+ * new kind what it is about (`core/kernel/notices.ts`), what it says (`http/mails/compose.ts`) and an example.
+ */
+export const MAIL_KINDS = {
+  payout_details: { title: "Payout details changed", audiences: ["owner", "partner"], may_be_off: false },
+  application_address: { title: "Confirm your application", audiences: ["applicant"], may_be_off: false },
+  application_received: { title: "Application received", audiences: ["applicant"], may_be_off: false },
+  application_approved: { title: "Application approved", audiences: ["partner"], may_be_off: false },
+  application_declined: { title: "Application declined", audiences: ["applicant"], may_be_off: false },
+  invitation: { title: "Invitation", audiences: ["partner"], may_be_off: false },
+  endpoint_disabled: { title: "Webhook endpoint disabled", audiences: ["owner"], may_be_off: true },
+  ledger_differs: { title: "The ledger does not add up", audiences: ["owner"], may_be_off: false },
+  payout_generated: { title: "Payout made", audiences: ["partner"], may_be_off: true },
+  payout_paid: { title: "Payout paid", audiences: ["partner"], may_be_off: true },
+  payout_failed: { title: "Payout failed", audiences: ["partner"], may_be_off: true },
+  claim_decided: { title: "Claim of a missing sale decided", audiences: ["partner"], may_be_off: true },
+} as const satisfies Record<string, MailKindRules>;
+export type MailKind = keyof typeof MAIL_KINDS;
+
+/** The kinds that a reader gets, and whether each may be switched off. */
+export function kindsFor(audience: MailReader["audience"]): { kind: MailKind; title: string; may_be_off: boolean }[] {
+  const all: [string, MailKindRules][] = Object.entries(MAIL_KINDS);
+  return all
+    .filter(([, { audiences }]) => audiences.includes(audience))
+    .map(([kind, { title, may_be_off }]) => ({ kind: kind as MailKind, title, may_be_off }));
+}
+
+/**
+ * `sending` is held by a claim. `refused`: nobody can be sent to at this address. `failed`: given up. `unknown`: the
+ * attempt broke off where only the service that sends it knows whether it did; it is not sent again. `withheld`: when it
+ * was its turn the partner was deactivated, its reader had switched it off, or there was nothing to say.
+ */
+export const MAIL_STATUSES = ["pending", "sending", "sent", "refused", "failed", "unknown", "withheld"] as const;
+export type MailStatus = (typeof MAIL_STATUSES)[number];
+
+/** What came of one attempt. */
+export type MailResult =
+  | { result: "accepted" }
+  /** Not taken now; `retry_after_ms` where it was said when. */
+  | { result: "busy"; reason: string; retry_after_ms: number | null }
+  /** Not taken, and will not be: the address is invalid or suppressed. */
+  | { result: "refused"; reason: string }
+  /** No answer, or only a part of one. */
+  | { result: "silent"; reason: string };
+
+/** Delays after the first attempts of every sender there is. */
+const MAIL_DELAYS_MS: readonly number[] = [
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  6 * HOUR_MS,
+  12 * HOUR_MS,
+  DAY_MS,
+];
+
+export interface MailAttempt {
+  /** 1 for the first. */
+  number: number;
+  senders: number;
+  /** For so long the sender takes the e-mail once, however often it is handed over; 0 for one that does not know it. */
+  known_ms: number;
+  result: MailResult;
+}
+
+export type AfterMailAttempt =
+  | { status: Exclude<MailStatus, "pending" | "sending" | "withheld">; delay_ms: null; keeps_sender: false }
+  | { status: "pending"; delay_ms: number; keeps_sender: boolean };
+
+/**
+ * The state of an e-mail after an attempt. What one sender does not take the next is given at once; after all of them
+ * come the delays. Where nobody knows whether it was taken, the same sender is asked again, if it takes one only once.
+ */
+export function afterMailAttempt({ number, senders, known_ms, result }: MailAttempt): AfterMailAttempt {
+  if (result.result === "accepted") return { status: "sent", delay_ms: null, keeps_sender: false };
+  if (result.result === "refused") return { status: "refused", delay_ms: null, keeps_sender: false };
+  const isSilent = result.result === "silent";
+  const delay = !isSilent && number < senders ? 0 : MAIL_DELAYS_MS[Math.max(number - senders, 0)];
+  if (isSilent && (delay ?? Infinity) >= known_ms) return { status: "unknown", delay_ms: null, keeps_sender: false };
+  if (delay === undefined) return { status: "failed", delay_ms: null, keeps_sender: false };
+  const asked = result.result === "busy" && senders === 1 ? (result.retry_after_ms ?? 0) : 0;
+  return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: isSilent };
+}

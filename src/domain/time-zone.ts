@@ -1,0 +1,69 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
+
+/** The name of a zone of the tz database as it is written there, whatever its case; null for what is none. */
+export function normalTimeZone(text: string): string | null {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text)) return null;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
+}
+
+/** The calendar day of an instant (ms) in a zone: `2026-03-29`. */
+export function dayIn(zone: string, at: number): string {
+  const { year, month, day } = partsIn(zone, at);
+  return `${year}-${month}-${day}`;
+}
+
+/** The first instant (ms) of the calendar day of `at` in a zone: also where a clock change leaves out midnight. */
+export function startOfDayIn(zone: string, at: number): number {
+  return startOf(zone, dayIn(zone, at));
+}
+
+/** The first instant (ms) of a calendar day later in a zone: `days` after that of `at`. */
+export function startOfLaterDayIn(zone: string, at: number, days: number): number {
+  return startOf(zone, new Date(Date.parse(dayIn(zone, at)) + days * DAY_MS).toISOString().slice(0, 10));
+}
+
+/** Days begin at most so far from those of UTC, and zones change their clock by quarters of an hour. */
+const FURTHEST_MS = 16 * HOUR_MS;
+const STEP_MS = 15 * MINUTE_MS;
+
+/** The first quarter of an hour that is in the day, or behind it where the zone left the whole day out. */
+function startOf(zone: string, day: string): number {
+  const utc = Date.parse(day);
+  let [before, at] = [utc - FURTHEST_MS, utc + FURTHEST_MS];
+  // The day of a zone never goes back by more than a clock change, which no midnight is within.
+  while (at - before > STEP_MS) {
+    const middle = before + Math.floor((at - before) / 2 / STEP_MS) * STEP_MS;
+    if (dayIn(zone, middle) < day) before = middle;
+    else at = middle;
+  }
+  return at;
+}
+
+function partsIn(zone: string, at: number): Record<string, string> {
+  return Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  );
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  let format = formats.get(zone);
+  if (!format) {
+    const parts = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      ...parts,
+    });
+    formats.set(zone, format);
+  }
+  return format;
+}

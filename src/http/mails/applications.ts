@@ -1,0 +1,133 @@
+/** The e-mails around joining a program (JOIN-4, JOIN-6, PART-13). */
+import type { MailedLink, NoticeOf } from "../../core/kernel/notices.ts";
+import type { Partner, Program } from "../../core/kernel/rows.ts";
+import { oneLine } from "../../lib/mail.ts";
+import { referralLink } from "../pages/parts/snippets.ts";
+import type { Letter, PlainLetter } from "./letter.ts";
+
+const APPLICANT = { audience: "applicant" } as const;
+
+/** To whoever sent the form: what holds for the address, which only its reader gets to know (JOIN-4). */
+export function addressLetters(notice: NoticeOf<"application_address">, origin: string | null): Letter[] {
+  const { program, email, state } = notice;
+  const name = oneLine(program.name);
+  const letter = { to: email, reader: APPLICANT, program };
+  const ignore = "If it was not you, ignore this e-mail.";
+  switch (state.is) {
+    case "new":
+      return [
+        {
+          ...letter,
+          subject: `Confirm your application to ${name}`,
+          parts: [
+            `You asked to become a partner of ${name}. Confirm that this is your address to send your application.`,
+            `The link works for 24 hours; without it nothing of what you sent is kept. ${ignore}`,
+          ],
+          action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),
+        },
+      ];
+    case "waiting":
+      return [
+        {
+          ...letter,
+          subject: `Your application to ${name} is waiting`,
+          parts: [
+            `You asked again to become a partner of ${name}. Your first application is still waiting to be decided, and nothing was changed.`,
+            `You get an e-mail as soon as it is decided. ${ignore}`,
+          ],
+        },
+      ];
+    case "partner":
+      return [alreadyLetter(letter, state.status !== "deactivated", ignore, origin)];
+  }
+}
+
+function alreadyLetter(
+  letter: Pick<Letter, "to" | "reader" | "program">,
+  isOpen: boolean,
+  ignore: string,
+  origin: string | null,
+): Letter {
+  const name = oneLine(letter.program.name);
+  return {
+    ...letter,
+    subject: `You are a partner of ${name} already`,
+    parts: [
+      `Somebody asked to become a partner of ${name} with this address, which belongs to a partner already.`,
+      isOpen
+        ? `Sign in with this address to see your link. ${ignore}`
+        : `The partner is not active. Ask ${name} to make you active again. ${ignore}`,
+    ],
+    action: isOpen ? actionTo(origin, "Sign in", "/sign-in") : undefined,
+  };
+}
+
+/** To the applicant; none where the address is forgotten. */
+export function receivedLetters({ program, application: { email } }: NoticeOf<"application_received">): Letter[] {
+  if (email === null) return [];
+  const name = oneLine(program.name);
+  const parts = [
+    `Your address is confirmed, and your application to become a partner of ${name} has arrived.`,
+    `${name} decides about it. You get an e-mail then.`,
+  ];
+  return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} has arrived`, program, parts }];
+}
+
+export function approvedLetters(notice: NoticeOf<"application_approved">, origin: string | null): Letter[] {
+  const { program, partner, link } = notice;
+  const name = oneLine(program.name);
+  return [
+    {
+      ...signInLetter(program, partner, link, origin),
+      subject: `You are a partner of ${name}`,
+      parts: [
+        `Your application was approved: you are a partner of ${name}.`,
+        `Your link: ${referralLink(program, partner.slug)}`,
+        lifetime(link),
+      ],
+    },
+  ];
+}
+
+/** To the applicant; none where the address is forgotten. */
+export function declinedLetters({ program, application }: NoticeOf<"application_declined">): Letter[] {
+  const { email, note } = application;
+  if (email === null) return [];
+  const name = oneLine(program.name);
+  const parts = [
+    `Your application to become a partner of ${name} was declined.`,
+    ...(note === null ? [] : [`${name} writes:\n${note}`]),
+    "What you sent is deleted after 90 days.",
+  ];
+  return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} was declined`, program, parts }];
+}
+
+/** To a partner of the owner's making. */
+export function invitationLetters(notice: NoticeOf<"invitation">, origin: string | null): Letter[] {
+  const { program, partner, link } = notice;
+  const name = oneLine(program.name);
+  return [
+    {
+      ...signInLetter(program, partner, link, origin),
+      subject: `${name} invites you to become a partner`,
+      parts: [
+        `${name} has made you a partner of its affiliate program: you earn on sales that come through your link.`,
+        `Your link: ${referralLink(program, partner.slug)}`,
+        `It earns as soon as you have signed in for the first time. ${lifetime(link)}`,
+      ],
+    },
+  ];
+}
+
+function signInLetter(program: Program, { id, email }: Partner, { token }: MailedLink, origin: string | null) {
+  const reader = { audience: "partner", partner_id: id } as const;
+  return { to: email, reader, program, action: actionTo(origin, "Sign in", `/sign-in?token=${token}`) };
+}
+
+function lifetime({ expires_at }: MailedLink): string {
+  return `The button signs you in once, until ${expires_at.slice(0, 10)}; after that, ask for a link on the sign-in page.`;
+}
+
+function actionTo(origin: string | null, label: string, path: string): PlainLetter["action"] {
+  return origin === null ? undefined : { label, url: `${origin}${path}` };
+}

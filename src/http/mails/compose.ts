@@ -1,0 +1,73 @@
+import type { BaseCtx } from "../../core/kernel/context.ts";
+import type { Mailer, NewMail, Notice, NoticeOf } from "../../core/kernel/notices.ts";
+import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
+import type { Mail } from "../../lib/mail.ts";
+import { readPublicUrl, type PublicUrlSettings } from "../../lib/public-url.ts";
+import {
+  addressLetters,
+  approvedLetters,
+  declinedLetters,
+  invitationLetters,
+  receivedLetters,
+} from "./applications.ts";
+import { claimDecidedLetters } from "./claim-decided.ts";
+import { endpointDisabledLetters } from "./endpoint-disabled.ts";
+import { footerFor } from "./footer.ts";
+import { framed } from "./frame.ts";
+import { ledgerDiffersLetters } from "./ledger-differs.ts";
+import type { Letter } from "./letter.ts";
+import { payoutDetailsLetters } from "./payout-details.ts";
+import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
+import { unsubscribeToken } from "./unsubscribe.ts";
+
+/** What each kind says, to each of its readers. Links begin with `origin`, and are left out where it is null. */
+const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) => Letter[] } = {
+  payout_details: payoutDetailsLetters,
+  endpoint_disabled: endpointDisabledLetters,
+  application_address: addressLetters,
+  application_received: receivedLetters,
+  application_approved: approvedLetters,
+  application_declined: declinedLetters,
+  invitation: invitationLetters,
+  ledger_differs: ledgerDiffersLetters,
+  payout_generated: payoutGeneratedLetters,
+  payout_paid: payoutPaidLetters,
+  payout_failed: payoutFailedLetters,
+  claim_decided: claimDecidedLetters,
+};
+
+/** Writes the e-mails of a deployment; links in them begin with its `PUBLIC_URL`, and are left out where it has none. */
+export function composeFor(settings: PublicUrlSettings, sealer: BaseCtx["sealer"]): Mailer["compose"] {
+  const base = readPublicUrl(settings);
+  const origin = "origin" in base ? base.origin : null;
+  return (notice): Promise<NewMail[]> =>
+    Promise.all(
+      lettersOf(notice, origin).map(async (letter) => ({
+        kind: notice.kind,
+        reader: letter.reader,
+        mail: await mailOf(notice, letter, origin, sealer),
+      })),
+    );
+}
+
+function lettersOf<K extends MailKind>(notice: Notice & { kind: K }, origin: string | null): Letter[] {
+  return LETTERS[notice.kind](notice as unknown as NoticeOf<K>, origin);
+}
+
+/** What a reader may switch off has a link for that, also for programs that read e-mails (RFC 8058). */
+async function mailOf(
+  { kind, program }: Notice,
+  letter: Letter,
+  origin: string | null,
+  sealer: BaseCtx["sealer"],
+): Promise<Mail> {
+  const { reader } = letter;
+  if (origin === null || !MAIL_KINDS[kind].may_be_off || reader.audience === "applicant") {
+    return framed(letter, footerFor(reader, program, null));
+  }
+  const url = `${origin}/unsubscribe/${await unsubscribeToken(sealer, { program_id: program.id, reader, kind })}`;
+  return {
+    ...framed(letter, footerFor(reader, program, url)),
+    headers: { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" },
+  };
+}

@@ -1,0 +1,20 @@
+import type { MailReader } from "../../domain/mail.ts";
+import { oneLine } from "../../lib/mail.ts";
+import type { Footer } from "./frame.ts";
+
+/** What is said below a letter to this reader; `unsubscribe` is null for what cannot be switched off. */
+export function footerFor({ audience }: MailReader, { name }: { name: string }, unsubscribe: string | null): Footer {
+  const links = unsubscribe === null ? [] : [{ label: "Unsubscribe, or choose your e-mails", url: unsubscribe }];
+  return { reason: `You get this e-mail ${reasonFor(audience, oneLine(name))}.`, links };
+}
+
+function reasonFor(audience: MailReader["audience"], program: string): string {
+  switch (audience) {
+    case "owner":
+      return `because the affiliate program ${program} is yours`;
+    case "partner":
+      return `as a partner of ${program}`;
+    case "applicant":
+      return `because this address was given to ${program}`;
+  }
+}

@@ -1,0 +1,24 @@
+import type { NoticeOf } from "../../core/kernel/notices.ts";
+import type { Letter } from "./letter.ts";
+
+/** So many are named. */
+const NAMED = 10;
+
+/** To the owner: what the reconciler has found (LAW-11). */
+export function ledgerDiffersLetters({ program, differences }: NoticeOf<"ledger_differs">): Letter[] {
+  const named = differences.slice(0, NAMED).map(({ check, subject }) => `${subject} (${check})`);
+  return [
+    {
+      to: program.owner_email,
+      reader: { audience: "owner" },
+      subject: `The ledger of ${program.name} does not add up`,
+      program,
+      parts: [
+        `The daily check of the ledger of your program "${program.name}" has found money that does not add up.`,
+        `First found: ${named.join(", ")}.`,
+        "Nothing was changed. Please pay out nothing that it concerns until you have looked at it.",
+        "All differences, with what was expected and what was found, are in the audit log as reconciliation.failed.",
+      ],
+    },
+  ];
+}

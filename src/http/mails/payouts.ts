@@ -1,0 +1,45 @@
+import type { NoticeOf } from "../../core/kernel/notices.ts";
+import { formatMoney } from "../../domain/currency.ts";
+import { oneLine } from "../../lib/mail.ts";
+import type { Letter, LetterRow } from "./letter.ts";
+
+type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
+
+/** To the partner: a payout was made, and when it is due (MAIL-10). */
+export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
+  const due: LetterRow = ["Due on", notice.payout.due_at.slice(0, 10)];
+  return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, "A payout was made for you.", [due])];
+}
+
+/** To the partner: it was paid. */
+export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: string | null): Letter[] {
+  const { reference } = notice.payout;
+  const rows: LetterRow[] = reference === null ? [] : [["Reference", oneLine(reference)]];
+  return [letterOf(notice, origin, `You were paid by ${notice.program.name}`, "Your payout was paid.", rows)];
+}
+
+/** To the partner: its transfer was refused. Why is between the owner and provider A. */
+export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: string | null): Letter[] {
+  const text =
+    "Your payout could not be transferred. The program pays it again or differently; nothing of it is lost. " +
+    "Please check that your payout details are right.";
+  return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
+}
+
+function letterOf(
+  { program, partner, payout }: NoticeOf<PayoutKind>,
+  origin: string | null,
+  subject: string,
+  text: string,
+  more: readonly LetterRow[],
+): Letter {
+  const to: LetterRow[] = payout.recipient === null ? [] : [["To", oneLine(payout.recipient)]];
+  return {
+    to: partner.email,
+    reader: { audience: "partner", partner_id: partner.id },
+    subject,
+    program,
+    parts: [text, [["Amount", formatMoney(payout.amount_cents, payout.currency)], ...to, ...more]],
+    action: origin === null ? undefined : { label: "See your payouts", url: `${origin}/portal/payouts` },
+  };
+}

@@ -1,0 +1,38 @@
+import { connectionOf, isLastOfTest } from "../../../core/kernel/connections.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
+import type { Vendor } from "../../../providers/provider.ts";
+import { providerWithin, When } from "../parts/figures.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { CompleteUntil } from "./complete-until.tsx";
+import { LastRefusal } from "./last-refusal.tsx";
+
+/** The last event of a provider that was taken, the last delivery that was refused, and up to when nothing is missing. */
+export function ConnectionState({ program, provider }: { program: Program; provider: Vendor }) {
+  const connection = connectionOf(program, provider.name);
+  const { webhook_secret, last_event_at: last } = connection;
+  return (
+    <>
+      <p>
+        {last !== null ? (
+          <>
+            Connected. Last event <When at={last} />.
+          </>
+        ) : webhook_secret !== null ? (
+          "The secret is set. We are waiting for the first event."
+        ) : (
+          "Not connected."
+        )}
+      </p>
+      {isLastOfTest(connection) && program.live_only ? (
+        <Notice tone="warn">
+          <p>
+            The last event was one of the test mode of {providerWithin(provider.name)}, and earns nothing. Payments come
+            from its live mode: enter the webhook address there too, and set the secret that it shows for it.
+          </p>
+        </Notice>
+      ) : null}
+      <LastRefusal program={program} provider={provider.name} />
+      <CompleteUntil program={program} provider={provider} />
+    </>
+  );
+}

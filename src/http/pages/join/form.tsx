@@ -1,0 +1,155 @@
+import * as z from "zod";
+import type { ApplicationInput } from "../../../core/applications/apply.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
+import { MAX_ANSWER, readQuestion } from "../../../domain/application.ts";
+import { constantTimeEqualText, hmacSha256, toHex } from "../../../lib/crypto.ts";
+import { DAY, SECOND } from "../../../lib/time.ts";
+import { email, text } from "../../validate.ts";
+import { parseInput, type FormFields, type Parsed, type Problems } from "../forms.ts";
+import { Checkbox, Field, Form, TextArea } from "../parts/form.tsx";
+
+/** A field that no person sees: what is written in it was not written by one. */
+export const TRAP = "contact_hours";
+export const STAMP = "opened";
+
+/** Nobody reads and fills the form in less. */
+const FILLED_WITHIN_MS = 2 * SECOND;
+const OPEN_FOR_MS = DAY;
+const MAX_WEBSITE = 300;
+
+/**
+ * When a form was opened, signed, so that whoever sends it cannot say otherwise; also for which program, questions and terms:
+ * a form from before a change of them is out of date.
+ */
+export async function formStamp(key: string, program: Program, opened_at: number): Promise<string> {
+  const { id, questions, terms_version } = program;
+  const signed = JSON.stringify(["join form", id, questions, terms_version, opened_at]);
+  return `${opened_at}.${toHex(await hmacSha256(key, signed))}`;
+}
+
+export type StampState = "good" | "early" | "out_of_date";
+
+export async function readStamp(key: string, program: Program, stamp: string, now: number): Promise<StampState> {
+  const opened_at = Number(/^(\d{1,15})\./.exec(stamp)?.[1] ?? Number.NaN);
+  const isSigned = await constantTimeEqualText(stamp, await formStamp(key, program, opened_at));
+  if (!isSigned || opened_at + OPEN_FOR_MS < now) return "out_of_date";
+  return opened_at + FILLED_WITHIN_MS > now ? "early" : "good";
+}
+
+/** An address of the web, with or without its scheme. */
+const website = text(MAX_WEBSITE).transform((value, issues) => {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:/i.test(value) ? value : `https://${value}`);
+  const isWeb = url && /^https?:$/.test(url.protocol) && url.hostname.includes(".") && url.username === "";
+  if (isWeb && url.href.length <= MAX_WEBSITE) return url.href;
+  issues.addIssue({ code: "custom", message: "This must be an address of the web, such as www.example.com." });
+  return z.NEVER;
+});
+
+/** What was typed, for the form that is shown again. */
+export type JoinValues = Record<string, string>;
+
+const answerName = (i: number) => `answer_${i}`;
+
+export function joinValues(program: Program, fields?: FormFields): JoinValues {
+  const names = ["name", "email", "website", ...(program.questions ?? []).map((_, i) => answerName(i))];
+  const values = names.map((name) => [name, fields?.raw(name) ?? ""]);
+  return { ...(Object.fromEntries(values) as JoinValues), terms: fields?.isTicked("terms") ? "on" : "" };
+}
+
+/** What was sent, as the program asks for it. */
+export function readForm(program: Program, fields: FormFields): Parsed<ApplicationInput> {
+  const questions = (program.questions ?? []).map((question) => ({ question, ...readQuestion(question) }));
+  const answers = Object.fromEntries(
+    questions.map(({ required }, i) => [answerName(i), text(MAX_ANSWER, required ? 1 : 0)]),
+  );
+  const schema = z.object({
+    name: text(200),
+    email,
+    website: website.nullable(),
+    terms: z.boolean().refine((agreed) => agreed || program.terms === null, "Tick this to agree, and to apply."),
+    ...answers,
+  });
+  const given = questions.map((_, i) => [answerName(i), fields.raw(answerName(i)).trim()]);
+  const parsed = parseInput(schema, {
+    name: fields.text("name"),
+    email: fields.text("email"),
+    website: fields.text("website") || null,
+    terms: fields.isTicked("terms") ?? false,
+    ...Object.fromEntries(given),
+  });
+  if (!parsed.ok) return parsed;
+  const { value } = parsed;
+  const answered = value as Record<string, unknown>;
+  return {
+    ok: true,
+    value: {
+      ...{ name: value.name, email: value.email, website: value.website },
+      answers: questions.map(({ label }, i) => ({ question: label, answer: String(answered[answerName(i)]) })),
+      terms_version: program.terms === null ? null : program.terms_version,
+    },
+  };
+}
+
+interface JoinFormProps {
+  program: Program;
+  values: JoinValues;
+  stamp: string;
+  problems: Problems | undefined;
+}
+
+export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
+  return (
+    <Form class="stack" problems={problems}>
+      <input type="hidden" name={STAMP} value={stamp} />
+      <Field
+        {...{ name: "name", label: "Your name", value: values["name"], problems }}
+        required={true}
+        autocomplete="name"
+        maxlength={200}
+      />
+      <Field
+        {...{ name: "email", label: "E-mail address", value: values["email"], problems }}
+        type="email"
+        required={true}
+        autocomplete="email"
+        inputmode="email"
+        maxlength={254}
+        hint="We send you a link to confirm it."
+      />
+      <Field
+        {...{ name: "website", label: "Website or profile", value: values["website"], problems }}
+        autocomplete="url"
+        inputmode="url"
+        maxlength={MAX_WEBSITE}
+        placeholder="www.example.com"
+      />
+      {(program.questions ?? []).map((question, i) => (
+        <TextArea
+          {...{ name: answerName(i), value: values[answerName(i)], problems, ...readQuestion(question) }}
+          maxlength={MAX_ANSWER}
+        />
+      ))}
+      <div class="visually-hidden" aria-hidden="true">
+        <label for="f-trap">Leave this empty</label>
+        <input id="f-trap" name={TRAP} tabindex={-1} autocomplete="off" />
+      </div>
+      {program.terms === null ? null : (
+        <Terms text={program.terms} checked={values["terms"] === "on"} problems={problems} />
+      )}
+      <button type="submit" class="primary wide">
+        Apply
+      </button>
+    </Form>
+  );
+}
+
+function Terms({ text: terms, ...box }: { text: string; checked: boolean; problems: Problems | undefined }) {
+  return (
+    <>
+      <div class="terms" role="region" aria-label="Terms" tabindex={0}>
+        {terms}
+      </div>
+      <Checkbox name="terms" label="I have read these terms and agree to them." {...box} />
+    </>
+  );
+}

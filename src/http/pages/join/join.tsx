@@ -1,0 +1,203 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import type { Child } from "hono/jsx";
+import { openJoin, proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
+import type { ProgramCtx } from "../../../core/kernel/context.ts";
+import type { Program } from "../../../core/kernel/rows.ts";
+import { TOKEN_PATTERN } from "../../../domain/shard.ts";
+import { AppError, notFound } from "../../../lib/errors.ts";
+import { publicUrl } from "../../../lib/public-url.ts";
+import { retryAfterOf } from "../../errors.ts";
+import { requireVisit, type PageEnv } from "../../session.ts";
+import { FormFields, type Problems } from "../forms.ts";
+import { Plain, ProgramName } from "../layout.tsx";
+import { limitByAddress } from "../limited.ts";
+import { page } from "../page.tsx";
+import { Form } from "../parts/form.tsx";
+import { JoinForm, formStamp, joinValues, readForm, readStamp, STAMP, TRAP, type JoinValues } from "./form.tsx";
+
+/** `/join/<program slug or id>`: the public page for applications (JOIN-1 to JOIN-5). */
+export const join = new Hono<PageEnv>()
+  .use("*", requireVisit())
+  .get("/:program", async (c) => {
+    const { program } = await programOf(c);
+    return formPage(c, program, { values: joinValues(program) });
+  })
+  .post("/:program", async (c) => {
+    const ctx = await programOf(c);
+    const { program } = ctx;
+    const fields = new FormFields(await c.req.formData());
+    const shown = { values: joinValues(program, fields), stamp: fields.text(STAMP) };
+    try {
+      await limitByAddress(c, "join");
+      const problems = await takeFields(c, ctx, fields);
+      if (problems) return await formPage(c, program, { ...shown, problems });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "rate_limited") throw error;
+      c.header("Retry-After", String(retryAfterOf(error)));
+      return formPage(c, program, { ...shown, problems: { message: error.message, fields: {} }, status: 429 });
+    }
+    return sentPage(c, program, fields.text("email"));
+  })
+  .get("/:program/confirm", async (c) => {
+    const { program } = await programOf(c);
+    return confirmPage(c, program, c.req.query("token") ?? "");
+  })
+  .post("/:program/confirm", async (c) => {
+    await limitByAddress(c);
+    const token = new FormFields(await c.req.formData()).text("token");
+    const proof: Proof = TOKEN_PATTERN.test(token)
+      ? await proveAddress(c.var.base, token)
+      : { outcome: "link_refused" };
+    if (proof.outcome === "link_refused") return refusedPage(c);
+    return plainPage(c, proof.program, 200, ...proofText(proof));
+  });
+
+/** @throws `not_found` where there is none that takes applications, `not_configured` where no address can be proved. */
+async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
+  const ctx = await openJoin(c.var.base, c.req.param("program") ?? "");
+  if (!ctx) throw notFound("page");
+  publicUrl(c.env);
+  if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail, which applying needs.");
+  return ctx;
+}
+
+/** What is wrong with what was sent; null where all is well. What only a program writes is thrown away without a word. */
+async function takeFields(c: Context<PageEnv>, ctx: ProgramCtx, fields: FormFields): Promise<Problems | null> {
+  const parsed = readForm(ctx.program, fields);
+  if (!parsed.ok) return parsed.problems;
+  const state = await readStamp(keyOf(c), ctx.program, fields.text(STAMP), c.var.now);
+  if (state !== "good") return { message: STAMP_PROBLEMS[state], fields: {} };
+  if (fields.text(TRAP) === "") await takeForm(ctx, parsed.value);
+  return null;
+}
+
+const STAMP_PROBLEMS = {
+  early: "That was very quick. Please look over what you typed, and send it again.",
+  out_of_date: "This form has changed since you opened it. Please look it over, and send it again.",
+};
+
+function keyOf(c: Context<PageEnv>): string {
+  const { ENCRYPTION_KEY } = c.env;
+  if (!ENCRYPTION_KEY) throw new AppError("not_configured", "The secret ENCRYPTION_KEY is not set.");
+  return ENCRYPTION_KEY;
+}
+
+interface Shown {
+  values: JoinValues;
+  /** Of the form that was sent: kept while it is good, so that nobody waits twice. */
+  stamp?: string;
+  problems?: Problems;
+  status?: 429;
+}
+
+async function formPage(c: Context<PageEnv>, program: Program, { values, stamp = "", problems, status }: Shown) {
+  const { now } = c.var;
+  const isOutOfDate = (await readStamp(keyOf(c), program, stamp, now)) === "out_of_date";
+  const kept = isOutOfDate ? await formStamp(keyOf(c), program, now) : stamp;
+  return page(
+    c,
+    { title: `Become a partner of ${program.name}`, status: status ?? (problems ? 422 : 200) },
+    <Card program={program} title={`Become a partner of ${program.name}`}>
+      <p class="muted">Send customers through your own link, and earn a commission on what they buy.</p>
+      <JoinForm program={program} values={values} stamp={kept} problems={problems} />
+      <p class="muted small">
+        A partner already? <a href="/sign-in">Sign in</a>
+      </p>
+    </Card>,
+  );
+}
+
+/** The same for every address, known or not (JOIN-4). */
+function sentPage(c: Context<PageEnv>, program: Program, address: string) {
+  return plainPage(c, program, 200, "Check your e-mail", [
+    <>
+      We have sent an e-mail to <strong>{address}</strong>. Open the link in it within 24 hours to go on.
+    </>,
+    "Nothing there? Look in the spam folder.",
+  ]);
+}
+
+function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
+  return page(
+    c,
+    { title: "Confirm your address" },
+    <Card program={program} title="One more click">
+      <p>This confirms your e-mail address and sends your application to {program.name}.</p>
+      <Form class="stack">
+        <input type="hidden" name="token" value={token} />
+        <button type="submit" class="primary wide" autofocus={true}>
+          Send my application
+        </button>
+      </Form>
+    </Card>,
+  );
+}
+
+function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: string, paragraphs: Child[]] {
+  const { name } = proof.program;
+  switch (proof.outcome) {
+    case "proved":
+      return proof.application.status === "approved"
+        ? [
+            "You are a partner",
+            [`Welcome to ${name}. We have sent you an e-mail with your link and a button that signs you in.`],
+          ]
+        : ["Thank you", [`Your application has arrived. ${name} decides about it, and you get an e-mail then.`]];
+    case "waiting":
+      return ["Thank you", [`You have applied already, and ${name} has not decided yet. You get an e-mail then.`]];
+    case "partner":
+      return [
+        "You are a partner already",
+        [
+          <>
+            This address is a partner's of {name}. <a href="/sign-in">Sign in</a>
+          </>,
+        ],
+      ];
+    case "closed":
+      return ["Not at the moment", [`${name} takes no applications at the moment. Nothing of yours was kept.`]];
+  }
+}
+
+async function refusedPage(c: Context<PageEnv>) {
+  return page(
+    c,
+    { title: "This link no longer works", status: 410 },
+    <Plain>
+      <div class="card prose">
+        <h1>This link no longer works</h1>
+        <p>It is older than 24 hours, or was used already. To apply, send the form again.</p>
+        <p>
+          <a class="button primary wide" href={`/join/${c.req.param("program")}`}>
+            Open the form
+          </a>
+        </p>
+      </div>
+    </Plain>,
+  );
+}
+
+function plainPage(c: Context<PageEnv>, program: Program, status: 200, title: string, paragraphs: Child[]) {
+  return page(
+    c,
+    { title, status },
+    <Card program={program} title={title}>
+      {paragraphs.map((paragraph) => (
+        <p>{paragraph}</p>
+      ))}
+    </Card>,
+  );
+}
+
+function Card({ program, title, children }: { program: Program; title: string; children: Child }) {
+  return (
+    <Plain>
+      <ProgramName name={program.name} />
+      <div class="card prose">
+        <h1>{title}</h1>
+        {children}
+      </div>
+    </Plain>
+  );
+}

@@ -1,0 +1,16 @@
+import type { Context } from "hono";
+import { AppError } from "../../lib/errors.ts";
+import { addressKey, isOverLimit, RETRY_AFTER_SECONDS } from "../rate-limit.ts";
+import type { PageEnv } from "../session.ts";
+
+/**
+ * Counts an attempt of the caller's network at the pages before a session. `at` is what is counted apart, so that it leaves
+ * the others as many as they are. @throws `rate_limited`
+ */
+export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"): Promise<void> {
+  const key = addressKey(c.req.raw.headers, at);
+  if (key === null || !(await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) return;
+  throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
+    retryAfter: RETRY_AFTER_SECONDS,
+  });
+}

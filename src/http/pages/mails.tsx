@@ -1,0 +1,127 @@
+import { Hono } from "hono";
+import { readFailedMails, sendMailAgain, type FailedMail } from "../../core/kernel/failed-mails.ts";
+import { readSwitchedOff, switchMails, type ChoosingReader } from "../../core/kernel/mail-preferences.ts";
+import { kindsFor, MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
+import type { Session } from "../../core/sessions/sessions.ts";
+import type { PageEnv } from "../session.ts";
+import { FormFields } from "./forms.ts";
+import { framed } from "./framed.tsx";
+import { PageHead } from "./layout.tsx";
+import { When } from "./parts/figures.tsx";
+import { ActionButton, Checkbox, Form } from "./parts/form.tsx";
+import { Done } from "./parts/notice.tsx";
+import { Table } from "./parts/table.tsx";
+
+const DONE = { saved: "Saved.", again: "It is sent again." };
+
+/** The e-mails of who is signed in, below the page `parent`: which they get, and for the owner which did not arrive. */
+export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
+  const at = `${parent}/mails`;
+  return new Hono<PageEnv>()
+    .get("/", async (c) => {
+      const { ctx, session } = c.var;
+      const reader = readerOf(session);
+      const [off, failed] = await Promise.all([
+        readSwitchedOff(ctx, reader),
+        reader.audience === "owner" ? readFailedMails(ctx) : [],
+      ]);
+      return framed(
+        c,
+        { title: "E-mails", at: parent },
+        <>
+          <Done code={c.req.query("done")} texts={DONE} />
+          <PageHead title="E-mails" lede={`What ${session.record.email} gets.`} back={{ href: parent, label }} />
+          <section class="card form-narrow">
+            <Form action={at} class="stack">
+              <MailChoices reader={reader} off={off} />
+              <div class="actions">
+                <button type="submit" class="primary">
+                  Save
+                </button>
+              </div>
+            </Form>
+          </section>
+          {reader.audience === "owner" ? <FailedMails failed={failed} at={at} /> : null}
+        </>,
+      );
+    })
+    .post("/", async (c) => {
+      const { ctx, session } = c.var;
+      await switchMails(ctx, readerOf(session), chosenIn(new FormFields(await c.req.formData())));
+      return c.redirect(`${at}?done=saved`, 303);
+    });
+}
+
+/** For the owner: `POST /:id/send-again`. */
+export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c) => {
+  await sendMailAgain(c.var.ctx, c.req.param("id"));
+  return c.redirect("/dashboard/settings/mails?done=again", 303);
+});
+
+function readerOf({ partner }: Session): ChoosingReader {
+  return partner ? { audience: "partner", partner_id: partner.id } : { audience: "owner" };
+}
+
+/** What was ticked, by kind; a kind that the form lacks is left as it is. */
+export function chosenIn(fields: FormFields): Partial<Record<MailKind, boolean>> {
+  const kinds = Object.keys(MAIL_KINDS) as MailKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, fields.isTicked(kind)]));
+}
+
+/** A box for each kind that the reader may switch off, and what is sent anyway. */
+export function MailChoices({ reader, off }: { reader: ChoosingReader; off: ReadonlySet<MailKind> }) {
+  const kinds = kindsFor(reader.audience);
+  const always = kinds.filter(({ may_be_off }) => !may_be_off).map(({ title }) => title);
+  return (
+    <>
+      {kinds
+        .filter(({ may_be_off }) => may_be_off)
+        .map(({ kind, title }) => (
+          <Checkbox name={kind} label={title} checked={!off.has(kind)} />
+        ))}
+      <p class="muted small">
+        Always sent, because your money or your account may depend on it: {["Sign-in link", ...always].join("; ")}.
+      </p>
+    </>
+  );
+}
+
+const STATES: Record<FailedMail["status"], string> = {
+  refused: "The address was refused",
+  failed: "Given up",
+  unknown: "May have arrived",
+};
+
+function FailedMails({ failed, at }: { failed: FailedMail[]; at: string }) {
+  return (
+    <section class="card flush">
+      <h2>E-mails that did not arrive</h2>
+      {failed.length === 0 ? (
+        <p class="muted">None in the last 90 days.</p>
+      ) : (
+        <Table
+          label="E-mails that did not arrive"
+          columns={[
+            { label: "E-mail" },
+            { label: "To", grow: true },
+            { label: "State" },
+            { label: "When" },
+            { label: "Send again", hidden: true },
+          ]}
+          rows={failed.map((mail) => [
+            MAIL_KINDS[mail.kind].title,
+            mail.recipient,
+            <span>
+              {STATES[mail.status]}
+              <span class="second">{mail.error}</span>
+            </span>,
+            mail.completed_at === null ? "–" : <When at={mail.completed_at} />,
+            mail.may_be_sent_again === 1 ? (
+              <ActionButton action={`${at}/${mail.id}/send-again`} label="Send again" />
+            ) : null,
+          ])}
+        />
+      )}
+    </section>
+  );
+}

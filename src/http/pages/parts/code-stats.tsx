@@ -1,0 +1,44 @@
+import type { CodeStats } from "../../../core/partners/code-stats.ts";
+import { amountOf } from "../../../domain/amount.ts";
+import type { PartnerName } from "../../../core/partners/display-names.ts";
+import { Count, dayText, Money } from "./figures.tsx";
+import { PartnerLink } from "./partner.tsx";
+import { Table } from "./table.tsx";
+
+interface CodeStatsProps {
+  stats: readonly CodeStats[];
+  days: number;
+  /** Whose each code is or was, where several partners' are shown. */
+  names?: ReadonlyMap<string, PartnerName>;
+}
+
+/** What promotion codes brought, a line for each currency; nothing where they brought nothing. */
+export function CodeStatsCard({ stats, days, names }: CodeStatsProps) {
+  if (stats.length === 0) return null;
+  const title = `What codes brought, ${days} days`;
+  return (
+    <section class="card flush">
+      <h2>{title}</h2>
+      <Table
+        label={title}
+        columns={[
+          { label: "Code" },
+          ...(names ? [{ label: "Partner" }] : []),
+          { label: "Sales", align: "end" },
+          { label: "Revenue", align: "end" },
+          { label: "Earned", align: "end" },
+        ]}
+        rows={stats.map((row) => [
+          <span>
+            <code>{row.code}</code>
+            {row.ended_at === null ? null : <span class="second">until {dayText(row.ended_at.slice(0, 10))}</span>}
+          </span>,
+          ...(names ? [<PartnerLink partner={names.get(row.partner_id)} />] : []),
+          <Count of={row.sales} />,
+          <Money of={amountOf(row, row.revenue_cents)} />,
+          <Money of={amountOf(row, row.earned_cents)} />,
+        ])}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,191 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import * as z from "zod";
+import { createClaim, listOwnClaims, type ClaimInput } from "../../../core/claims/claims.ts";
+import type { Decided, SaleClaim } from "../../../core/kernel/rows.ts";
+import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/claim.ts";
+import type { Outcome } from "../../../domain/payment.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { utcDay } from "../../../lib/time.ts";
+import { statusOf } from "../../errors.ts";
+import type { PageEnv } from "../../session.ts";
+import { text } from "../../validate.ts";
+import { FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../forms.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { ANSWER_TEXTS, CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Badge, When } from "../parts/figures.tsx";
+import { Done, Notice } from "../parts/notice.tsx";
+import { Empty, Table } from "../parts/table.tsx";
+import { programOf, selfOf } from "./self.ts";
+
+const AT = "/portal/claims";
+
+const DONE = {
+  made: "Thank you. The program looks at it, and you see the answer here.",
+  known: "You have made this claim before. Its answer is below.",
+};
+
+const byOrder = z.strictObject({
+  order_id: text(MAX_ORDER_ID).refine(
+    (value) => !value.includes("@"),
+    "This is an e-mail address. Enter the id of the order, or the day and the domain below.",
+  ),
+});
+
+const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/;
+
+/** True for a day as a form sends it; `Date.parse` takes the 30th of February for a day in March. */
+function isDay(text: string): boolean {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(at) && utcDay(at) === text;
+}
+
+const byDay = z.strictObject({
+  day: z.string().refine(isDay, "This must be a date, such as 2026-11-02."),
+  email_domain: z
+    .string()
+    .transform(claimDomain)
+    .pipe(z.string().max(253).regex(DOMAIN, "This must be a domain, such as example.com.")),
+});
+
+/** What is missing of both ways to name a sale. */
+const NOTHING_ENTERED: Problems = {
+  message: "Enter an order id, or the day and the domain of the customer's e-mail address.",
+  fields: { order_id: "Fill this in, or the two fields below." },
+};
+
+/** `/portal/claims`: a partner says which sale is missing, and reads the answer. Customers stay unnamed. */
+export const claims = new Hono<PageEnv>()
+  .get("/", (c) => claimsPage(c, null))
+  .post("/", async (c) => {
+    const fields = new FormFields(await c.req.formData());
+    const parsed = readClaim(fields);
+    if (!parsed.ok) return claimsPage(c, fields, { problems: parsed.problems, status: 422 });
+    try {
+      const made = await createClaim(c.var.ctx, selfOf(c).id, parsed.value);
+      if ("theirs" in made) return await claimsPage(c, fields, { theirs: made.theirs });
+      return c.redirect(`${AT}?done=${made.isNew ? "made" : "known"}`, 303);
+    } catch (error) {
+      return refusedPage(c, fields, error);
+    }
+  });
+
+/** What the form says: an order, or a day and a domain. */
+export function readClaim(fields: FormFields): Parsed<ClaimInput> {
+  const order_id = fields.text("order_id");
+  if (order_id !== "") return parseInput(byOrder, { order_id });
+  const [day, email_domain] = [fields.text("day"), fields.text("email_domain")];
+  if (day === "" && email_domain === "") return { ok: false, problems: NOTHING_ENTERED };
+  return parseInput(byDay, { day, email_domain });
+}
+
+/** Too many claims: what was typed stays. */
+function refusedPage(c: Context<PageEnv>, fields: FormFields, error: unknown) {
+  if (error instanceof AppError && error.code === "rate_limited") {
+    c.header("Retry-After", String(error.retryAfter));
+    return claimsPage(c, fields, { problems: { message: error.message, fields: {} }, status: statusOf(error.code) });
+  }
+  const problems = problemsOf(error);
+  return claimsPage(c, fields, { problems, status: error instanceof AppError ? statusOf(error.code) : 422 });
+}
+
+interface ClaimsState {
+  problems?: Problems;
+  status?: ReturnType<typeof statusOf>;
+  /** Of a payment that is the partner's already. */
+  theirs?: Outcome;
+}
+
+async function claimsPage(
+  c: Context<PageEnv>,
+  fields: FormFields | null,
+  { problems, status = 200, theirs }: ClaimsState = {},
+) {
+  const own = await listOwnClaims(c.var.ctx, selfOf(c).id);
+  const { name } = programOf(c);
+  return framed(
+    c,
+    { title: "Missing sale?", at: AT, status },
+    <>
+      {fields === null ? <Done code={c.req.query("done")} texts={DONE} /> : null}
+      {theirs === undefined ? null : (
+        <Notice tone="good">
+          <p>{ANSWER_TEXTS[theirs]}</p>
+        </Notice>
+      )}
+      <PageHead
+        title="Missing sale?"
+        lede={`You sent somebody to ${name} who bought, and it is not among your commissions? Say which sale it was.`}
+      />
+      <ClaimForm fields={fields} problems={problems} />
+      <section class="card flush">
+        <h2>Your claims</h2>
+        {own.length === 0 ? (
+          <Empty title="No claims yet">What you enter above appears here with its answer.</Empty>
+        ) : (
+          <ClaimTable claims={own} />
+        )}
+      </section>
+    </>,
+  );
+}
+
+function ClaimForm({ fields, problems }: { fields: FormFields | null; problems: Problems | undefined }) {
+  return (
+    <Form action={AT} class="card stack form-narrow" problems={problems}>
+      <Field
+        name="order_id"
+        label="Order id"
+        value={fields?.text("order_id")}
+        problems={problems}
+        maxlength={MAX_ORDER_ID}
+        autocomplete="off"
+        hint="The number of the order, the invoice or the receipt, as the customer has it."
+      />
+      <p class="muted">Without an order id, enter both of these:</p>
+      <Field name="day" label="Day of the sale" type="date" value={fields?.text("day")} problems={problems} />
+      <Field
+        name="email_domain"
+        label="Domain of the customer's e-mail address"
+        value={fields?.text("email_domain")}
+        problems={problems}
+        maxlength={254}
+        autocomplete="off"
+        placeholder="example.com"
+        hint="What is after the @."
+      />
+      <div class="actions">
+        <button type="submit" class="primary">
+          Send
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+/** A claim as its partner sees it. */
+export type OwnClaim = Decided<
+  SaleClaim,
+  "status" | "order_id" | "day" | "email_domain" | "note" | "created_at",
+  "id" | "program_id" | "partner_id" | "payment_id" | "decided_at"
+> & { answer: ClaimAnswer };
+
+function ClaimTable({ claims: shown }: { claims: readonly OwnClaim[] }) {
+  return (
+    <Table
+      label="Your claims"
+      columns={[{ label: "Sale" }, { label: "Sent" }, { label: "State" }, { label: "Answer", grow: true }]}
+      rows={shown.map((claim) => [
+        <SaleOf claim={claim} />,
+        <When at={claim.created_at} only="day" />,
+        <Badge state={claim.status} label={CLAIM_TEXTS[claim.status]} />,
+        <span>
+          {ANSWER_TEXTS[claim.answer]}
+          {claim.note === null ? null : <span class="second">{claim.note}</span>}
+        </span>,
+      ])}
+    />
+  );
+}

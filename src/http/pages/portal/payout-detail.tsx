@@ -1,0 +1,119 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import type { Decided } from "../../../core/kernel/rows.ts";
+import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
+import { MOST_LINES, readStatement } from "../../../core/payouts/statement.ts";
+import { csvRecord } from "../../../domain/csv.ts";
+import { decimalAmount } from "../../../domain/currency.ts";
+import type { PageEnv } from "../../session.ts";
+import { framed } from "../framed.tsx";
+import { PageHead } from "../layout.tsx";
+import { Badge, countText, Money, When } from "../parts/figures.tsx";
+import { payoutMethodText } from "../parts/payout-method.ts";
+import { Facts } from "../parts/table.tsx";
+import { CommissionTable, workedOut } from "./commissions.tsx";
+import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
+
+const AT = "/portal/payouts";
+
+/** `/portal/payouts/:id`: the statement of a payout, to read, to print and as a file (PORTAL-3). */
+export const payoutDetail = new Hono<PageEnv>()
+  .get("/:id", async (c) => {
+    const { payout, lines } = await read(c);
+    return framed(
+      c,
+      { title: "Payout", at: AT },
+      <>
+        <PageHead title="Statement of your payout" back={{ href: AT, label: "Payouts" }} />
+        <PayoutFacts payout={viewPayout(payout)} partner={selfOf(c)} program={programOf(c)} />
+        {lines.length === 0 ? null : (
+          <section class="card flush">
+            <CommissionTable commissions={lines.map(viewCommission)} />
+          </section>
+        )}
+        {payout.commission_count <= MOST_LINES ? null : (
+          <p class="muted">
+            The first {countText(MOST_LINES)} commissions;{" "}
+            <a href={`/portal/commissions?payout_id=${payout.id}`}>see all</a>
+          </p>
+        )}
+        {lines.length === 0 ? null : (
+          <p class="more">
+            <a class="button" href={`${AT}/${payout.id}/statement.csv`}>
+              Download as CSV
+            </a>
+          </p>
+        )}
+      </>,
+    );
+  })
+  .get("/:id/statement.csv", async (c) => {
+    const { lines } = await read(c);
+    const records = lines
+      .map(viewCommission)
+      .map((row) => [
+        row.created_at,
+        row.id,
+        row.kind,
+        workedOut(row).replaceAll("\u00a0", " "),
+        decimalAmount(row.amount_cents, row.currency),
+        row.currency,
+      ]);
+    const text = [["date", "commission_id", "kind", "calculation", "amount", "currency"], ...records];
+    return c.body(text.map(csvRecord).join(""), 200, {
+      "Content-Type": "text/csv; charset=utf-8; header=present",
+      "Content-Disposition": 'attachment; filename="statement.csv"',
+    });
+  });
+
+async function read(c: Context<PageEnv>) {
+  return readStatement(c.var.ctx, selfOf(c).id, c.req.param("id") ?? "");
+}
+
+/** A payout in its statement. */
+export type Detailed = Decided<
+  PayoutView,
+  | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
+  | ("period_start" | "period_end" | "commission_count" | "due_at" | "created_at" | "paid_at" | "reference"),
+  ("failure_code" | "failure_message") | ("program_id" | "partner_id" | "updated_at")
+>;
+
+interface PayoutFactsProps {
+  payout: Detailed;
+  partner: Self;
+  program: OwnProgram;
+}
+
+function PayoutFacts({ payout, partner, program }: PayoutFactsProps) {
+  const { status } = payout;
+  const name = [partner.first_name, partner.last_name].filter(Boolean).join(" ") || partner.email;
+  return (
+    <section class="card">
+      <Facts
+        rows={[
+          ["Payout", <code>{payout.id}</code>],
+          ["From", program.name],
+          ["To", name],
+          ["Amount", <Money of={payout} />],
+          ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
+          [
+            "Commissions of",
+            <>
+              <When at={payout.period_start} only="day" /> to <When at={payout.period_end} only="day" />
+            </>,
+          ],
+          ["Commissions", countText(payout.commission_count)],
+          ["Paid by", payoutMethodText(payout.method)],
+          payout.recipient === null ? null : ["Paid to", payout.recipient],
+          ["Prepared", <When at={payout.created_at} only="day" />],
+          payout.paid_at === null
+            ? status === "canceled"
+              ? null
+              : ["Due", <When at={payout.due_at} only="day" />]
+            : ["Paid", <When at={payout.paid_at} only="day" />],
+          payout.reference === null ? null : ["Reference", payout.reference],
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { openPortalLink, readPortalLink } from "../../../core/sessions/portal-links.ts";
+import { deviceOf } from "../../../domain/device.ts";
+import { TOKEN_PATTERN } from "../../../domain/shard.ts";
+import { currentSession, homeOf, isFramed, requireVisit, startSession, type PageEnv } from "../../session.ts";
+import { FormFields } from "../forms.ts";
+import { framedBy, page } from "../page.tsx";
+import { Form } from "../parts/form.tsx";
+import { limitByAddress } from "../limited.ts";
+import { Welcome } from "./sign-in.tsx";
+
+/**
+ * `/embed`: where a link of the owner's own site leads (EMBED-1). In a frame it opens the portal at once, in a session of
+ * that site's frames alone; on a page of its own it asks first, as every link does that ends the session before.
+ */
+export const embed = new Hono<PageEnv>()
+  .use("*", requireVisit())
+  .get("/", async (c) => {
+    const token = c.req.query("token");
+    if (token === undefined) {
+      const session = await currentSession(c);
+      return session ? c.redirect(homeOf(session.record.audience), 303) : refusedPage(c, null);
+    }
+    await limitByAddress(c, "look");
+    const link = TOKEN_PATTERN.test(token) ? await readPortalLink(c.var.base, token) : null;
+    if (!link?.isUsable) return refusedPage(c, link && framedBy(link.program, c.env));
+    if (isFramed(c)) return open(c, token);
+    return page(
+      c,
+      { title: "Sign in" },
+      <Welcome title="One more click">
+        <p>
+          You sign in to the portal of <strong>{link.program.name}</strong> as <strong>{link.partner.email}</strong>.
+        </p>
+        <Form action="/embed" class="stack">
+          <input type="hidden" name="token" value={token} />
+          <button type="submit" class="primary wide">
+            Sign in
+          </button>
+        </Form>
+      </Welcome>,
+    );
+  })
+  .post("/", async (c) => {
+    await limitByAddress(c);
+    return open(c, new FormFields(await c.req.formData()).text("token"));
+  });
+
+async function open(c: Context<PageEnv>, token: string): Promise<Response> {
+  const device = deviceOf(c.req.header("user-agent") ?? "");
+  const opened = TOKEN_PATTERN.test(token)
+    ? await openPortalLink(c.var.base, token, { framed: isFramed(c), device })
+    : null;
+  if (!opened) return refusedPage(c, null);
+  await startSession(c, opened);
+  return c.redirect("/portal", 303);
+}
+
+/** `framer`: of a link that was good once, so that its own site can show why it is not. */
+function refusedPage(c: Context<PageEnv>, framer: string | null) {
+  return page(
+    c,
+    { title: "This link no longer works", status: 410, framer: isFramed(c) ? framer : null },
+    <Welcome title="This link no longer works">
+      <p>It is older than 5 minutes, or was used already. Go back to where you found it and open the page again.</p>
+    </Welcome>,
+  );
+}

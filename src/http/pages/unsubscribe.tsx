@@ -1,0 +1,101 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { actingAs, type ProgramCtx } from "../../core/kernel/context.ts";
+import { readSwitchedOff, switchMails } from "../../core/kernel/mail-preferences.ts";
+import { openProgram } from "../../core/programs/programs.ts";
+import { actors } from "../../domain/actor.ts";
+import { MAIL_KINDS } from "../../domain/mail.ts";
+import { oneLine } from "../../lib/mail.ts";
+import { readUnsubscribeToken, type Unsubscribing } from "../mails/unsubscribe.ts";
+import type { PageEnv } from "../session.ts";
+import { FormFields } from "./forms.ts";
+import { Mark, Plain } from "./layout.tsx";
+import { chosenIn, MailChoices } from "./mails.tsx";
+import { page } from "./page.tsx";
+import { Form } from "./parts/form.tsx";
+import { Notice } from "./parts/notice.tsx";
+
+/**
+ * Where an e-mail's link to unsubscribe leads (MAIL-8, RFC 8058). Who has it needs no session, and no token of a form: the
+ * address is the secret. A GET changes nothing, for programs open links in e-mails.
+ */
+export const unsubscribe = new Hono<PageEnv>()
+  .get("/:token", async (c) => {
+    const opened = await openLink(c);
+    return opened ? choicesPage(c, opened) : refusedPage(c);
+  })
+  .post("/:token", async (c) => {
+    const opened = await openLink(c);
+    if (!opened) return refusedPage(c);
+    const { ctx, reader, kind } = opened;
+    const fields = new FormFields(await c.req.formData());
+    const isChoice = fields.has("choices");
+    await switchMails(ctx, reader, isChoice ? chosenIn(fields) : { [kind]: false });
+    const done = isChoice ? "Saved." : `You no longer get this e-mail: ${MAIL_KINDS[kind].title}.`;
+    return choicesPage(c, opened, done);
+  });
+
+interface Opened extends Unsubscribing {
+  ctx: ProgramCtx;
+}
+
+async function openLink(c: Context<PageEnv>): Promise<Opened | null> {
+  const link = await readUnsubscribeToken(c.var.base.sealer, c.req.param("token") ?? "");
+  if (!link) return null;
+  const actor = actors.cron("unsubscribe");
+  return { ...link, ctx: await openProgram(actingAs(c.var.base, actor), link.program_id) };
+}
+
+async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, done?: string) {
+  const off = await readSwitchedOff(ctx, reader);
+  return page(
+    c,
+    { title: "Your e-mails" },
+    <Plain>
+      <Mark />
+      <div class="card prose">
+        <h1>Your e-mails from {oneLine(ctx.program.name)}</h1>
+        {done === undefined ? null : (
+          <Notice tone="good">
+            <p>{done}</p>
+          </Notice>
+        )}
+        {off.has(kind) ? null : (
+          <Form class="stack">
+            <p>{MAIL_KINDS[kind].title}</p>
+            <button type="submit" class="primary wide">
+              Stop these e-mails
+            </button>
+          </Form>
+        )}
+        <h2>Choose which you get</h2>
+        <Form class="stack">
+          <input type="hidden" name="choices" value="1" />
+          <MailChoices reader={reader} off={off} />
+          <button type="submit" class="wide">
+            Save
+          </button>
+        </Form>
+      </div>
+    </Plain>,
+  );
+}
+
+function refusedPage(c: Context<PageEnv>) {
+  return page(
+    c,
+    { title: "This link does not work", status: 410 },
+    <Plain>
+      <Mark />
+      <div class="card prose">
+        <h1>This link does not work</h1>
+        <p>It is not complete, or too old. Open that of a newer e-mail, or sign in and choose your e-mails there.</p>
+        <p>
+          <a class="button primary wide" href="/sign-in">
+            Sign in
+          </a>
+        </p>
+      </div>
+    </Plain>,
+  );
+}

@@ -1,0 +1,106 @@
+import type { BaseCtx } from "../core/kernel/context.ts";
+import type { Work } from "../core/kernel/job.ts";
+import { readSubject } from "../core/kernel/mail-subjects.ts";
+import {
+  claimMails,
+  keepWritten,
+  openMail,
+  programsWithMails,
+  recordMails,
+  withholdMail,
+  type ClaimedMail,
+} from "../core/kernel/mails.ts";
+import type { MailSender } from "../core/kernel/mail-senders.ts";
+import { readMailWakeUp } from "../domain/delivery.ts";
+import type { MailResult } from "../domain/mail.ts";
+import { logLine } from "../lib/log.ts";
+import { SECOND } from "../lib/time.ts";
+import type { WakeUps } from "./consumer.ts";
+
+/** Who sends. */
+export interface MailDeps {
+  senders: readonly MailSender[];
+  /** Whether an e-mail stays readable once it is sent: in development, where a page shows them. */
+  keepsContent: boolean;
+}
+
+type Ctx = Pick<BaseCtx, "db" | "now" | "sealer" | "mailer">;
+
+/** Attempts at the same time. */
+const AT_ONCE = 4;
+/** So long an invocation begins attempts. */
+const SERVE_MS = 15 * SECOND;
+
+/** Sends what is due of a program, for as long as there is time: the answer to a wake-up. */
+export async function sendDueMails(ctx: Ctx, program_id: string, deps: MailDeps, now: () => number): Promise<void> {
+  const until = now() + SERVE_MS;
+  while (now() < until && (await sendSome({ ...ctx, now: now() }, program_id, deps))) continue;
+}
+
+/** The same as a job, for what was never woken and for what is tried again. Null where nothing is sent. */
+export function sendMails(ctx: Ctx, deps: MailDeps, onCall: (calls: number) => void): Work | null {
+  if (deps.senders.length === 0) return null;
+  return {
+    // A claim of four statements, what is recorded, and for each what it is about, what it says, and the attempt.
+    cost: 5 + 4 * AT_ONCE,
+    due: (after) => programsWithMails(ctx, after),
+    serve: async ({ key }) => {
+      onCall(AT_ONCE);
+      return sendSome(ctx, key, deps);
+    },
+  };
+}
+
+/** One round; whether there may be more. */
+async function sendSome(ctx: Ctx, program_id: string, { senders, keepsContent }: MailDeps): Promise<boolean> {
+  if (senders.length === 0) return false;
+  const claimed = await claimMails(ctx, program_id, senders, AT_ONCE);
+  if (claimed.length === 0) return false;
+  const attempts = await Promise.all(
+    claimed.map(async (claim) => {
+      const written = await writtenOf(ctx, claim);
+      return written ? [{ claim: written, result: await attempt(ctx, written, senders) }] : [];
+    }),
+  );
+  await recordMails(ctx, senders, attempts.flat(), keepsContent);
+  // What one sender did not take may be due at once for the next.
+  return true;
+}
+
+/** The claim with what it says: written now, where it was not before. Null where there is nothing to say any more. */
+async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | null> {
+  if (claim.content !== null || claim.subject_id === null) return claim;
+  const notice = await readSubject(ctx, claim);
+  const [written] = notice && ctx.mailer ? await ctx.mailer.compose(notice) : [];
+  if (written) return keepWritten(ctx, claim, written.mail);
+  await withholdMail(ctx, claim);
+  return null;
+}
+
+async function attempt(ctx: Ctx, claim: ClaimedMail, senders: readonly MailSender[]): Promise<MailResult> {
+  const mail = await openMail(ctx.sealer, claim);
+  const sender = senders.find(({ name }) => name === claim.sender);
+  if (!mail || !sender) return { result: "refused", reason: "its text cannot be read" };
+  const result = await sender.send(mail);
+  if (result.result !== "accepted") {
+    const { id: mail_id, program_id, attempt_count } = claim;
+    const attempt_number = attempt_count + 1;
+    logLine("info", {
+      what: "e-mail not sent",
+      mail_id,
+      program_id,
+      attempt_number,
+      sender: sender.name,
+      reason: result.reason,
+    });
+  }
+  return result;
+}
+
+/** Answers for the wake-ups of a batch that are for e-mails, each program once; gives the other messages. */
+export function consumeMailWakeUps({ messages }: WakeUps, send: (program_id: string) => void): WakeUps["messages"] {
+  const own = new Map(messages.map((message) => [message, readMailWakeUp(message.body)]));
+  for (const program_id of new Set([...own.values()].flatMap((wakeUp) => wakeUp?.mails_of ?? []))) send(program_id);
+  for (const [message, wakeUp] of own) if (wakeUp) message.ack();
+  return messages.filter((message) => !own.get(message));
+}

@@ -1,0 +1,210 @@
+/** Codes that payments carry by an id of which no event says the name: with an API key the vendor is asked, once. */
+import { env } from "cloudflare:workers";
+import { Environment, Paddle } from "@paddle/paddle-node-sdk";
+import { sql } from "drizzle-orm";
+import Stripe from "stripe";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { HOUR, MINUTE } from "../../src/lib/time.ts";
+import { couponEvent, discountEventB, giveCode, promotionCode } from "../support/codes.ts";
+import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
+import { serveAll } from "../support/jobs.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { invoicePaid, refundEvent, sessionCompleted } from "../support/provider-a.ts";
+import { transactionCompleted } from "../support/provider-b.ts";
+
+const NOW = Date.now();
+const GIVEN = NOW - 2 * HOUR;
+
+let lists: EventLists;
+beforeEach(async () => {
+  lists = openEventLists();
+  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+});
+
+const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
+
+const questions = () => lists.calls.filter(({ pathname }) => !pathname.endsWith("/events"));
+const asked = () => questions().map(({ pathname }) => decodeURIComponent(pathname));
+
+/** A payment that carries nothing but a code, by its id at the vendor. */
+const VENDORS = {
+  provider_a: {
+    sell: (program: TestProgram, id = "promo_1") =>
+      sendA(program, sessionCompleted({ object: { discounts: [{ promotion_code: id, coupon: null }] } })),
+    code: () => promotionCode({ id: "promo_1", code: "Jane20" }),
+    id: "promo_1",
+    path: "/v1/promotion_codes/promo_1",
+  },
+  provider_b: {
+    sell: (program: TestProgram, id = "dsc_1") => sendB(program, transactionCompleted({ data: { discount_id: id } })),
+    code: () => discountEventB({ id: "dsc_1", code: "Jane20" }).data as { id: string },
+    id: "dsc_1",
+    path: "/discounts/dsc_1",
+  },
+};
+type Played = keyof typeof VENDORS;
+const PLAYED = Object.keys(VENDORS) as Played[];
+
+async function shop(provider: Played, fields: ProgramFields = {}): Promise<TestProgram> {
+  const program = await makeProgram({ [`${provider}_api_key`]: LIST_KEYS[provider], ...fields });
+  const { id } = await makePartner(program, { slug: "jane" });
+  await giveCode(program, id, { code: "JANE20", provider }, GIVEN);
+  return program;
+}
+
+const outcomes = async (program: TestProgram) => (await ledgerOf(program)).payments.map(({ outcome }) => outcome);
+
+const waiting = async ({ id }: TestProgram) =>
+  (
+    await env.DB.prepare("select subject from waiting_events where program_id = ? order by subject")
+      .bind(id)
+      .all<{ subject: string }>()
+  ).results.map(({ subject }) => subject);
+
+describe.each(PLAYED)("the name of a code that no event has said, %s", (provider) => {
+  const { sell, code, id, path } = VENDORS[provider];
+
+  it("is asked for once, and decides the payments that waited for it (CODE-8)", async () => {
+    const program = await shop(provider);
+    lists.codes.push(code());
+    expect((await sell(program)).body.outcome).toBe("unknown_code");
+    await sell(program);
+    expect(questions()).toEqual([]);
+    await read(NOW);
+    expect(await outcomes(program)).toEqual(["commission", "commission"]);
+    expect(asked()).toEqual([path]);
+    expect(await waiting(program)).toEqual([]);
+    await sell(program);
+    await read(NOW + HOUR + MINUTE);
+    expect([asked(), await waiting(program)]).toEqual([[path], []]);
+    expect(await outcomes(program)).toEqual(["commission", "commission", "commission"]);
+  });
+
+  it("that the provider does not know is asked for once, and an event still says it (CODE-8)", async () => {
+    const program = await shop(provider);
+    await sell(program);
+    await read(NOW);
+    await sell(program);
+    await read(NOW + HOUR + MINUTE);
+    expect([asked(), await outcomes(program)]).toEqual([[path], ["unknown_code", "unknown_code"]]);
+    if (provider === "provider_b") await sendB(program, discountEventB({ id, code: "JANE20" }));
+    else await sendA(program, sessionCompleted({ object: { discounts: [{ promotion_code: code(), coupon: null }] } }));
+    expect((await outcomes(program)).slice(0, 2)).toEqual(["commission", "commission"]);
+  });
+
+  it("waits without an API key, and is asked for once there is one (CODE-8)", async () => {
+    const program = await shop(provider, { [`${provider}_api_key`]: null });
+    lists.codes.push(code());
+    await sell(program);
+    await read(NOW);
+    expect([lists.calls, await outcomes(program)]).toEqual([[], ["unknown_code"]]);
+    await program.api("PATCH", "/api/v1/programs/me", { [`${provider}_api_key`]: LIST_KEYS[provider] });
+    await read(NOW);
+    expect(await outcomes(program)).toEqual(["commission"]);
+  });
+
+  it("is not asked for where the key is revoked, and the status says so", async () => {
+    const program = await shop(provider);
+    lists.codes.push(code());
+    await sell(program);
+    lists.keys.clear();
+    await read(NOW);
+    expect([questions(), await waiting(program)]).toEqual([[], [`code:${id}`]]);
+    const { body } = await program.api<Record<string, object>>("GET", "/api/v1/integrations/status");
+    expect(body[provider]).toMatchObject({ read_failure: { reason: expect.any(String) } });
+  });
+
+  it.each(["lost", "cut", "garbage", "other", "limited", "broken", "forbidden", "slow"] as const)(
+    "%s: is asked for again after the next reading (CODE-8)",
+    async (fault: ListFault) => {
+      const program = await shop(provider);
+      lists.codes.push(code());
+      await sell(program);
+      lists.faultOf = (call) => (lists.calls[call - 1]!.pathname.endsWith("/events") ? null : fault);
+      await read(NOW);
+      expect([await outcomes(program), await waiting(program)]).toEqual([["unknown_code"], [`code:${id}`]]);
+      lists.faultOf = () => null;
+      await read(NOW + HOUR + MINUTE);
+      expect([await outcomes(program), await waiting(program)]).toEqual([["commission"], []]);
+    },
+  );
+
+  it("is one of a bounded number that are asked for after a reading (CODE-8)", async () => {
+    const program = await shop(provider);
+    for (let n = 0; n < 23; n++) await sell(program, `${id}${n}`);
+    await read(NOW);
+    expect([asked().length, (await waiting(program)).length]).toEqual([20, 3]);
+    await read(NOW + HOUR + MINUTE);
+    expect([asked().length, (await waiting(program)).length]).toEqual([23, 0]);
+  });
+});
+
+describe("provider A", () => {
+  const sell = (program: TestProgram, discounts: object[]) =>
+    sendA(program, sessionCompleted({ object: { discounts } }));
+
+  it("says the name of a coupon, whose id may be any text (CODE-8)", async () => {
+    const program = await shop("provider_a");
+    lists.codes.push({ ...couponEvent({ id: "20 % / off", name: "JANE20" }).data.object, id: "20 % / off" });
+    await sell(program, [{ promotion_code: null, coupon: "20 % / off" }]);
+    await read(NOW);
+    expect([await outcomes(program), asked()]).toEqual([["commission"], ["/v1/coupons/20 % / off"]]);
+  });
+
+  it("says with a promotion code what its coupon is called (CODE-8)", async () => {
+    const program = await shop("provider_a");
+    const coupon = { ...couponEvent({ id: "cou_1", name: "JANE20" }).data.object, id: "cou_1" };
+    lists.codes.push(promotionCode({ id: "promo_1", code: "SPRING", coupon: "cou_1" }), coupon);
+    await sell(program, [{ promotion_code: "promo_1", coupon: null }]);
+    await read(NOW);
+    expect(await outcomes(program)).toEqual(["commission"]);
+  });
+
+  it("has no address for a discount: nothing is asked for", async () => {
+    const program = await shop("provider_a");
+    await sendA(program, invoicePaid({ object: { discounts: ["di_1"] } }));
+    await read(NOW);
+    expect([questions(), await waiting(program)]).toEqual([[], []]);
+  });
+
+  it("whose key may not read what is asked for is asked for one of each kind", async () => {
+    const program = await shop("provider_a");
+    for (const n of [1, 2]) {
+      await sell(program, [{ promotion_code: `promo_${n}`, coupon: null }]);
+      await sendA(program, refundEvent("refund.created", { payment_intent: `pi_${n}`, amount: 1_000 }));
+    }
+    lists.faultOf = (call) => (lists.calls[call - 1]!.pathname.endsWith("/events") ? null : "forbidden");
+    await read(NOW);
+    expect(asked()).toEqual(["/v1/invoice_payments", "/v1/promotion_codes/promo_1"]);
+  });
+
+  it("names a code in the event that carries it: nothing is asked for", async () => {
+    const program = await shop("provider_a");
+    await sell(program, [{ promotion_code: promotionCode({ id: "promo_1", shape: "old" }), coupon: null }]);
+    await read(NOW);
+    expect(questions()).toEqual([]);
+  });
+});
+
+it("is asked for as the vendors' own libraries would", async () => {
+  for (const provider of PLAYED) await VENDORS[provider].sell(await shop(provider));
+  await read(NOW);
+  const own = questions().map(({ href }) => decodeURIComponent(href));
+  const sdk: string[] = [];
+  const answer = async (url: string | URL | Request) => {
+    sdk.push(decodeURIComponent(new Request(url).url));
+    return Response.json({ object: "promotion_code", data: {} });
+  };
+  const stripe = new Stripe("sk_test_1", { maxNetworkRetries: 0, httpClient: Stripe.createFetchHttpClient(answer) });
+  await stripe.promotionCodes.retrieve("promo_1", { expand: ["promotion.coupon"] });
+  const platform = globalThis.fetch;
+  globalThis.fetch = answer;
+  try {
+    await new Paddle("pdl_live_1", { environment: Environment.production }).discounts.get("dsc_1");
+  } finally {
+    globalThis.fetch = platform;
+  }
+  expect(own.toSorted()).toEqual(sdk.map((url) => url.replace("expand[0]", "expand[]").replace(/\?$/, "")).toSorted());
+});

@@ -1,0 +1,155 @@
+/** JOB-1: a customer with facts of every kind, of every provider, is found in no column of any table afterwards. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { Fact } from "../../src/domain/fact.ts";
+import { lead, refund, sale } from "../support/api-bodies.ts";
+import { couponEvent, discountEventA, discountEventB, promotionCodeEvent } from "../support/codes.ts";
+import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import {
+  chargeRefunded,
+  customerEvent,
+  disputeClosed,
+  invoicePaid,
+  invoicePaymentPaid,
+  paymentIntentSucceeded,
+  sessionCompleted,
+  subscriptionDeleted,
+} from "../support/provider-a.ts";
+import { adjustmentUpdated, customerEventB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
+import { all } from "../support/rows.ts";
+
+/** Every kind of fact: a new one does not compile until it is here. */
+const KINDS: Record<Fact["kind"], true> = {
+  ...{ payment: true, adjustment: true, attribution: true, code_use: true, code: true, customer: true },
+  ...{ cancellation: true, link: true, lead: true },
+};
+
+/** Where ids of the vendors stay, by which refunds and renewals are still found; an erasure keeps sums. */
+const IDS_STAY = ["erased_subjects.subject", "fact_subjects.subject", "facts.data", "payments.customer_id"];
+
+interface Person {
+  key: string;
+  email: string;
+  name: string;
+}
+
+const customers = ({ key }: Person) => [`cus_${key}`, `ctm_${key}`, `user-${key}`] as const;
+
+/** A life with facts of every kind at each vendor and in reports of the owner's server. */
+async function live(program: TestProgram, { key, email, name }: Person): Promise<void> {
+  const [customer, customerB, user] = customers({ key, email, name });
+  const person = (event: ReturnType<typeof sessionCompleted>) => {
+    const { object } = event.data;
+    object["customer_details"] = { ...(object["customer_details"] as object), name };
+    return event;
+  };
+  const discounts = [{ promotion_code: `promo_${key}`, coupon: null }];
+  const subscription = `sub_${key}`;
+  const ids = { customer, subscription };
+  const payment_intent = `pi_${key}`;
+  for (const event of [
+    customerEvent({ id: customer, ref: "jane", email }),
+    promotionCodeEvent({ id: `promo_${key}`, code: `WELCOME-${key}` }),
+    couponEvent({ id: `cou_${key}`, name: `for ${email}` }),
+    discountEventA({ id: `di_${key}`, promotion_code: `promo_${key}`, object: { customer } }),
+    person(sessionCompleted({ ...ids, email, ref: "jane", payment_intent, object: { discounts } })),
+    person(sessionCompleted({ ...ids, email, object: { discounts } })),
+    invoicePaid({ ...ids, id: `in_${key}`, email, object: { discounts: [`di_${key}`], customer_name: name } }),
+    invoicePaymentPaid({ invoice: `in_${key}`, payment_intent: `pi_other_${key}` }),
+    paymentIntentSucceeded({ payment_intent: `pi_alone_${key}`, object: { customer, receipt_email: email } }),
+    chargeRefunded({ payment_intent, refunded: 1_000 }),
+    disputeClosed({ payment_intent, object: { evidence: { customer_name: name, customer_email_address: email } } }),
+    subscriptionDeleted({ id: subscription, object: { customer } }),
+  ]) {
+    expect([event.type, (await sendA(program, event)).status]).toEqual([event.type, 200]);
+  }
+  const subscriptionB = `sub_b_${key}`;
+  for (const event of [
+    customerEventB({ id: customerB, email, ref: "jane", data: { name } }),
+    discountEventB({ id: `dsc_${key}`, code: `WELCOME-${key}` }),
+    transactionCompleted({
+      id: `txn_${key}`,
+      customer: customerB,
+      subscription: subscriptionB,
+      data: { discount_id: `dsc_${key}` },
+    }),
+    adjustmentUpdated({ transaction: `txn_${key}`, customer: customerB, amount: 1_000 }),
+    subscriptionEventB("subscription.canceled", { id: subscriptionB, customer: customerB }),
+  ]) {
+    expect([event.event_type, (await sendB(program, event)).status]).toEqual([event.event_type, 200]);
+  }
+  const reported = { id: user, email };
+  const external_id = `order-${key}`;
+  for (const [path, body] of [
+    ["lead", lead({ ref: "jane", customer: reported })],
+    ["lead", lead({ ref: "jane", customer: { email } })],
+    ["sale", sale({ external_id, customer: reported })],
+    ["sale", sale({ ref: "jane", customer: { email } })],
+    ["refund", refund({ sale_external_id: external_id })],
+  ] as const) {
+    expect((await program.api("POST", `/api/v1/track/${path}`, body)).status).toBe(200);
+  }
+}
+
+/** Every value of the program's rows that holds one of the texts, in whatever case, as `table.column`. */
+async function placesOf(program: TestProgram, ...texts: string[]): Promise<string[]> {
+  const tables = await all<{ name: string }>(
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite%' and name not like '_cf%' and name <> 'd1_migrations'",
+  );
+  const places = new Set<string>();
+  for (const { name } of tables) {
+    const { results } = await env.DB.prepare(`select * from ${name}`).all();
+    for (const row of results.filter((one) => JSON.stringify(one).includes(program.id))) {
+      for (const [column, value] of Object.entries(row)) {
+        const text = String(value).toLowerCase();
+        if (texts.some((one) => text.includes(one.toLowerCase()))) places.add(`${name}.${column}`);
+      }
+    }
+  }
+  return [...places].toSorted();
+}
+
+/** The rows of the program that hold the key of a person. */
+async function rowsOf(program: TestProgram, key: string): Promise<string[]> {
+  const tables = ["payments", "facts", "fact_subjects", "provider_events", "erased_subjects"];
+  const rows = await Promise.all(
+    tables.map((name) => all<Record<string, unknown>>(`select * from ${name} where program_id = ?`, program.id)),
+  );
+  return rows
+    .flat()
+    .map((row) => JSON.stringify(row))
+    .filter((row) => row.includes(key))
+    .toSorted();
+}
+
+describe("an erasure of a customer with every kind of fact (JOB-1)", () => {
+  it("leaves address, name and ids in no column, but the ids that keep sums, and touches nobody else", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane" });
+    const gone: Person = { key: "7gone7", email: "jo.buyer@erased.example", name: "Josephine Goner" };
+    const stays: Person = { key: "8stays8", email: "mo.buyer@kept.example", name: "Maurice Stayer" };
+    for (const person of [gone, stays]) await live(program, person);
+    const kinds = await all<{ kind: string }>("select distinct kind from facts where program_id = ?", program.id);
+    expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(Object.keys(KINDS).toSorted());
+    expect(await placesOf(program, gone.name)).toEqual(["provider_events.body"]);
+    const [before, ledger] = [await rowsOf(program, stays.key), await ledgerOf(program)];
+
+    const reply = await program.api("POST", "/api/v1/customers/erase", { email: gone.email });
+    expect(reply.status).toBe(200);
+    expect(await placesOf(program, gone.email, gone.name)).toEqual([]);
+    expect(await placesOf(program, ...customers(gone))).toEqual(IDS_STAY);
+    expect(await rowsOf(program, stays.key)).toEqual(before);
+    const sums = ({ payments, commissions }: typeof ledger) => [
+      payments.map(({ id, outcome, partner_id, adjusted_cents }) => [id, outcome, partner_id, adjusted_cents]),
+      commissions.map(({ id, amount_cents, status }) => [id, amount_cents, status]),
+    ];
+    expect(sums(await ledgerOf(program))).toEqual(sums(ledger));
+
+    // What is said of the customer later brings no body back.
+    await sendA(program, discountEventA({ promotion_code: "promo_1", object: { customer: "cus_7gone7" } }));
+    await sendA(program, customerEvent({ id: "cus_7gone7", email: gone.email }, "customer.updated"));
+    expect(await placesOf(program, gone.email, gone.name)).toEqual([]);
+    expect(await placesOf(program, ...customers(gone))).toEqual(IDS_STAY);
+  });
+});

@@ -1,0 +1,183 @@
+/** Who gets which e-mails: preferences, one-click unsubscribe, deactivated partners, and what did not arrive (MAIL-7 to MAIL-9). */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
+import { insertMails } from "../../src/core/kernel/mails.ts";
+import { readSwitchedOff } from "../../src/core/kernel/mail-preferences.ts";
+import type { Endpoint } from "../../src/core/kernel/rows.ts";
+import { runBatch } from "../../src/db/client.ts";
+import { sendDueMails } from "../../src/outbound/mails.ts";
+import { openMailbox } from "../support/mailbox.ts";
+import { MAIL_KEY, MAIL_SERVICE, openMailService, type MailService } from "../support/mail-service.ts";
+import { call, makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
+import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+beforeEach(async () => {
+  vi.spyOn(console, "info").mockImplementation(() => {});
+  await env.DB.prepare("delete from mails").run();
+});
+afterEach(() => vi.restoreAllMocks());
+
+const FROM = { EMAIL_FROM: "service@example.com", ENVIRONMENT: "production" };
+
+function sendersOf(service: MailService, style: string) {
+  const http = { EMAIL_API_URL: MAIL_SERVICE, EMAIL_API_KEY: MAIL_KEY, EMAIL_API_STYLE: style };
+  return mailSenders({ ...FROM, ...http }, service.fetch);
+}
+
+async function store(program: TestProgram): Promise<void> {
+  const ctx = programContext(program);
+  const endpoint = {
+    id: "whe_1",
+    url: "https://hooks.example/x",
+    failing_since: "2026-01-01T00:00:00.000Z",
+    failure_count: 9,
+  } as Endpoint;
+  const mails = await ctx.mailer!.compose({ kind: "endpoint_disabled", program: program.program, endpoint });
+  await runBatch(ctx.db, await insertMails(ctx, mails));
+}
+
+async function statuses(): Promise<string[]> {
+  const { results } = await env.DB.prepare("select status from mails order by id").all<{ status: string }>();
+  return results.map(({ status }) => status);
+}
+
+async function deliver(program: TestProgram, service: MailService, style: string, now = Date.now() + 1_000) {
+  const deps = { senders: sendersOf(service, style), keepsContent: false };
+  await sendDueMails(testContext(now), program.id, deps, () => now);
+}
+
+describe("an e-mail that may be switched off (MAIL-8)", () => {
+  it.each(["resend", "postmark"] as const)("has its headers at %s, and one click ends them", async (style) => {
+    const program = await makeProgram({ name: "Acme" });
+    const service = openMailService(style);
+    await store(program);
+    await deliver(program, service, style);
+    const [mail] = service.taken;
+    expect(mail!.headers["List-Unsubscribe-Post"]).toBe("List-Unsubscribe=One-Click");
+    const path = new URL(mail!.headers["List-Unsubscribe"]!.slice(1, -1)).pathname;
+
+    const shown = await makeVisitor().get(path);
+    expect([shown.status, textOf(shown.body)]).toEqual([200, expect.stringContaining("Stop these e-mails")]);
+    await store(program);
+    await deliver(program, service, style);
+    expect(service.taken).toHaveLength(2);
+
+    // As a mail program does it: without cookies, and from anywhere.
+    const click = await call(path, {
+      method: "POST",
+      body: new URLSearchParams({ "List-Unsubscribe": "One-Click" }),
+      headers: { "sec-fetch-site": "cross-site" },
+    });
+    expect(click.status).toBe(200);
+    await store(program);
+    await deliver(program, service, style);
+    expect(service.taken).toHaveLength(2);
+    expect((await statuses()).at(-1)).toBe("withheld");
+    expect(textOf((await makeVisitor().get(path)).body)).not.toContain("Stop these e-mails");
+
+    const visitor = makeVisitor();
+    await visitor.get(path);
+    expect((await visitor.post(path, { choices: "1", endpoint_disabled: ["", "on"] })).status).toBe(200);
+    await store(program);
+    await deliver(program, service, style);
+    expect(service.taken).toHaveLength(3);
+  });
+
+  it("has its headers where the platform's binding sends it", async () => {
+    const program = await makeProgram();
+    await store(program);
+    const mailbox = openMailbox();
+    const [mail] = await mailbox.deliver(program.id, Date.now() + 1_000);
+    expect(Object.keys(mail!.headers!)).toEqual(["List-Unsubscribe", "List-Unsubscribe-Post"]);
+  });
+
+  it("is switched by nobody who has no link", async () => {
+    for (const token of ["x", "v2.a.b.c", "%00", "A".repeat(2_000)]) {
+      expect((await call(`/unsubscribe/${token}`, { method: "POST", body: new URLSearchParams() })).status).toBe(410);
+      expect((await makeVisitor().get(`/unsubscribe/${token}`)).status).toBe(410);
+    }
+  });
+});
+
+describe("the e-mails that a reader chooses (MAIL-7)", () => {
+  it("are those of the owner's page; what must be sent is no choice", async () => {
+    const program = await makeProgram();
+    const visitor = await signInOwner(program);
+    const page = await visitor.get("/dashboard/settings/mails");
+    expect(page.body).toContain('name="endpoint_disabled"');
+    expect(page.body).not.toMatch(/name="(?:payout_details|ledger_differs)"/);
+    await visitor.post("/dashboard/settings/mails", { endpoint_disabled: "", payout_details: "" });
+    const off = await readSwitchedOff(programContext(program), { audience: "owner" });
+    expect([...off]).toEqual(["endpoint_disabled"]);
+    expect((await visitor.get("/dashboard/settings/mails")).body).not.toMatch(/endpoint_disabled"[^>]*checked/);
+  });
+
+  it("are those of the partner's page, and of no other's", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program);
+    const visitor = await signInPartner(partner.email);
+    const page = await visitor.get("/portal/details/mails");
+    expect([page.status, page.body.includes('name="endpoint_disabled"')]).toEqual([200, false]);
+    await visitor.post("/portal/details/mails", { endpoint_disabled: "" });
+    const owner = await readSwitchedOff(programContext(program), { audience: "owner" });
+    expect(owner.size).toBe(0);
+  });
+});
+
+describe("a deactivated partner (MAIL-7)", () => {
+  it("is sent nothing that was stored before, and the owner still is", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: "new@wallet.example" });
+    expect((await program.api("DELETE", `/api/v1/partners/${partner.id}`)).status).toBe(200);
+    const service = openMailService("resend");
+    await deliver(program, service, "resend");
+    expect(service.taken.map(({ to }) => to)).toEqual([program.program.owner_email]);
+    expect((await statuses()).toSorted()).toEqual(["sent", "withheld", "withheld", "withheld"]);
+  });
+});
+
+describe("e-mails that did not arrive (MAIL-9)", () => {
+  it("are on the owner's page, and one that was given up is sent again, once", async () => {
+    const program = await makeProgram();
+    await store(program);
+    const failed =
+      "update mails set status = 'failed', next_attempt_at = null, completed_at = created_at, error = 'status 500'";
+    await env.DB.prepare(failed).run();
+    const [mail] = (await env.DB.prepare("select id from mails").all<{ id: string }>()).results;
+    const visitor = await signInOwner(program);
+    const at = "/dashboard/settings/mails";
+    const again = async (who: Visitor) => {
+      await who.get(at);
+      return (await who.post(`${at}/${mail!.id}/send-again`)).status;
+    };
+    expect(textOf((await visitor.get(at)).body)).toContain("Given up");
+    expect(await again(visitor)).toBe(303);
+    expect(await again(visitor)).toBe(404);
+    const service = openMailService("resend");
+    await deliver(program, service, "resend");
+    expect(service.taken).toHaveLength(1);
+    // Nobody else's, and not one that may have arrived.
+    await env.DB.prepare("update mails set status = 'unknown'").run();
+    expect(await again(visitor)).toBe(404);
+    await env.DB.prepare("update mails set status = 'failed', content = 'x'").run();
+    const other = await signInOwner(await makeProgram());
+    expect(await again(other)).toBe(404);
+  });
+
+  it("are said on the page of a partner whose address is refused, until one arrives", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
+    const visitor = await signInOwner(program);
+    const service = openMailService("postmark");
+    service.answers = Array<"inactive">(4).fill("inactive");
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: "new@wallet.example" });
+    await deliver(program, service, "postmark");
+    const page = async () => textOf((await visitor.get(`/dashboard/partners/${partner.id}`)).body);
+    expect(await page()).toContain("are refused (status 422, 406)");
+    await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_email: "newer@wallet.example" });
+    await deliver(program, service, "postmark", Date.now() + 2_000);
+    expect(await page()).not.toContain("are refused");
+  });
+});

@@ -1,0 +1,128 @@
+/** The partner's pages: links to copy, and what came of them. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { click, recorded } from "../support/clicks.ts";
+import { sendA } from "../support/ledger.ts";
+import { makeCommissions } from "../support/payouts.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let jane: { id: string; email: string };
+let visitor: Visitor;
+
+beforeEach(async () => {
+  program = await makeProgram({ domain: "shop.example" });
+  jane = await makePartner(program, { slug: "jane", email: `${uniqueId("jane")}@partners.example` });
+  visitor = await signInPartner(jane.email);
+});
+
+/** What the buttons of the page copy. */
+function copied(html: string): string[] {
+  return [...html.matchAll(/data-copy="([^"]*)"/g)].map(([, text = ""]) => text.replaceAll("&amp;", "&"));
+}
+
+describe("the link builder (PORTAL-1)", () => {
+  it("has the link on the first page, ready to copy", async () => {
+    const { body } = await visitor.get("/portal");
+    expect(copied(body)).toEqual([
+      "https://shop.example/?ref=jane",
+      expect.stringMatching(new RegExp(`/r/${program.id}/jane$`)),
+    ]);
+    expect(body).toContain("<code>https://shop.example/?ref=jane</code>");
+  });
+
+  it("makes a link to any page of the site, with a sub-id and a campaign", async () => {
+    const query = new URLSearchParams({
+      ...{ page: "shop.example/pricing?plan=pro", sub: "news-1" },
+      ...{ utm_source: "mail", utm_medium: "", utm_campaign: "spring sale" },
+    });
+    const { status, body } = await visitor.get(`/portal?${query.toString()}`);
+    expect(status).toBe(200);
+    const [link = "", short = ""] = copied(body);
+    expect(link).toBe(
+      "https://shop.example/pricing?plan=pro&ref=jane&sub=news-1&utm_source=mail&utm_campaign=spring+sale",
+    );
+    const { searchParams } = new URL(short);
+    expect([searchParams.get("sub"), searchParams.get("to")]).toEqual([
+      "news-1",
+      "/pricing?plan=pro&utm_source=mail&utm_campaign=spring+sale",
+    ]);
+  });
+
+  it("says beside the field what is wrong, and keeps what was typed", async () => {
+    const { status, body } = await visitor.get("/portal?page=https%3A%2F%2Fevil.example%2Fx&sub=a%20b&utm_source=mail");
+    expect(status).toBe(422);
+    for (const text of ["This must be a page of shop.example.", "Use 1 to 64 letters, digits, - or _."]) {
+      expect(body).toContain(text);
+    }
+    for (const typed of ["https://evil.example/x", "a b", "mail"]) expect(body).toContain(`value="${typed}"`);
+    expect(copied(body)[0]).toBe("https://shop.example/?ref=jane&utm_source=mail");
+  });
+
+  it("has no short link to another host of the site, where it could not lead", async () => {
+    const { body } = await visitor.get("/portal?page=https%3A%2F%2Fblog.shop.example%2Fa");
+    expect(copied(body)).toEqual(["https://blog.shop.example/a?ref=jane"]);
+  });
+});
+
+describe("the statistics (PORTAL-2)", () => {
+  const AT = "/portal/statistics";
+  const come = async (ref: string, landing: string, sub?: string) =>
+    click({ program_id: program.id, ref, landing, referrer: "", ...(sub === undefined ? {} : { sub }) });
+
+  it("are clicks, commissions, conversion and earnings, by page and by sub-id, of the partner alone", async () => {
+    await makePartner(program, { slug: "joe" });
+    for (const sub of ["news-1", "news-1", "blog", undefined]) await come("jane", "/pricing", sub);
+    await come("joe", "/of-joe", "sub-of-joe");
+    await recorded();
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, currency: "usd" }));
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 500, currency: "jpy" }));
+    const shown = textOf((await visitor.get(AT)).body);
+    expect(shown).toContain("Clicks 4 0 before");
+    expect(shown).toContain("Commissions 2 0 before");
+    expect(shown).toContain("Conversion 50.0 % – before");
+    for (const text of ["/pricing 4", "news-1 2", "blog 1", "cannot be split by sub-id"]) expect(shown).toContain(text);
+    expect(shown).toMatch(/Earned 20\.00 USD 100 JPY/);
+    expect(shown).not.toContain("of-joe");
+  });
+
+  it("are of the days that are asked for, whatever the address says", async () => {
+    await come("jane", "/");
+    await recorded();
+    expect(textOf((await visitor.get(`${AT}?from=2020-01-01&to=2020-01-31`)).body)).toContain("Clicks 0 0 before");
+    for (const query of [
+      "from=x&to=y",
+      "from=2026-05-01&to=2020-01-01",
+      "from=1970-01-01",
+      "to=1970-01-01",
+      "from=9999-12-30",
+    ]) {
+      expect([query, (await visitor.get(`${AT}?${query}`)).status]).toEqual([query, 200]);
+    }
+  });
+});
+
+describe("the statement of a payout (PORTAL-3)", () => {
+  it("has each commission with its calculation, as a page and as a file, and is the partner's alone", async () => {
+    const [commission] = await makeCommissions(program, jane.id, [{ amount_cents: 2_000, txn_amount_cents: 10_000 }]);
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: new Date().toISOString() });
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    const [payout] = body.data;
+    const at = `/portal/payouts/${payout!.id}`;
+    expect((await visitor.get("/portal/payouts")).body).toContain(`href="${at}"`);
+    const shown = textOf((await visitor.get(at)).body);
+    for (const text of [payout!.id, "20 % of 100.00 USD", "20.00 USD", "Download as CSV"])
+      expect(shown).toContain(text);
+    const file = await visitor.get(`${at}/statement.csv`);
+    expect(file.headers.get("content-type")).toContain("text/csv");
+    const [head, line, ...rest] = file.body.split("\r\n");
+    expect(head).toBe("date,commission_id,kind,calculation,amount,currency");
+    expect(line).toMatch(new RegExp(`,${commission!.id},sale,"?20 % of 100.00 USD, the program's rate"?,20.00,USD$`));
+    expect(rest).toEqual([""]);
+    const joe = await makePartner(program, { slug: "joe", email: `${uniqueId("joe")}@partners.example` });
+    const other = await signInPartner(joe.email);
+    for (const path of [at, `${at}/statement.csv`]) expect((await other.get(path)).status).toBe(404);
+  });
+});

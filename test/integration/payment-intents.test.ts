@@ -1,0 +1,124 @@
+/** Payment intents of provider A: payments of their own where nothing else reports them, and never a second time. */
+import { describe, expect, it } from "vitest";
+import { providerA } from "../../src/providers/provider-a/index.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { readerOf } from "../support/parsed.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import {
+  chargeRefunded,
+  chargeSucceeded,
+  disputeClosed,
+  disputeEvent,
+  invoicePaid,
+  invoicePaymentPaid,
+  paymentIntentSucceeded,
+  sessionAsyncSucceeded,
+  sessionCompleted,
+  type EventA,
+} from "../support/provider-a.ts";
+
+const { factsOf, paymentOf, refusedPaths } = readerOf(providerA);
+
+/** Seconds: the vendor's own order is the same however its events arrive. */
+const AT = 1_790_000_000;
+const IDS = { payment_intent: "pi_1", charge: "ch_1" };
+const intent = (fields: Parameters<typeof paymentIntentSucceeded>[0] = {}) =>
+  paymentIntentSucceeded({ ...IDS, ref: "jane", amount: 12_000, created: AT, ...fields });
+
+async function shop(): Promise<TestProgram> {
+  const program = await makeProgram();
+  await makePartner(program, { slug: "jane" });
+  return program;
+}
+
+/** What is earned, of which payments, in words that no order of deliveries may change. */
+async function earnedAfter(events: readonly EventA[]) {
+  const program = await shop();
+  for (const event of events) expect((await sendA(program, event)).status).toBe(200);
+  const { payments, commissions } = await ledgerOf(program);
+  return {
+    payments: payments
+      .filter(({ outcome }) => outcome !== "merged")
+      .map(({ outcome, txn_amount_cents, gross_cents, adjusted_cents, created_at }) => ({
+        ...{ outcome, txn_amount_cents, gross_cents, adjusted_cents, created_at },
+      })),
+    commissions: commissions
+      .filter(({ status }) => status !== "rejected")
+      .map(({ amount_cents, flagged, created_at }) => ({ amount_cents, flagged, created_at })),
+  };
+}
+
+function orders<T>(all: readonly T[]): T[][] {
+  if (all.length === 0) return [[]];
+  return all.flatMap((first, i) => orders(all.toSpliced(i, 1)).map((rest) => [first, ...rest]));
+}
+
+/** Each order of the events ends the same. */
+async function inAnyOrder(events: readonly EventA[]) {
+  const [first, ...others] = orders(events);
+  const earned = await earnedAfter(first!);
+  for (const order of others) expect(await earnedAfter(order), order.map(({ type }) => type).join()).toEqual(earned);
+  return earned;
+}
+
+describe("a payment intent that succeeded", () => {
+  it("is a payment by the reference in its metadata, net of the tax that it states (PAY-24)", () => {
+    expect(paymentOf(intent({ tax: 2_000, customer: "cus_1", email: "buyer@example.com" }))).toMatchObject({
+      ...{ key: "pi_1", source: "intent", aliases: ["pi_1", "ch_1"], paid: true, currency: "USD" },
+      ...{ base_cents: 10_000, gross_cents: 12_000, refs: [{ ref: "jane", place: "metadata" }] },
+      ...{ customer_id: "cus_1", customer_email: "buyer@example.com", subscription_id: null },
+    });
+  });
+
+  it("says only what belongs together where it has no reference, or is for an invoice (PAY-24)", () => {
+    expect(factsOf(intent({ ref: null }))).toMatchObject([{ kind: "link", aliases: ["pi_1", "ch_1"] }]);
+    for (const of of [{ invoice: "in_1" }, { order_reference: "in_1" }]) {
+      expect(factsOf(intent(of))).toMatchObject([{ kind: "link", aliases: ["pi_1", "ch_1", "in_1"] }]);
+    }
+    expect(paymentOf(intent({ order_reference: "order-7" })).aliases).toEqual(["pi_1", "ch_1"]);
+  });
+
+  it("is refused without the money that it received", () => {
+    expect(refusedPaths(intent({ object: { amount_received: null } }))).toEqual(["data.object.amount_received"]);
+    expect(refusedPaths(intent({ object: { currency: null } }))).toEqual(["data.object.currency"]);
+    expect(refusedPaths(intent({ ref: null, object: { amount_received: null } }))).toEqual([]);
+  });
+
+  it("earns, and loses what is refunded and disputed of its charge, in any order (PAY-24)", async () => {
+    const refund = chargeRefunded({ ...IDS, amount: 12_000, refunded: 3_000, created: AT + 10 });
+    const dispute = { charge: "ch_1", id: "du_1", amount: 3_000 };
+    const opened = disputeEvent("charge.dispute.created", { ...dispute, created: AT + 20 });
+    expect((await inAnyOrder([intent(), refund, opened])).commissions).toMatchObject([
+      { amount_cents: 1_800, flagged: true },
+    ]);
+    const lost = disputeClosed({ ...dispute, created: AT + 30 });
+    expect((await inAnyOrder([intent(), refund, lost])).commissions).toMatchObject([{ amount_cents: 1_200 }]);
+  });
+
+  it("counts once with its session, which knows the tax, in any order (PAY-24)", async () => {
+    const session = sessionCompleted({ ref: "jane", ...IDS, amount: 12_000, tax: 2_000, created: AT + 2 });
+    const charge = chargeSucceeded({ ...IDS, amount: 12_000, created: AT });
+    const refund = chargeRefunded({ ...IDS, amount: 12_000, refunded: 6_000, created: AT + 10 });
+    const earned = await inAnyOrder([intent(), session, charge, refund]);
+    expect(earned).toMatchObject({
+      payments: [{ outcome: "commission", txn_amount_cents: 10_000, gross_cents: 12_000, adjusted_cents: 5_000 }],
+      commissions: [{ amount_cents: 1_000 }],
+    });
+  });
+
+  it("counts once with its invoice, of which another event says that it belongs to it, in any order (PAY-24)", async () => {
+    const invoice = invoicePaid({ id: "in_1", ref: "jane", amount: 12_000, tax: 2_000, created: AT + 2 });
+    const link = invoicePaymentPaid({ invoice: "in_1", payment_intent: "pi_1", created: AT + 3 });
+    const earned = await inAnyOrder([intent(), invoice, link]);
+    expect(earned).toMatchObject({ payments: [{ txn_amount_cents: 10_000 }], commissions: [{ amount_cents: 2_000 }] });
+  });
+
+  it("pays the session that waits for the money, by the session's sum (PAY-24)", async () => {
+    const fields = { id: "cs_1", ref: "jane", ...IDS, amount: 12_000, tax: 2_000 };
+    const begun = sessionCompleted({ ...fields, payment_status: "unpaid", created: AT - 100 });
+    const paid = sessionAsyncSucceeded({ ...fields, created: AT + 1 });
+    const without = await inAnyOrder([begun, intent()]);
+    expect(without).toMatchObject({ payments: [{ txn_amount_cents: 10_000 }], commissions: [{ amount_cents: 2_000 }] });
+    expect(await inAnyOrder([begun, intent(), paid])).toEqual(without);
+  });
+});

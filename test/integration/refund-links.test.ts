@@ -1,0 +1,166 @@
+/** Refunds whose payment goes by other ids: with an API key the vendor is asked which belong together. */
+import { env } from "cloudflare:workers";
+import { sql } from "drizzle-orm";
+import Stripe from "stripe";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readEventLists } from "../../src/core/inbound/read-list.ts";
+import { HOUR, MINUTE } from "../../src/lib/time.ts";
+import { LIST_KEYS, openEventLists, type EventLists, type ListFault } from "../support/event-lists.ts";
+import { serveAll } from "../support/jobs.ts";
+import { ledgerOf, sendA } from "../support/ledger.ts";
+import { makePartner, makeProgram, testContext, type ProgramFields, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, disputeEvent, invoicePaid, refundEvent, sessionCompleted } from "../support/provider-a.ts";
+
+const NOW = Date.now();
+
+let lists: EventLists;
+beforeEach(async () => {
+  lists = openEventLists();
+  await testContext().db.run(sql`update provider_connections set api_key = null where api_key is not null`);
+});
+
+const read = (now: number) => serveAll(readEventLists(testContext(now), lists.readsOf));
+
+async function shop(fields: ProgramFields = {}): Promise<TestProgram> {
+  const program = await makeProgram({ provider_a_api_key: LIST_KEYS.provider_a, ...fields });
+  await makePartner(program, { slug: "jane" });
+  return program;
+}
+
+/** What was paid with an intent at the vendor, as its API says. */
+function atVendor(payment_intent: string, paid: { invoice?: string; session?: string; charge?: string }) {
+  lists.links.push({ payment_intent, invoice: null, session: null, charge: null, ...paid });
+}
+
+const adjusted = async (program: TestProgram) =>
+  (await ledgerOf(program)).payments.map(({ adjusted_cents }) => adjusted_cents);
+
+const waiting = async ({ id }: TestProgram) =>
+  (await env.DB.prepare("select count(*) as n from waiting_events where program_id = ?")
+    .bind(id)
+    .first<{ n: number }>())!.n;
+
+describe("a refund whose payment is not known", () => {
+  const refund = () => chargeRefunded({ charge: "ch_1", payment_intent: "pi_1", amount: 10_000, refunded: 4_000 });
+
+  it("is linked to its invoice by asking the provider, once (IN-19)", async () => {
+    const program = await shop();
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    expect((await sendA(program, refund())).body.outcome).toBe("waiting");
+    atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+    await read(NOW);
+    expect(await adjusted(program)).toEqual([4_000]);
+    expect(await waiting(program)).toBe(0);
+    const asked = lists.calls.filter(({ pathname }) => pathname !== "/v1/events").length;
+    expect(asked).toBe(2);
+    await read(NOW + HOUR + MINUTE);
+    expect(lists.calls.filter(({ pathname }) => pathname !== "/v1/events")).toHaveLength(asked);
+  });
+
+  it.each([
+    ["a refund of a charge alone", () => refundEvent("refund.created", { charge: "ch_1", amount: 4_000 }), [4_000]],
+    [
+      "a dispute of a charge",
+      () => disputeEvent("charge.dispute.closed", { charge: "ch_1", amount: 4_000, status: "lost" }),
+      [4_000],
+    ],
+  ] as const)("%s is linked to its session, by way of the intent (IN-19)", async (_, event, expected) => {
+    const program = await shop();
+    await sendA(program, sessionCompleted({ id: "cs_1", ref: "jane", amount: 10_000, payment_intent: null }));
+    await sendA(program, event());
+    atVendor("pi_1", { session: "cs_1", charge: "ch_1" });
+    await read(NOW);
+    expect(await adjusted(program)).toEqual(expected);
+  });
+
+  it("waits without an API key, and is asked for once there is one (IN-19)", async () => {
+    const program = await shop({ provider_a_api_key: null });
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    await sendA(program, refund());
+    atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+    await read(NOW);
+    expect([await adjusted(program), lists.calls.length]).toEqual([[0], 0]);
+    await program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key: LIST_KEYS.provider_a });
+    await read(NOW);
+    expect(await adjusted(program)).toEqual([4_000]);
+  });
+
+  it.each(["lost", "cut", "garbage", "other", "limited", "broken", "forbidden", "slow"] as const)(
+    "%s: is asked for again after the next reading, and none is lost (IN-19)",
+    async (fault: ListFault) => {
+      const program = await shop();
+      await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+      await sendA(program, refund());
+      atVendor("pi_1", { invoice: "in_1", charge: "ch_1" });
+      lists.faultOf = (call) => (lists.calls[call - 1]!.pathname === "/v1/events" ? null : fault);
+      await read(NOW);
+      expect([await adjusted(program), await waiting(program)]).toEqual([[0], 1]);
+      const { body } = await program.api<Record<string, object>>("GET", "/api/v1/integrations/status");
+      expect(body["provider_a"]).toMatchObject({ read_failure: null, complete_until: expect.any(String) });
+      lists.faultOf = () => null;
+      await read(NOW + HOUR + MINUTE);
+      expect([await adjusted(program), await waiting(program)]).toEqual([[4_000], 0]);
+    },
+  );
+
+  it("of which the answer is of no use keeps no other waiting (IN-19)", async () => {
+    const program = await shop();
+    await sendA(program, invoicePaid({ id: "in_1", ref: "jane", amount: 10_000 }));
+    for (const payment_intent of ["pi_1", "pi_2", "pi_3"]) {
+      await sendA(program, refundEvent("refund.created", { payment_intent, amount: 1_000 }));
+      atVendor(payment_intent, { invoice: "in_1" });
+    }
+    lists.faultOf = (call) => (lists.calls[call - 1]!.href.includes("pi_2") ? "other" : null);
+    await read(NOW);
+    expect([await adjusted(program), await waiting(program)]).toEqual([[2_000], 1]);
+  });
+
+  it("is asked for as the vendor's own library would", async () => {
+    const program = await shop();
+    await sendA(program, refund());
+    await read(NOW);
+    const own = lists.calls
+      .filter(({ pathname }) => pathname !== "/v1/events")
+      .map(({ href }) => decodeURIComponent(href));
+    const asked: string[] = [];
+    const stripe = new Stripe("sk_test_1", {
+      maxNetworkRetries: 0,
+      httpClient: Stripe.createFetchHttpClient(async (url: string | URL | Request) => {
+        asked.push(decodeURIComponent(new Request(url).url));
+        return Response.json({ object: "list", data: [], has_more: false });
+      }),
+    });
+    await stripe.invoicePayments.list({ payment: { type: "payment_intent", payment_intent: "pi_1" } });
+    await stripe.checkout.sessions.list({ payment_intent: "pi_1" });
+    expect(own).toEqual(asked);
+  });
+
+  it("of which the provider knows nothing is asked for once, and its own payment still finds it (IN-19)", async () => {
+    const program = await shop();
+    await sendA(program, refund());
+    await read(NOW);
+    expect(await waiting(program)).toBe(0);
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent: "pi_1" }));
+    expect(await adjusted(program)).toEqual([4_000]);
+  });
+
+  it("that has come before it is not asked for; nor is one of a payment that is known", async () => {
+    const program = await shop();
+    await sendA(program, refund());
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent: "pi_1" }));
+    await sendA(program, chargeRefunded({ charge: "ch_1", payment_intent: "pi_1", amount: 10_000, refunded: 5_000 }));
+    expect(await waiting(program)).toBe(1);
+    await read(NOW);
+    expect(lists.calls.filter(({ pathname }) => pathname !== "/v1/events")).toEqual([]);
+    expect(await waiting(program)).toBe(0);
+  });
+
+  it("is one of a bounded number that are asked for after a reading (IN-19)", async () => {
+    const program = await shop();
+    for (let n = 0; n < 25; n++) await sendA(program, refundEvent("refund.created", { payment_intent: `pi_${n}` }));
+    await read(NOW);
+    expect(await waiting(program)).toBe(5);
+    await read(NOW + HOUR + MINUTE);
+    expect(await waiting(program)).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+/** A deployment in this process: the service as the platform calls it, and what everybody outside sends to it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../src/dev/root.ts";
+import { byVendor, type ListedVendor } from "../../src/providers/registry.ts";
+import { signed } from "../support/signed.ts";
+import type { Service } from "./bundle.ts";
+
+const MIGRATIONS = join(ROOT, "migrations");
+export const migrations = readdirSync(MIGRATIONS)
+  .filter((name) => name.endsWith(".sql"))
+  .toSorted()
+  .map((name) => readFileSync(join(MIGRATIONS, name), "utf8"));
+
+const BASE = "https://service.example";
+export const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
+const SECRETS = byVendor((name) => `whsec_of_the_simulated_${name}`);
+/** What an owner stores, so that the events of every vendor are taken in. */
+export const SIGNING_SECRETS = Object.fromEntries(
+  Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret]),
+);
+
+/** What every deployment is configured with. */
+export const VARIABLES = {
+  ENVIRONMENT: "development",
+  CLICK_FLUSH_SECONDS: "1",
+  PUBLIC_URL: BASE,
+  WORKER_NAME: "affiliate-program-service",
+  ADMIN_TOKEN,
+  ENCRYPTION_KEY: btoa("0123456789abcdef0123456789abcdef"),
+};
+
+export interface Reply {
+  status: number;
+  // Replies are read where they are compared.
+  body: Record<string, unknown>;
+}
+
+export interface ProgramKey {
+  id: string;
+  api_key: string;
+}
+
+export abstract class Deployment {
+  program!: ProgramKey;
+  protected service: Service;
+  protected abstract readonly env: Record<string, unknown>;
+
+  constructor(service: Service) {
+    this.service = service;
+  }
+
+  /** Work that goes on after the reply. */
+  protected abstract waitUntil(work: Promise<unknown>): void;
+
+  /** A call of the API, with JSON or a file, of the first program unless another key is given. */
+  async call(method: string, path: string, body?: unknown, key = this.program.api_key, headers = {}): Promise<Reply> {
+    const isText = typeof body === "string";
+    return this.#fetch(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": isText ? "text/csv" : "application/json", ...headers },
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+    });
+  }
+
+  /** Vendor events arrive signed; one that claims programs has one address for all of its account. */
+  async vendorEvent(provider: ListedVendor, body: string, { id } = this.program): Promise<Reply> {
+    const signature = await signed(provider, body, SECRETS[provider]);
+    const headers = { "content-type": "application/json", ...signature };
+    return this.#fetch(`/webhooks/${provider}?program_id=${id}`, { method: "POST", headers, body });
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Reply> {
+    return this.send(new Request(`${BASE}${path}`, init));
+  }
+
+  /** A reply without an object, as versions before gave to clicks, is an empty one. */
+  protected async send(request: Request): Promise<Reply> {
+    const response = await this.service.fetch(request, this.env, this.execution());
+    const text = await response.text();
+    return { status: response.status, body: text.startsWith("{") ? (JSON.parse(text) as Reply["body"]) : {} };
+  }
+
+  async cron(cron: string): Promise<void> {
+    await this.service.scheduled({ cron }, this.env, this.execution());
+  }
+
+  protected execution(): object {
+    return {
+      waitUntil: (work: Promise<unknown>) => this.waitUntil(work),
+      passThroughOnException: () => {},
+      props: {},
+    };
+  }
+
+  protected addressOf(path: string): string {
+    return `${BASE}${path}`;
+  }
+}

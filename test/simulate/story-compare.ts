@@ -1,0 +1,109 @@
+/** Whether the ledger at the end of a story is what the model makes of the money that moved. */
+import { ADMIN_TOKEN } from "./deployment.ts";
+import type { Expected } from "../support/money-model.ts";
+import type { StoryWorld } from "./story-world.ts";
+
+/** What a payment must come to. */
+export interface Paid extends Expected {
+  currency: string;
+}
+
+type Sums = Map<string, number>;
+
+/** Each difference as a line; empty where everything agrees. */
+export async function differencesOf(
+  world: StoryWorld,
+  paid: ReadonlyMap<string, Paid>,
+  tests: ReadonlySet<string>,
+): Promise<string[]> {
+  const look = <Row>(sql: string) => world.database.look<Row>(sql);
+  const outcomes = new Map([...paid].map(([key, { outcome }]) => [key, outcome]));
+  for (const key of tests) outcomes.set(`test:${key}`, "test_mode");
+  const stored = look<{ key: string; outcome: string }>(
+    // No flow is for leads: what a lead earned would be among the commissions.
+    "select provider_transaction_id as key, outcome from payments where outcome <> 'merged' and event = 'transaction_completed'",
+  );
+  const rows = look<Row>(ROWS);
+  const expected = [...paid].filter(([, { amount }]) => (amount ?? 0) !== 0);
+  const earned = expected.map(([key, one]) => [`${key} ${one.partner} ${one.currency}`, one.amount!] as const);
+  const perPartner = sums(expected.map(([, one]) => [`${one.partner} ${one.currency}`, one.amount!] as const));
+  return [
+    ...compared("outcome", outcomes, new Map(stored.map(({ key, outcome }) => [key, outcome]))),
+    ...compared(
+      "earned",
+      sums(earned),
+      sums(rows.map((row) => [`${row.key} ${row.slug} ${row.currency}`, row.amount])),
+    ),
+    ...compared("balance", perPartner, sums(look<Sum>(BALANCES).map(entryOf))),
+    ...compared("journal", perPartner, sums(look<Sum>(ENTRIES).map(entryOf))),
+    ...compared("statistics", perPartner, await statistics(world)),
+    ...(await reconciled(world)),
+  ];
+}
+
+interface Row {
+  key: string;
+  slug: string;
+  currency: string;
+  amount: number;
+}
+type Sum = Omit<Row, "key">;
+
+/** What is not rejected, for each payment. */
+const ROWS = `select p.provider_transaction_id as key, r.slug, c.currency, c.amount_cents as amount
+  from commissions c join partners r on r.id = c.partner_id join payments p on p.id = c.payment_id
+  where c.status <> 'rejected'`;
+const BALANCES = `select r.slug, b.currency, b.amount_cents as amount from balances b join partners r on r.id = b.partner_id
+  where b.account <> 'expense'`;
+const ENTRIES = `select r.slug, e.currency,
+    iif(e.from_account = 'expense', e.amount_cents, 0) - iif(e.to_account = 'expense', e.amount_cents, 0) as amount
+  from entries e join partners r on r.id = e.partner_id`;
+
+const entryOf = ({ slug, currency, amount }: Sum) => [`${slug} ${currency}`, amount] as const;
+
+interface CurrencyStats {
+  currency: string;
+  total_earned_cents: number;
+}
+
+/** What the API says that each partner earned. */
+async function statistics(world: StoryWorld): Promise<Sums> {
+  const { data } = await world.ask("GET", "/api/v1/partners?per_page=100");
+  const parts: [string, number][] = [];
+  for (const { id, slug } of data as { id: string; slug: string }[]) {
+    const { stats } = await world.ask("GET", `/api/v1/partners/${id}`);
+    const { total_earned_cents, other_currencies } = stats as CurrencyStats & { other_currencies: CurrencyStats[] };
+    parts.push([`${slug} USD`, total_earned_cents]);
+    for (const one of other_currencies) parts.push([`${slug} ${one.currency}`, one.total_earned_cents]);
+  }
+  return sums(parts);
+}
+
+/** What the service's own check finds (LAW-11), of all that there is. */
+async function reconciled(world: StoryWorld): Promise<string[]> {
+  const found: string[] = [];
+  for (let next: string | null = null, calls = 0; calls === 0 || next !== null; calls++) {
+    const reply = await world.ask("POST", "/admin/reconcile", next === null ? {} : { next }, ADMIN_TOKEN);
+    found.push(...(reply["differences"] as object[]).map((one) => `reconciler: ${JSON.stringify(one)}`));
+    next = reply["next"] as string | null;
+  }
+  return found;
+}
+
+/** Sums by the texts of their keys, without those that are zero. */
+function sums(parts: readonly (readonly [string, number])[]): Sums {
+  const all: Sums = new Map();
+  for (const [key, amount] of parts) all.set(key, (all.get(key) ?? 0) + amount);
+  return new Map([...all].filter(([, amount]) => amount !== 0));
+}
+
+function compared<T extends string | number>(
+  what: string,
+  expected: ReadonlyMap<string, T>,
+  found: ReadonlyMap<string, T>,
+): string[] {
+  return [...new Set([...expected.keys(), ...found.keys()])]
+    .filter((key) => expected.get(key) !== found.get(key))
+    .toSorted()
+    .map((key) => `${what} of ${key}: expected ${expected.get(key) ?? "none"}, found ${found.get(key) ?? "none"}`);
+}

@@ -1,0 +1,56 @@
+/** People who apply to a program, as the pages do it: form, e-mail, link. */
+import { env } from "cloudflare:workers";
+import { proveAddress, takeForm, type ApplicationInput } from "../../src/core/applications/apply.ts";
+import type { Notice } from "../../src/core/kernel/notices.ts";
+import { actingAs, forProgram } from "../../src/core/kernel/context.ts";
+import { actors } from "../../src/domain/actor.ts";
+import { formStamp } from "../../src/http/pages/join/form.tsx";
+import { testContext, type Reply, type TestProgram } from "./program.ts";
+import { uniqueId } from "./vendor.ts";
+import { makeVisitor } from "./visitor.ts";
+
+/** Sends the form; gives the token of the link that is e-mailed, null where there is nothing to prove. */
+export async function sendForm(
+  program: TestProgram,
+  input: Partial<ApplicationInput> = {},
+  now: number = Date.now(),
+): Promise<string | null> {
+  const notices: Notice[] = [];
+  const mailer = { compose: async (notice: Notice) => (notices.push(notice), []), wake: () => {} };
+  const ctx = forProgram(actingAs({ ...testContext(now), mailer }, actors.visitor()), program.program);
+  const email = `${uniqueId("ann-")}@applicants.example`;
+  await takeForm(ctx, { email, name: "Ann Applicant", website: null, answers: [], terms_version: null, ...input });
+  const [notice] = notices;
+  if (notice?.kind !== "application_address") throw new Error("no e-mail");
+  return notice.state.is === "new" ? notice.state.token : null;
+}
+
+/** Somebody applies and proves the address; gives the id of the application. */
+export async function makeApplication(program: TestProgram, input: Partial<ApplicationInput> = {}): Promise<string> {
+  const token = (await sendForm(program, input))!;
+  await env.DB.prepare("update programs set applications = 'review' where id = ? and applications = 'off'")
+    .bind(program.id)
+    .run();
+  const proof = await proveAddress(testContext(), token);
+  if (proof.outcome !== "proved") throw new Error(`the address was not proved: ${proof.outcome}`);
+  return proof.application.id;
+}
+
+/** A link that is opened; what this gives presses its button. */
+export async function openLink(program: TestProgram): Promise<() => Promise<Reply<string>>> {
+  const token = (await sendForm(program))!;
+  const page = `/join/${program.id}/confirm`;
+  const visitor = makeVisitor();
+  await visitor.get(`${page}?token=${token}`);
+  return () => visitor.post(page, { token });
+}
+
+/** The stamp of a form that was opened so long ago. */
+export async function stampOf(program: TestProgram, ago_ms = 60_000): Promise<string> {
+  const row = await env.DB.prepare("select questions, terms_version from programs where id = ?")
+    .bind(program.id)
+    .first<{ questions: string | null; terms_version: number }>();
+  const questions = row?.questions ? (JSON.parse(row.questions) as string[]) : null;
+  const asked = { ...program.program, questions, terms_version: row?.terms_version ?? 0 };
+  return formStamp((env as unknown as { ENCRYPTION_KEY: string }).ENCRYPTION_KEY, asked, Date.now() - ago_ms);
+}

@@ -1,0 +1,99 @@
+/** One notice of each kind of e-mail: the compiler asks for that of a new one. */
+import type { NoticeOf } from "../../src/core/kernel/notices.ts";
+import type { PayoutDetailsChange } from "../../src/core/kernel/payout-details.ts";
+import type { Application, Endpoint, Partner, Program, SaleClaim } from "../../src/core/kernel/rows.ts";
+import { actors } from "../../src/domain/actor.ts";
+import type { MailKind } from "../../src/domain/mail.ts";
+import { cents } from "../../src/domain/money.ts";
+import { unplain } from "./plain.ts";
+
+/** With what a name may have in it. */
+export const NAMED = `Ottilie & "Søns" <Ltd>`;
+
+export const PROGRAM = unplain<Program>({
+  id: "prog_sample",
+  name: NAMED,
+  owner_email: "owner@shop.example",
+  domain: "shop.example",
+  currency: "EUR",
+  default_commission_pct: 20,
+  payout_term: "NET-15",
+  min_payout_cents: 0,
+  cookie_days: 60,
+  attribution: "last",
+  code_precedence: "link",
+  auto_approve_days: null,
+  live_only: true,
+  brand_color: "#0f766e",
+  time_zone: "Europe/Berlin",
+  applications: "review",
+  slug: null,
+  questions: null,
+  terms: null,
+  terms_version: 0,
+  shard: 0,
+  api_key_hash: "0",
+  api_key_last4: "x9Qw",
+  api_key_created_at: "2026-01-01T00:00:00.000Z",
+  api_key_last_used_at: null,
+  connections: {},
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
+});
+
+const ENDPOINT = {
+  id: "whe_sample",
+  url: "https://hooks.shop.example/affiliates",
+  failing_since: "2026-11-01T00:00:00.000Z",
+  failure_count: 42,
+} as Endpoint;
+
+const CHANGE: PayoutDetailsChange = {
+  partner: { id: "ptn_sample", email: "jane@partners.example", first_name: "Jane", last_name: NAMED },
+  addresses: ["jane@partners.example", "old@wallet.example"],
+  changes: { payout_email: ["o**@wallet.example", "n**@wallet.example"] },
+};
+
+const APPLICATION = {
+  id: "app_sample",
+  email: "jane@partners.example",
+  name: NAMED,
+  note: `No coupon sites,\n${NAMED}`,
+} as Application;
+
+const PARTNER = { id: "par_sample", email: "jane@partners.example", slug: "jane" } as Partner;
+const LINK = { token: "A".repeat(43), expires_at: "2026-11-30T00:00:00.000Z" };
+
+const CLAIM = { id: "clm_sample", status: "declined", order_id: "order-9001", day: null, note: NAMED } as SaleClaim;
+
+const PAYOUT = {
+  partner: { id: "ptn_sample", email: "jane@partners.example" },
+  payout: {
+    ...{ id: "po_sample", amount_cents: cents(123_456_789), currency: "EUR", due_at: "2026-12-15T00:00:00.000Z" },
+    ...{ reference: "bank 2026-12-03", recipient: "w•••@wallet.example" },
+  },
+};
+
+export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
+  payout_details: { kind: "payout_details", program: PROGRAM, actor: actors.apiKey(PROGRAM), changed: [CHANGE] },
+  application_address: {
+    kind: "application_address",
+    program: PROGRAM,
+    email: "jane@partners.example",
+    state: { is: "new", token: LINK.token },
+  },
+  application_received: { kind: "application_received", program: PROGRAM, application: APPLICATION },
+  application_approved: { kind: "application_approved", program: PROGRAM, partner: PARTNER, link: LINK },
+  application_declined: { kind: "application_declined", program: PROGRAM, application: APPLICATION },
+  invitation: { kind: "invitation", program: PROGRAM, partner: PARTNER, link: LINK },
+  endpoint_disabled: { kind: "endpoint_disabled", program: PROGRAM, endpoint: ENDPOINT },
+  ledger_differs: {
+    kind: "ledger_differs",
+    program: PROGRAM,
+    differences: [{ check: "balance", subject: "ptn_sample", expected: { USD: 1 }, found: { USD: 2 } }],
+  },
+  claim_decided: { kind: "claim_decided", program: PROGRAM, partner: PARTNER, claim: CLAIM, answer: "no_ref" },
+  payout_generated: { kind: "payout_generated", program: PROGRAM, ...PAYOUT },
+  payout_paid: { kind: "payout_paid", program: PROGRAM, ...PAYOUT },
+  payout_failed: { kind: "payout_failed", program: PROGRAM, ...PAYOUT },
+};

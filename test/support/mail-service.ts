@@ -1,0 +1,95 @@
+/** An HTTP service that sends e-mails, played: it takes requests as Resend's or Postmark's API does, and refuses as they do. */
+import type { Fetch } from "../../src/lib/deadline.ts";
+
+export const MAIL_SERVICE = "https://mail.example/api";
+export const MAIL_KEY = "re_played_key_0123456789";
+
+/** What it does with the next request; `cut` and `late` take the e-mail, and do not say so. */
+export type Answer = "ok" | "cut" | "busy" | "same key" | "broken" | "no key" | "bad address" | "inactive";
+
+export interface MailService {
+  fetch: Fetch;
+  /** What was taken, each once by its key where the API knows keys. */
+  taken: { to: string; subject: string; html: string; text: string; id: string; headers: Record<string, string> }[];
+  requests: Request[];
+  /** Answers to come; then all is well. */
+  answers: Answer[];
+}
+
+interface Api {
+  read: (body: Record<string, unknown>, headers: Headers) => MailService["taken"][number];
+  isAuthorized: (headers: Headers) => boolean;
+  knowsKeys: boolean;
+  replies: Record<Exclude<Answer, "cut">, [status: number, body: unknown]>;
+}
+
+const of = (status: number, name: string): [number, unknown] => [status, { statusCode: status, name, message: name }];
+const code = (status: number, ErrorCode: number): [number, unknown] => [
+  status,
+  { ErrorCode, Message: "As documented." },
+];
+
+const APIS: Record<"resend" | "postmark", Api> = {
+  resend: {
+    read: ({ to, subject, html, text, headers: own = {} }, headers) => {
+      const [address = ""] = to as string[];
+      const id = headers.get("idempotency-key") ?? "";
+      const parts = { to: address, subject: String(subject), html: String(html), text: String(text) };
+      return { ...parts, id, headers: own as Record<string, string> };
+    },
+    isAuthorized: (headers) => headers.get("authorization") === `Bearer ${MAIL_KEY}`,
+    knowsKeys: true,
+    replies: {
+      ok: [200, { id: "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794" }],
+      busy: of(429, "rate_limit_exceeded"),
+      "same key": of(409, "concurrent_idempotent_requests"),
+      broken: of(500, "application_error"),
+      "no key": of(403, "invalid_api_key"),
+      "bad address": of(422, "validation_error"),
+      inactive: of(422, "validation_error"),
+    },
+  },
+  postmark: {
+    read: ({ To, Subject, HtmlBody, TextBody, Metadata, Headers }) => ({
+      ...{ to: String(To), subject: String(Subject), html: String(HtmlBody), text: String(TextBody) },
+      id: (Metadata as { mail_id: string }).mail_id,
+      headers: Object.fromEntries(
+        (Headers as { Name: string; Value: string }[]).map(({ Name, Value }) => [Name, Value]),
+      ),
+    }),
+    isAuthorized: (headers) => headers.get("x-postmark-server-token") === MAIL_KEY,
+    knowsKeys: false,
+    replies: {
+      ok: [200, { To: "x", SubmittedAt: "2026-01-01T00:00:00Z", MessageID: "m", ErrorCode: 0, Message: "OK" }],
+      busy: code(429, 429),
+      // It knows no keys: as documented for a body that is no JSON.
+      "same key": code(409, 409),
+      broken: code(500, 500),
+      "no key": code(401, 10),
+      "bad address": code(422, 300),
+      inactive: code(422, 406),
+    },
+  },
+};
+
+export function openMailService(style: keyof typeof APIS): MailService {
+  const api = APIS[style];
+  const service: MailService = {
+    taken: [],
+    requests: [],
+    answers: [],
+    async fetch(url, init) {
+      const request = new Request(url, init);
+      service.requests.push(request.clone());
+      const mail = api.read(await request.json(), request.headers);
+      const answer = api.isAuthorized(request.headers) ? (service.answers.shift() ?? "ok") : "no key";
+      const isNew = !api.knowsKeys || !service.taken.some(({ id }) => id === mail.id);
+      if ((answer === "ok" || answer === "cut") && isNew) service.taken.push(mail);
+      if (answer === "cut") throw new Error("connection lost");
+      const [status, body] = api.replies[answer];
+      const headers: Record<string, string> = answer === "busy" ? { "retry-after": "600" } : {};
+      return Response.json(body, { status, headers });
+    },
+  };
+  return service;
+}

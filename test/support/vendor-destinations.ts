@@ -1,0 +1,278 @@
+/**
+ * Where the vendors send webhooks, played in memory: provider A's webhook endpoints, provider B's notification settings.
+ * The body of each request is held to the vendor's published OpenAPI description, and to the types of its SDK.
+ */
+import { EventName } from "@paddle/paddle-node-sdk";
+import endpointTypes from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
+import type { DestinationsOf } from "../../src/core/inbound/destination.ts";
+import type { Fetch } from "../../src/lib/deadline.ts";
+import { LIST_KEYS, LIST_URLS, refusalA, refusalB, SANDBOX_URL, type ListFault, type Reply } from "./event-lists.ts";
+import { schemaProblems } from "./json-schema.ts";
+import { uniqueId } from "./vendor.ts";
+
+export interface PlayedDestination {
+  id: string;
+  url: string;
+  types: string[];
+  description: string;
+  is_active: boolean;
+  secret: string;
+  api_key: string;
+}
+
+export interface PlayedCall {
+  method: string;
+  path: string;
+  body: string;
+}
+
+export interface PlayedVendors {
+  /** In place of the global `fetch`. */
+  fetch: Fetch;
+  destinationsOf: DestinationsOf;
+  /** By the provider's name. Those of one account. */
+  at: Record<keyof typeof LIST_URLS, PlayedDestination[]>;
+  keys: Set<string>;
+  calls: PlayedCall[];
+  /** Asked before each call; `after` has it done first, so that only its answer is lost. */
+  faultOf: (call: PlayedCall) => ListFault | `${ListFault} after` | null;
+  /** So many an account may have. */
+  most: number;
+  /** What is awaited before each call is answered. */
+  meanwhile: (call: PlayedCall) => Promise<void> | void;
+}
+
+/** `keys`: those that the vendors accept. */
+export function openDestinations(keys: Iterable<string> = Object.values(LIST_KEYS)): PlayedVendors {
+  const vendors: PlayedVendors = {
+    fetch: (url, init) => answer(vendors, new Request(url, init)),
+    destinationsOf: ({ name, destinations }) =>
+      destinations?.({
+        fetch: (url, init) => vendors.fetch(url, init),
+        baseUrl: LIST_URLS[name as keyof typeof LIST_URLS],
+        now: Date.now,
+        timeoutMs: 50,
+      } as Parameters<typeof destinations>[0]) ?? null,
+    at: { provider_a: [], provider_b: [] },
+    keys: new Set(keys),
+    ...{ calls: [], faultOf: () => null, most: 16, meanwhile: () => {} },
+  };
+  return vendors;
+}
+
+/** The Worker's own `fetch` while `work` runs: the vendors are the whole outside world. */
+export async function withVendors<T>(vendors: PlayedVendors, work: () => Promise<T>): Promise<T> {
+  const real = globalThis.fetch;
+  globalThis.fetch = (url, init) => vendors.fetch(new Request(url, init).url, init ?? {});
+  try {
+    return await work();
+  } finally {
+    globalThis.fetch = real;
+  }
+}
+
+async function answer(vendors: PlayedVendors, request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  const call = { method: request.method, path: url.pathname, body: await request.text() };
+  vendors.calls.push(call);
+  await vendors.meanwhile(call);
+  const [fault = null, isAfter] = (vendors.faultOf(call)?.split(" ") ?? []) as [ListFault?, string?];
+  const isA = url.origin === LIST_URLS.provider_a;
+  const refuse = isA ? refusalA : refusalB;
+  const reply = fault !== null && isAfter === undefined ? null : replyOf(vendors, request, url, call);
+  if (fault === "lost") throw new TypeError("connection reset");
+  if (fault === "slow") return new Response(new ReadableStream());
+  if (fault === "garbage") return new Response("<html>502 Bad gateway", { status: 200 });
+  const replies: Partial<Record<ListFault, Reply>> = {
+    broken: refuse(500, "api_error", "internal_error"),
+    limited: { ...refuse(429, "api_error", "too_many_requests"), headers: { "retry-after": "600" } },
+    forbidden: refuse(403, "request_error", "forbidden"),
+    gone: refuse(404, "request_error", "not_found"),
+    other: { status: 200, body: { object: "balance", available: [] } },
+  };
+  const shown = (fault === null ? undefined : replies[fault]) ?? reply ?? { status: 200, body: { data: [] } };
+  const text = JSON.stringify(shown.body);
+  return new Response(shown.status === 204 ? null : fault === "cut" ? text.slice(0, text.length / 2) : text, {
+    status: shown.status,
+    headers: { "content-type": "application/json", ...shown.headers },
+  });
+}
+
+function replyOf(vendors: PlayedVendors, request: Request, url: URL, { body }: PlayedCall): Reply {
+  const key = /^Bearer (\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+  const isA = url.origin === LIST_URLS.provider_a;
+  if (!vendors.keys.has(key)) return (isA ? refusalA : refusalB)(isA ? 401 : 403, "request_error", "invalid_token");
+  const type = request.headers.get("content-type")?.split(";")[0] ?? null;
+  if (isA) return replyA(vendors, { key, method: request.method, url, type, body });
+  const isOther = ![LIST_URLS.provider_b, SANDBOX_URL].includes(url.origin);
+  if (isOther || key.startsWith("pdl_sdbx_") !== (url.origin === SANDBOX_URL)) {
+    return refusalB(403, "request_error", "forbidden");
+  }
+  return replyB(vendors, { key, method: request.method, url, type, body });
+}
+
+interface Asked {
+  key: string;
+  method: string;
+  url: URL;
+  /** Of the body. */
+  type: string | null;
+  body: string;
+}
+
+/** What the vendor's client of this version knows: a type, or a version of the API. */
+function literals(name: string): string[] {
+  const [, union = ""] = new RegExp(`type ${name} = ([^;]+);`).exec(endpointTypes) ?? [];
+  return [...union.matchAll(/'([^']+)'/g)].map(([, one]) => one!);
+}
+
+const EVENTS_A = { type: "array", minItems: 1, items: { enum: literals("EnabledEvent") } };
+
+/** `POST /v1/webhook_endpoints` and `POST /v1/webhook_endpoints/{webhook_endpoint}`: forms without other fields. */
+const BODIES_A = {
+  make: {
+    type: "object",
+    additionalProperties: false,
+    required: ["enabled_events", "url"],
+    properties: {
+      url: { type: "string", format: "uri" },
+      enabled_events: EVENTS_A,
+      api_version: { type: "string", maxLength: 5000, enum: literals("ApiVersion") },
+      connect: { enum: ["true", "false"] },
+      description: { type: "string", maxLength: 5000 },
+    },
+  },
+  change: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      url: { type: "string", format: "uri" },
+      enabled_events: EVENTS_A,
+      disabled: { enum: ["true", "false"] },
+      description: { type: "string", maxLength: 5000 },
+    },
+  },
+};
+
+/** A form as the vendor reads it: `name[]` and `name[0]` are items of a list. */
+function formOf(body: string): Record<string, string | string[]> {
+  const read: Record<string, string | string[]> = {};
+  for (const [name, value] of new URLSearchParams(body)) {
+    const [list = name] = name.split("[");
+    if (name === list) read[name] = value;
+    else read[list] = [...(read[list] ?? []), value];
+  }
+  return read;
+}
+
+function shownA({ id, url, types, description, is_active, api_key }: PlayedDestination) {
+  return {
+    ...{ id, object: "webhook_endpoint", api_version: null, application: null, created: 1_700_000_000 },
+    ...{ description, enabled_events: types, livemode: !api_key.includes("_test_"), metadata: {}, url },
+    status: is_active ? "enabled" : "disabled",
+  };
+}
+
+function replyA(vendors: PlayedVendors, { key, method, url, type, body }: Asked): Reply {
+  const mine = vendors.at.provider_a;
+  const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(url.pathname) ?? [null];
+  if (id === null) return refusalA(404, "invalid_request_error", "resource_missing");
+  const found = mine.find((one) => one.id === id);
+  if (id !== undefined && !found) return refusalA(404, "invalid_request_error", "resource_missing");
+  if (method === "DELETE" && found) {
+    vendors.at.provider_a = mine.filter((one) => one !== found);
+    return { status: 200, body: { id, object: "webhook_endpoint", deleted: true } };
+  }
+  if (method === "GET") {
+    const unknown = [...url.searchParams.keys()].some((name) => !["limit", "starting_after"].includes(name));
+    if (unknown) return refusalA(400, "invalid_request_error", "parameter_unknown");
+    // Newest first; pages smaller than asked for, so that they are read on.
+    const all = mine.toReversed();
+    const after = all.findIndex((one) => one.id === url.searchParams.get("starting_after")) + 1;
+    const data = all.slice(after, after + 2).map(shownA);
+    const has_more = after + 2 < all.length;
+    return { status: 200, body: { object: "list", url: url.pathname, has_more, data } };
+  }
+  const form = formOf(body);
+  const problems = schemaProblems(found ? BODIES_A.change : BODIES_A.make, form, {});
+  if (method !== "POST" || type !== "application/x-www-form-urlencoded" || problems.length > 0) {
+    return refusalA(400, "invalid_request_error", `parameter_invalid: ${problems.join()}`);
+  }
+  if (found) {
+    found.types = form["enabled_events"] as string[];
+    if (form["disabled"] === "false") found.is_active = true;
+    return { status: 200, body: shownA(found) };
+  }
+  if (mine.length >= vendors.most) {
+    const message = `You have reached the maximum of ${vendors.most} endpoints with rk_live_1234567.`;
+    return { status: 400, body: { error: { type: "invalid_request_error", message } } };
+  }
+  const made = { ...played(key), url: String(form["url"]), types: form["enabled_events"] as string[] };
+  mine.push({ ...made, id: uniqueId("we_"), secret: uniqueId("whsec_"), description: String(form["description"]) });
+  return { status: 200, body: { ...shownA(mine.at(-1)!), secret: mine.at(-1)!.secret } };
+}
+
+function played(api_key: string): PlayedDestination {
+  return { id: "", url: "", types: [], description: "", is_active: true, secret: "", api_key };
+}
+
+const SETTING = {
+  description: { type: "string", minLength: 1, maxLength: 500 },
+  destination: { type: "string", minLength: 1, maxLength: 2048 },
+  subscribed_events: { type: "array", items: { enum: Object.values(EventName) } },
+  api_version: { type: "integer", minimum: 1 },
+  include_sensitive_fields: { type: "boolean" },
+  traffic_source: { enum: ["platform", "simulation", "all"] },
+};
+const BODIES_B = {
+  make: {
+    type: "object",
+    required: ["description", "type", "destination", "subscribed_events"],
+    additionalProperties: false,
+    properties: { ...SETTING, type: { enum: ["email", "url"] } },
+  },
+  change: { type: "object", additionalProperties: false, properties: { ...SETTING, active: { type: "boolean" } } },
+};
+
+function shownB({ id, url, types, description, is_active, secret }: PlayedDestination) {
+  return {
+    ...{ id, description, type: "url", destination: url, active: is_active, api_version: 1 },
+    ...{ include_sensitive_fields: false, traffic_source: "platform", endpoint_secret_key: secret },
+    subscribed_events: types.map((name) => ({ name, description: "", group: "", available_versions: [1] })),
+  };
+}
+
+function replyB(vendors: PlayedVendors, { key, method, url, type, body }: Asked): Reply {
+  const mine = vendors.at.provider_b;
+  const meta = { request_id: "req_1" };
+  const [, id] = /^\/notification-settings(?:\/(\w+))?$/.exec(url.pathname) ?? [null];
+  const found = mine.find((one) => one.id === id);
+  if (id === null || (id !== undefined && !found)) return refusalB(404, "request_error", "not_found");
+  if (method === "DELETE" && found) {
+    vendors.at.provider_b = mine.filter((one) => one !== found);
+    return { status: 204, body: null };
+  }
+  if (method === "GET") {
+    const after = mine.findIndex((one) => one.id === url.searchParams.get("after")) + 1;
+    const data = mine.slice(after, after + 2);
+    const pagination = { per_page: 2, next: url.href, has_more: after + 2 < mine.length, estimated_total: mine.length };
+    return { status: 200, body: { data: data.map(shownB), meta: { ...meta, pagination } } };
+  }
+  const given = JSON.parse(body) as Record<string, unknown>;
+  const problems = schemaProblems(found ? BODIES_B.change : BODIES_B.make, given, {});
+  const isRight = method === (found ? "PATCH" : "POST") && type === "application/json" && problems.length === 0;
+  if (!isRight) return refusalB(400, "request_error", `bad_request: ${problems.join()}`);
+  if (found) {
+    found.types = (given["subscribed_events"] as string[] | undefined) ?? found.types;
+    found.is_active = (given["active"] as boolean | undefined) ?? found.is_active;
+    return { status: 200, body: { data: shownB(found), meta } };
+  }
+  if (mine.filter(({ is_active }) => is_active).length >= vendors.most) {
+    const detail = `maximum of ${vendors.most} active notification settings for pdl_live_apikey_123456`;
+    return { status: 400, body: { error: { type: "request_error", code: "limit", detail }, meta } };
+  }
+  const made = { ...played(key), url: String(given["destination"]), types: given["subscribed_events"] as string[] };
+  const description = String(given["description"]);
+  mine.push({ ...made, description, id: uniqueId("ntfset_"), secret: uniqueId("pdl_ntfset_") });
+  return { status: 201, body: { data: shownB(mine.at(-1)!), meta } };
+}

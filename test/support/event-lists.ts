@@ -174,12 +174,12 @@ function linkedA({ links }: EventLists, { pathname, searchParams }: URL): Reply 
   );
 }
 
-/** A promotion code, whose coupon is there in full where that is asked for, or a coupon; null for another address. */
+/** A promotion code, whose coupon is there in full where that is asked for, or a coupon; null where `codes` has none. */
 function codeA({ codes }: EventLists, { pathname, searchParams }: URL): Reply | null {
   const [kind, id] = pathname.split("/").slice(2).map(decodeURIComponent);
   if (kind !== "promotion_codes" && kind !== "coupons") return null;
   const found = codes.find((code) => code.id === id && kind === `${String(code.object)}s`);
-  if (!found) return refusalA(404, "invalid_request_error", "resource_missing");
+  if (!found) return null;
   const promotion = found["promotion"] as { coupon?: string } | undefined;
   const coupon = codes.find((code) => code.id === promotion?.coupon && code.object === "coupon");
   const isExpanded = searchParams.get("expand[]") === "promotion.coupon" && coupon;

@@ -32,8 +32,27 @@ export const MAIL_KINDS = {
   payout_paid: { title: "Payout paid", audiences: ["partner"], may_be_off: true },
   payout_failed: { title: "Payout failed", audiences: ["partner"], may_be_off: true },
   claim_decided: { title: "Claim of a missing sale decided", audiences: ["partner"], may_be_off: true },
+  applications_waiting: { title: "Applications that wait", audiences: ["owner"], may_be_off: true },
+  claims_waiting: { title: "Claims of missing sales that wait", audiences: ["owner"], may_be_off: true },
+  payouts_held: { title: "Payouts that cannot be paid", audiences: ["owner"], may_be_off: true },
+  webhooks_refused: { title: "Webhooks of a provider refused", audiences: ["owner"], may_be_off: true },
+  codes_unknown: { title: "Promotion codes that nobody has", audiences: ["owner"], may_be_off: true },
 } as const satisfies Record<string, MailKindRules>;
 export type MailKind = keyof typeof MAIL_KINDS;
+
+/** What needs the owner: at most one e-mail of each within a day (MAIL-11). */
+export const OWNER_NEEDS = [
+  "applications_waiting",
+  "claims_waiting",
+  "payouts_held",
+  "webhooks_refused",
+  "codes_unknown",
+] as const satisfies MailKind[];
+export type OwnerNeed = (typeof OWNER_NEEDS)[number];
+
+export function isOwnerNeed(kind: MailKind): kind is OwnerNeed {
+  return OWNER_NEEDS.some((need) => need === kind);
+}
 
 /** The kinds that a reader gets, and whether each may be switched off. */
 export function kindsFor(audience: MailReader["audience"]): { kind: MailKind; title: string; may_be_off: boolean }[] {

@@ -59,6 +59,13 @@ export function periodProblem(
   return null;
 }
 
+/** Why an open transfer goes on only once the owner has stored an API key of the provider: the right one, or any. */
+export const HELD_BY = ["provider_not_configured", "api_key_refused", "other_account", "api_key_replaced"] as const;
+
+export function isHeldBy(failure_code: string): boolean {
+  return HELD_BY.some((code) => code === failure_code);
+}
+
 /** For how long whoever started or took up a transfer has it exclusively; longer than the calls can last. */
 export const TRANSFER_LEASE_MS = 3 * MINUTE_MS;
 

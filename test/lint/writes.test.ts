@@ -39,6 +39,7 @@ const LISTED: Record<string, Listed> = {
     commit: ["mail_preferences"],
     why: "which e-mails somebody gets",
   },
+  "core/kernel/owner-mails.ts": { outside: [], commit: ["mails"], why: "what needs the owner, as the other e-mails" },
   "core/kernel/failed-mails.ts": { outside: [], commit: ["mails"], why: "an e-mail that is sent again" },
   "core/kernel/idempotency.ts": {
     outside: ["commit_guards", "idempotency_keys"],

@@ -74,6 +74,9 @@ const PAYOUT = {
   },
 };
 
+const refusals = JSON.stringify({ time: { at: "2026-11-22T09:41:00.000Z", count: 4, event_id: "evt_sample" } });
+const REFUSING = { ...PROGRAM, connections: { provider_a: { refusals } } } as unknown as Program;
+
 export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   payout_details: { kind: "payout_details", program: PROGRAM, actor: actors.apiKey(PROGRAM), changed: [CHANGE] },
   application_address: {
@@ -96,4 +99,13 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   payout_generated: { kind: "payout_generated", program: PROGRAM, ...PAYOUT },
   payout_paid: { kind: "payout_paid", program: PROGRAM, ...PAYOUT },
   payout_failed: { kind: "payout_failed", program: PROGRAM, ...PAYOUT },
+  applications_waiting: { kind: "applications_waiting", program: PROGRAM, count: 3 },
+  claims_waiting: { kind: "claims_waiting", program: PROGRAM, count: 1 },
+  payouts_held: { kind: "payouts_held", program: PROGRAM, count: 2 },
+  webhooks_refused: { kind: "webhooks_refused", program: REFUSING },
+  codes_unknown: {
+    kind: "codes_unknown",
+    program: PROGRAM,
+    codes: Array.from({ length: 12 }, (_, i) => ({ provider: "provider_a", code: `${NAMED}${i}`, payments: i + 1 })),
+  },
 };

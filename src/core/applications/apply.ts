@@ -184,6 +184,7 @@ async function store(ctx: ProgramCtx, draft: Draft): Promise<Proof> {
       writes: [spend, { statement: ctx.db.insert(applications).values(application) }],
       occurrences: [received(application)],
       notices: [{ kind: "application_received", program, application }],
+      ownerMails: [{ kind: "applications_waiting" }],
     });
   } catch (error) {
     // Another link of the address was used at the same moment.

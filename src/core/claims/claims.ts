@@ -73,6 +73,7 @@ export async function createClaim(ctx: ProgramCtx, partner_id: string, input: Cl
             outbound: { event: "claim.created", data: viewClaimData(claim) },
           },
         ],
+        ownerMails: [{ kind: "claims_waiting" }],
       });
     } catch (error) {
       if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;

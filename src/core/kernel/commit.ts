@@ -13,6 +13,7 @@ import { laneState, wakeUpsOf, type NewDelivery } from "./deliveries.ts";
 import { addToCounts, countAt } from "./event-counts.ts";
 import { insertMails, insertMailsAbout, type MailsAbout } from "./mails.ts";
 import type { Notice } from "./notices.ts";
+import { insertOwnerMail, type OwnerMail } from "./owner-mails.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
 import type { OutboundData } from "./views.ts";
 
@@ -77,6 +78,8 @@ export interface CommitPlan {
   notices?: Notice[];
   /** E-mails about it that are written when they are sent: of more rows than a request reads. */
   mailsAbout?: MailsAbout[];
+  /** What of it needs the owner. */
+  ownerMails?: OwnerMail[];
   /** What the caller answers with, for the stored reply of an idempotent request. */
   result?: unknown;
 }
@@ -96,7 +99,9 @@ export async function commit(ctx: ProgramCtx, plan: CommitPlan): Promise<string[
   }));
   const alongside = ctx.alongside && plan.result !== undefined ? await ctx.alongside(plan.result) : null;
   const mails = await mailsOf(ctx, plan);
-  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails];
+  // For these nobody is woken: they can wait for the minute's job.
+  const ownerMails = ctx.mailer ? (plan.ownerMails ?? []).map((mail) => insertOwnerMail(ctx, mail)) : [];
+  const writes = [...writesOf(ctx, plan), ...(alongside?.statements ?? []), ...mails, ...ownerMails];
   const sources = (plan.selected ?? []).map((selected) => selectedSource(ctx, selected));
   if (occurrences.length > 0) sources.push(givenSource(ctx, occurrences));
   if (writes.length === 0 && sources.length === 0) return [];

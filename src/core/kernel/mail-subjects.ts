@@ -1,11 +1,12 @@
 import { and, eq, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { partners, payouts, programs } from "../../db/schema.ts";
-import type { MailKind } from "../../domain/mail.ts";
+import { isOwnerNeed, type MailKind } from "../../domain/mail.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
 import type { BaseCtx } from "./context.ts";
 import type { ClaimedMail } from "./mails.ts";
 import type { Notice } from "./notices.ts";
+import { readOwnerNeed } from "./owner-subjects.ts";
 import { selectPrograms } from "./program-rows.ts";
 
 /** Of a payout, and the status in which there is something to say of it. */
@@ -20,6 +21,7 @@ export async function readSubject(
   { db }: Pick<BaseCtx, "db">,
   { kind, program_id, subject_id }: ClaimedMail,
 ): Promise<Notice | null> {
+  if (isOwnerNeed(kind)) return readOwnerNeed({ db }, kind, program_id);
   if (kind !== "payout_generated" && kind !== "payout_paid" && kind !== "payout_failed") return null;
   // Of a payout that failed, the number of the attempt follows its id.
   const [payout_id = ""] = (subject_id ?? "").split(":");

@@ -2,6 +2,7 @@ import type { Actor } from "../../domain/actor.ts";
 import type { ClaimAnswer } from "../../domain/claim.ts";
 import type { MailKind, MailReader } from "../../domain/mail.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
+import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { PayoutDetailsChange } from "./payout-details.ts";
@@ -30,6 +31,20 @@ interface NoticeContents {
   payout_failed: PayoutContents;
   /** A claim that was granted or declined (CLAIM-6). */
   claim_decided: { partner: Partner; claim: SaleClaim; answer: ClaimAnswer };
+  /** How many wait for the owner when it is written (MAIL-11). */
+  applications_waiting: { count: number };
+  claims_waiting: { count: number };
+  payouts_held: { count: number };
+  /** What was refused is with the program. */
+  webhooks_refused: object;
+  codes_unknown: { codes: readonly SeenCode[] };
+}
+
+/** A code that payments carry and nobody has. */
+export interface SeenCode {
+  provider: ProviderName;
+  code: string;
+  payments: number;
 }
 
 interface PayoutContents {

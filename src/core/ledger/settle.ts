@@ -23,6 +23,7 @@ import { eventOutcome, planClosing, type Closing } from "./closing.ts";
 import { PAYMENT_KEY, type PaymentKey } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
 import { readState, type LedgerState } from "./state.ts";
+import { unknownCodeMails } from "./unknown-code.ts";
 
 /** At most this many payments are settled while a caller waits; the sweep takes the rest. */
 export const MAX_INLINE = 200;
@@ -59,6 +60,7 @@ export async function settle(
       await commit(ctx, {
         writes: [...guards, ...writes, ...(closed?.writes ?? [])],
         occurrences: [...(closed?.occurrences ?? []), ...occurrences],
+        ownerMails: writes.length > 0 ? unknownCodeMails(ctx, state.payments[0], decision) : [],
       });
       return outcome;
     } catch (error) {

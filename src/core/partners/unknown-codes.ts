@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { shaped, text } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { resemblesName, suggestedSlugs, wordsOf } from "../../domain/code.ts";
 import { slugKey } from "../../domain/partner.ts";
@@ -8,12 +8,10 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { invalidField } from "../../lib/errors.ts";
 import type { Caller, ProgramCtx } from "../kernel/context.ts";
 import type { PartnerCode } from "../kernel/rows.ts";
+import { seenCodes } from "../kernel/seen-codes.ts";
 import { createCode } from "./codes.ts";
 import { searched } from "./search.ts";
 import { readPartnerNames, type PartnerName } from "./display-names.ts";
-
-/** The newest of the payments that wait for a code, among which unknown codes are looked for. */
-export const UNKNOWN_AMONG = 500;
 
 /** A code that payments wait for: nobody has it. */
 export interface UnknownCode {
@@ -28,21 +26,11 @@ export interface UnknownCode {
   suggested: PartnerName[];
 }
 
-const UNKNOWN = { provider: textOf<ProviderName>(), code: text, payments: whole, last_payment_id: text, last_at: text };
 const NAMED = { slug_key: text, partner_id: text };
 
 /** The codes that the newest waiting payments were made with, those of the newest first. */
 export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> {
-  const [found] = await ctx.read(
-    shaped(
-      ctx.db,
-      UNKNOWN,
-      sql`select provider, ref as code, count(*) as payments, max(id) as last_payment_id, max(created_at) as last_at
-      from (select id, provider, ref, created_at from payments where program_id = ${ctx.programId}
-        and outcome = 'unknown_code' and ref is not null order by id desc limit ${literal(UNKNOWN_AMONG)})
-      group by provider, lower(ref) order by last_payment_id desc`,
-    ),
-  );
+  const [found] = await ctx.read(seenCodes(ctx));
   if (found.length === 0) return [];
   const slugs = [...new Set(found.flatMap(({ code }) => suggestedSlugs(code)))];
   const [named] = await ctx.read(

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
-import { mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
+import { isHeldBy, mayBeForgotten, nextReconcile, TRANSFER_LEASE_MS } from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers, Trouble } from "../../providers/connect.ts";
@@ -174,6 +174,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
     if (verdict.outcome === "made") return await concludePaid(ctx, payout, verdict.transfer_id);
     const { code, message } = verdict;
     const failed = verdict.outcome === "refused";
+    const isHeldNow = failed || (isHeldBy(code) && code !== payout.failure_code);
     const started = Date.parse(payout.attempt_started_at ?? payout.updated_at);
     const changes = {
       status: failed ? ("failed" as const) : ("processing" as const),
@@ -188,6 +189,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
       writes: [{ statement: ctx.db.update(payouts).set(changes).where(held(ctx, payout)), expect: 1 }],
       occurrences: failed ? [payoutMoved("payout.updated", payout, after)] : [],
       mailsAbout: failed ? [mailsAboutPayouts("payout_failed", sql`p.id = ${payout.id}`)] : [],
+      ownerMails: isHeldNow ? [{ kind: "payouts_held" }] : [],
       result: after,
     });
     return after;

@@ -16,6 +16,13 @@ import { footerFor } from "./footer.ts";
 import { framed } from "./frame.ts";
 import { ledgerDiffersLetters } from "./ledger-differs.ts";
 import type { Letter } from "./letter.ts";
+import {
+  applicationsWaitingLetters,
+  claimsWaitingLetters,
+  codesUnknownLetters,
+  payoutsHeldLetters,
+  webhooksRefusedLetters,
+} from "./owner-needs.ts";
 import { payoutDetailsLetters } from "./payout-details.ts";
 import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
@@ -34,6 +41,11 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   payout_paid: payoutPaidLetters,
   payout_failed: payoutFailedLetters,
   claim_decided: claimDecidedLetters,
+  applications_waiting: applicationsWaitingLetters,
+  claims_waiting: claimsWaitingLetters,
+  payouts_held: payoutsHeldLetters,
+  webhooks_refused: webhooksRefusedLetters,
+  codes_unknown: codesUnknownLetters,
 };
 
 /** Writes the e-mails of a deployment; links in them begin with its `PUBLIC_URL`, and are left out where it has none. */

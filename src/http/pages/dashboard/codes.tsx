@@ -1,11 +1,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import {
-  giveCodeToSlug,
-  readUnknownCodes,
-  UNKNOWN_AMONG,
-  type UnknownCode,
-} from "../../../core/partners/unknown-codes.ts";
+import { UNKNOWN_AMONG } from "../../../core/kernel/seen-codes.ts";
+import { giveCodeToSlug, readUnknownCodes, type UnknownCode } from "../../../core/partners/unknown-codes.ts";
 import { lastDays, readCodeStats } from "../../../core/partners/code-stats.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import type { PageEnv } from "../../session.ts";

@@ -1,0 +1,29 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import type { OwnerNeed } from "../../domain/mail.ts";
+import { newId } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import type { ProgramCtx, Statement } from "./context.ts";
+
+/** Something that needs the owner, of the change that is committed beside it. */
+export interface OwnerMail {
+  kind: OwnerNeed;
+  /** Only where this is true once the change is written; always where it is not given. */
+  where?: SQL;
+}
+
+/**
+ * The statement that stores the e-mail about it (MAIL-11). There is at most one of a kind within a day: what comes after
+ * it was written is in the next one, which is due a day later; what comes before is in the one that waits.
+ */
+export function insertOwnerMail({ db, program, now }: ProgramCtx, { kind, where = sql`true` }: OwnerMail): Statement {
+  const own = sql`program_id = ${program.id} and kind = ${literal(kind)} and subject_id is not null`;
+  const newest = sql`(select max(subject_id) from mails where ${own})`;
+  return db.run(sql`insert into mails
+      (id, program_id, kind, recipient, subject_id, status, attempt_count, next_attempt_at, created_at)
+    select ${newId("mail", now)}, ${program.id}, ${literal(kind)}, ${program.owner_email}, s.due, 'pending', 0, s.due, s.due
+    from (select max(${iso(now)}, coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', ${newest}, '+1 day'), '')) as due) s
+    where (${where}) and not exists (
+      select 1 from mails where ${own} and subject_id = ${newest} and status = 'pending' and content is null)
+    on conflict do nothing`);
+}

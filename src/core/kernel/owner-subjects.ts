@@ -1,0 +1,46 @@
+import { eq, sql } from "drizzle-orm";
+import { literal, literals, runBatch } from "../../db/client.ts";
+import { shaped, whole } from "../../db/rows.ts";
+import { programs } from "../../db/schema.ts";
+import type { OwnerNeed } from "../../domain/mail.ts";
+import { HELD_BY } from "../../domain/payout.ts";
+import type { BaseCtx } from "./context.ts";
+import type { Notice } from "./notices.ts";
+import { selectPrograms } from "./program-rows.ts";
+import { seenCodes } from "./seen-codes.ts";
+
+const COUNT = { count: whole };
+
+/** What needs the owner, as that is now (MAIL-11); null where nothing does any more. One round trip. */
+export async function readOwnerNeed(
+  { db }: Pick<BaseCtx, "db">,
+  kind: OwnerNeed,
+  program_id: string,
+): Promise<Notice | null> {
+  const selectProgram = selectPrograms(db).where(eq(programs.id, program_id));
+  if (kind === "codes_unknown") {
+    const [[program], codes] = await runBatch(db, [selectProgram, seenCodes({ db, programId: sql`${program_id}` })]);
+    return program && codes.length > 0 ? { kind, program, codes } : null;
+  }
+  if (kind === "webhooks_refused") {
+    const [[program]] = await runBatch(db, [selectProgram]);
+    return program ? { kind, program } : null;
+  }
+  const [[program], [waiting]] = await runBatch(db, [
+    selectProgram,
+    shaped(db, COUNT, sql`select ${COUNTS[kind](program_id)} as count`),
+  ]);
+  const count = waiting?.count ?? 0;
+  return program && count > 0 ? { kind, program, count } : null;
+}
+
+const listed = (list: string, state: string) => (program_id: string) =>
+  sql`coalesce((select count from list_counts where program_id = ${program_id} and list = ${literal(list)}
+    and state = ${literal(state)}), 0)`;
+
+const COUNTS = {
+  applications_waiting: listed("applications", "pending"),
+  claims_waiting: listed("claims", "open"),
+  payouts_held: (program_id: string) => sql`(${listed("payouts", "failed")(program_id)} + (select count(*) from payouts
+    where program_id = ${program_id} and status = 'processing' and failure_code in ${literals(HELD_BY)}))`,
+};

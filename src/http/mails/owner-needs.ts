@@ -1,0 +1,93 @@
+/** What needs the owner, each kind at most once within a day (MAIL-11). */
+import { refusalsOf } from "../../core/inbound/refusals.ts";
+import type { NoticeOf, SeenCode } from "../../core/kernel/notices.ts";
+import type { Program } from "../../core/kernel/rows.ts";
+import { oneLine } from "../../lib/mail.ts";
+import { VENDORS } from "../../providers/registry.ts";
+import { plural, providerText, providerWithin } from "../pages/parts/figures.tsx";
+import { REFUSAL_TEXTS } from "../pages/parts/words.ts";
+import type { Letter, LetterRow } from "./letter.ts";
+
+/** So many codes are named. */
+const NAMED = 10;
+
+interface Need {
+  program: Program;
+  subject: string;
+  parts: Letter["parts"];
+  label: string;
+  path: string;
+}
+
+function letterTo({ program, subject, parts, label, path }: Need, origin: string | null): Letter[] {
+  const action = origin === null ? undefined : { label, url: `${origin}${path}` };
+  return [{ to: program.owner_email, reader: { audience: "owner" }, subject, program, parts, action }];
+}
+
+export function applicationsWaitingLetters(
+  { program, count }: NoticeOf<"applications_waiting">,
+  origin: string | null,
+): Letter[] {
+  const subject = `${plural(count, "application")} to ${oneLine(program.name)} ${count === 1 ? "waits" : "wait"}`;
+  const parts = [
+    `${plural(count, "person wants", "people want")} to become a partner of your program. Approve or decline each; the applicant gets an e-mail.`,
+  ];
+  return letterTo(
+    { program, subject, parts, label: "See the applications", path: "/dashboard/partners/applications" },
+    origin,
+  );
+}
+
+export function claimsWaitingLetters({ program, count }: NoticeOf<"claims_waiting">, origin: string | null): Letter[] {
+  const subject = `${plural(count, "claim")} of a missing sale ${count === 1 ? "waits" : "wait"}`;
+  const parts = [
+    `Partners of ${oneLine(program.name)} say that a sale is missing: ${plural(count, "claim")} to decide. Each shows the payments that it can be about, and why they earned nothing.`,
+  ];
+  return letterTo({ program, subject, parts, label: "See the claims", path: "/dashboard/claims" }, origin);
+}
+
+export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">, origin: string | null): Letter[] {
+  const subject = `${plural(count, "payout")} of ${oneLine(program.name)} cannot be paid`;
+  const parts = [
+    `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it waits for the API key that it was begun with.`,
+    "The page of each payout says why. Nothing of it is lost: pay it again, pay it in another way, or cancel it.",
+  ];
+  return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
+}
+
+export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">, origin: string | null): Letter[] {
+  const subject = `Webhooks to ${oneLine(program.name)} were refused`;
+  const refused = VENDORS.flatMap(({ name }) => {
+    const { refused: count, last_refusal } = refusalsOf(program, name);
+    if (last_refusal === null) return [];
+    const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
+    return [
+      `${providerText(name)}: ${plural(count, "delivery", "deliveries")} refused so far. The last came at ${minuteOf(last_refusal.at)} and was refused because ${why}.\n${help}`,
+    ];
+  });
+  const parts = [
+    "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions.",
+    ...refused,
+    "Anybody can send to this address, so one that is refused need not be the provider's.",
+  ];
+  return letterTo({ program, subject, parts, label: "See the integration", path: "/dashboard/integration" }, origin);
+}
+
+export function codesUnknownLetters({ program, codes }: NoticeOf<"codes_unknown">, origin: string | null): Letter[] {
+  const subject = `${plural(codes.length, "promotion code")} that nobody has`;
+  const more = codes.length - NAMED;
+  const parts = [
+    `Payments of ${oneLine(program.name)} were made with promotion codes that are no partner's, and earn nothing until you give each code to a partner.`,
+    codes.slice(0, NAMED).map(rowOf),
+    ...(more > 0 ? [`And ${more} more.`] : []),
+  ];
+  return letterTo({ program, subject, parts, label: "See the codes", path: "/dashboard/payments/codes" }, origin);
+}
+
+function rowOf({ provider, code, payments }: SeenCode): LetterRow {
+  return [oneLine(code), `${plural(payments, "payment")} at ${providerWithin(provider)}`];
+}
+
+function minuteOf(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+}

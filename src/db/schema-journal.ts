@@ -95,6 +95,25 @@ export const codeDays = sqliteTable(
 );
 
 /**
+ * What came of partners' links by UTC day of the payment: leads, sales, and sales that are a customer's first with the
+ * partner. Kept by triggers of `payments`. WITHOUT ROWID.
+ */
+export const saleDays = sqliteTable(
+  "sale_days",
+  {
+    program_id: text().notNull(),
+    day: text().notNull(),
+    partner_id: text().notNull(),
+    leads: integer().notNull(),
+    /** Payments that earned, whatever the state of their commissions. */
+    sales: integer().notNull(),
+    /** Of the sales the earliest of each customer id of a provider; one without a customer id is a first sale. */
+    first_sales: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id] })],
+);
+
+/**
  * How many rows a list has by UTC day of `created_at` and by state; payments that are not settled yet have none and are left
  * out. Kept by triggers of the listed tables. WITHOUT ROWID.
  */

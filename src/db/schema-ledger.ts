@@ -362,6 +362,10 @@ export const payments = sqliteTable(
     index("payments_coded")
       .on(t.id, t.code_id)
       .where(sql`code_id is not null`),
+    // The earliest sale of a customer with a partner, for the triggers of `sale_days`.
+    index("payments_sold")
+      .on(t.partner_id, t.customer_id, t.provider, t.created_at, t.id)
+      .where(sql`customer_id is not null and coalesce(outcome, '') = 'commission' and event <> 'lead_created'`),
     index("payments_code")
       .on(t.code_id)
       .where(sql`code_id is not null`),

@@ -1,5 +1,6 @@
 /** What must hold of the database, the receivers and the vendor, given the books of the load. */
 import { BY_CODE } from "../support/by-code.ts";
+import { BY_SALE } from "../support/by-sale.ts";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -193,14 +194,18 @@ export function checkAuditLog({ database, books }: Scene): void {
   );
 }
 
+/** What is counted and what is real are the same rows. */
+function same(database: DatabaseSync, what: string, counted: string, real: string): void {
+  none(
+    database,
+    what,
+    `select * from (select * from (${counted}) except select * from (${real}))
+      union all select * from (select * from (${real}) except select * from (${counted}))`,
+  );
+}
+
 export function checkCounters({ database }: Scene): void {
-  const differs = (what: string, counted: string, real: string) =>
-    none(
-      database,
-      what,
-      `select * from (select * from (${counted}) except select * from (${real}))
-        union all select * from (select * from (${real}) except select * from (${counted}))`,
-    );
+  const differs = (what: string, counted: string, real: string) => same(database, what, counted, real);
   differs(
     "event_counts",
     `select program_id, type, day, sum(count) from (select program_id, type, day, count from event_counts
@@ -251,6 +256,12 @@ export function checkCounters({ database }: Scene): void {
       where sales <> 0 or revenue_millions <> 0 or revenue_rest <> 0 or earned_millions <> 0 or earned_rest <> 0`,
     `select program_id, day, partner_id, code_id, currency, sum(sales), sum(revenue), sum(earned) from (${BY_CODE})
       group by 1, 2, 3, 4, 5 having sum(sales) <> 0 or sum(revenue) <> 0 or sum(earned) <> 0`,
+  );
+  differs(
+    "sale_days",
+    `select program_id, day, partner_id, leads, sales, first_sales from sale_days
+      where leads <> 0 or sales <> 0 or first_sales <> 0`,
+    BY_SALE,
   );
   differs(
     "commission_count and amount of payouts",

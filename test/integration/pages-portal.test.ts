@@ -72,7 +72,7 @@ describe("the statistics (PORTAL-2)", () => {
   const come = async (ref: string, landing: string, sub?: string) =>
     click({ program_id: program.id, ref, landing, referrer: "", ...(sub === undefined ? {} : { sub }) });
 
-  it("are clicks, commissions, conversion and earnings, by page and by sub-id, of the partner alone", async () => {
+  it("are clicks, sales, conversion and earnings, by page and by sub-id, of the partner alone", async () => {
     await makePartner(program, { slug: "joe" });
     for (const sub of ["news-1", "news-1", "blog", undefined]) await come("jane", "/pricing", sub);
     await come("joe", "/of-joe", "sub-of-joe");
@@ -81,7 +81,7 @@ describe("the statistics (PORTAL-2)", () => {
     await sendA(program, sessionCompleted({ ref: "jane", amount: 500, currency: "jpy" }));
     const shown = textOf((await visitor.get(AT)).body);
     expect(shown).toContain("Clicks 4 0 before");
-    expect(shown).toContain("Commissions 2 0 before");
+    expect(shown).toContain("Sales 2 0 before");
     expect(shown).toContain("Conversion 50.0 % – before");
     for (const text of ["/pricing 4", "news-1 2", "blog 1", "cannot be split by sub-id"]) expect(shown).toContain(text);
     expect(shown).toMatch(/Earned 20\.00 USD 100 JPY/);

@@ -14,6 +14,7 @@ import type { Arrival } from "../../src/domain/click.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { BY_CODE } from "../support/by-code.ts";
+import { BY_SALE } from "../support/by-sale.ts";
 import { giveCode } from "../support/codes.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
@@ -62,6 +63,8 @@ const keptOf = async (program_id: string) =>
     `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
       nullif(sales || ' ' || (1000000 * revenue_millions + revenue_rest) || ' ' ||
         (1000000 * earned_millions + earned_rest), '0 0 0') as n from code_days where program_id = ?`,
+    `select 'sold ' || day || ' ' || partner_id as name, nullif(leads || ' ' || sales || ' ' || first_sales, '0 0 0') as n
+      from sale_days where program_id = ?`,
     `select 'entries ' || partner_id || ' ' || currency || ' ' || account as name, ifnull(entries, 'unknown') as n
       from balances where program_id = ? and partner_id <> ''`,
   ]);
@@ -88,6 +91,8 @@ const rowsOf = async (program_id: string) =>
     `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
       nullif(sum(sales) || ' ' || sum(revenue) || ' ' || sum(earned), '0 0 0') as n from (${BY_CODE}) where program_id = ?
       group by 1`,
+    `select 'sold ' || day || ' ' || partner_id as name, leads || ' ' || sales || ' ' || first_sales as n
+      from (${BY_SALE}) where program_id = ?`,
     `select 'entries ' || partner_id || ' ' || currency || ' ' ||
       iif(to_account = 'expense', from_account, to_account) as name, count(*) as n
       from entries where program_id = ? group by 1`,
@@ -230,6 +235,10 @@ describe("kept counts (JOB-6)", () => {
       `delete from earning_days where ${own}`,
       `insert into earning_days (program_id, day, partner_id, currency, commissions, millions, rest)
         values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 0, 5)`,
+      ...["leads", "sales", "first_sales"].map((sum) => `update sale_days set ${sum} = ${sum} + 1 where ${own}`),
+      `delete from sale_days where ${own}`,
+      `insert into sale_days (program_id, day, partner_id, leads, sales, first_sales)
+        values ('${program.id}', '2026-01-01', '${joe.id}', 1, 1, 0)`,
       ...["sales", "revenue_millions", "revenue_rest", "earned_millions", "earned_rest"].map(
         (sum) => `update code_days set ${sum} = ${sum} - 1 where ${own}`,
       ),

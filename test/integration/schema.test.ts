@@ -179,6 +179,7 @@ describe("the migrated database", () => {
     const ofCodes = ["commissions", "payments"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_code_${what}`),
     );
+    const ofSales = ["deleted", "inserted", "moved"].map((what) => `payments_sale_${what}`);
     const ofSearch = ["added", "deleted", "inserted", "removed"].map((what) => `partners_grams_${what}`);
     const ofJournal = ["journal_changed", "journal_deleted", "journal_inserted", "journaled", "decided"].map(
       (what) => `commissions_${what}`,
@@ -198,6 +199,7 @@ describe("the migrated database", () => {
         ...ofDays,
         // The last for the version before.
         ...[...ofCodes, "payments_code_decided"],
+        ...ofSales,
         ...ofSearch,
         ...ofJournal,
         ...ofEntries,

@@ -147,7 +147,10 @@ const LISTED: Record<string, Listed> = {
     why: "the form of a text that nobody sees, with what it was as guard",
   },
   "core/operations/recount-codes.ts": { outside: ["code_days"], why: "as the counts of events" },
-  "core/operations/recount-earnings.ts": { outside: ["balances", "earning_days"], why: "as the counts of events" },
+  "core/operations/recount-earnings.ts": {
+    outside: ["balances", "earning_days", "sale_days"],
+    why: "as the counts of events",
+  },
   "core/operations/recount-lists.ts": { outside: ["list_counts", "list_days"], why: "as the counts of events" },
   "core/operations/reseal.ts": { outside: ["${table}"], why: "the same secret under another key" },
   "core/operations/retention.ts": {

@@ -323,9 +323,9 @@ export const GROWING: Record<string, Growing> = {
   },
   "cron: recount earnings": {
     run: async () => serveAll(recountEarnings(meteredContext())),
-    why: "once a day each commission is added up, those of some partners at a time",
-    story: 110,
-    program: 10,
+    why: "once a day each commission and each payment of a partner is added up, those of some partners at a time",
+    story: 200,
+    program: 20,
   },
   "cron: recount codes": {
     run: async () => serveAll(recountCodes(meteredContext())),

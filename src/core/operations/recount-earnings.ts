@@ -24,24 +24,26 @@ const SOME: Columns<Some> = { key: text, program_id: text, partner_ids: text };
 const MENDED = { partner_id: text, day: text };
 
 /**
- * Adds up again what partners earned by day, and corrects what is kept of it: rows may have been written without the
+ * Adds up again what partners earned and sold by day, and corrects what is kept of it: rows may have been written without the
  * triggers that keep it, or before them. One statement adds up and sets, so no write at the same moment is lost or
  * counted twice. Entries of before they were counted are counted once.
  */
 export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
-    cost: 2,
+    cost: 3,
     due: async (after) => shaped(ctx.db, SOME, nextAfter(after)),
     async serve({ program_id, partner_ids }) {
-      const mended = await shaped(ctx.db, MENDED, mend(program_id, partner_ids));
-      if (mended.length > 0) {
-        const some = mended.slice(0, 10);
-        logLine("error", { what: "kept earnings were wrong", program_id, count: mended.length, mended: some });
-      }
+      report("kept earnings were wrong", program_id, await shaped(ctx.db, MENDED, mend(program_id, partner_ids)));
+      report("kept sales were wrong", program_id, await shaped(ctx.db, MENDED, mendSales(program_id, partner_ids)));
       await ctx.db.run(countEntries(program_id, partner_ids));
       return false;
     },
   };
+}
+
+function report(what: string, program_id: string, mended: { partner_id: string; day: string }[]): void {
+  if (mended.length === 0) return;
+  logLine("error", { what, program_id, count: mended.length, mended: mended.slice(0, 10) });
 }
 
 function nextAfter(after: string): SQL {
@@ -75,6 +77,37 @@ function mend(program_id: string, partner_ids: string): SQL {
     on conflict (program_id, day, partner_id, currency) do update
       set commissions = excluded.commissions, millions = excluded.millions, rest = excluded.rest
       where commissions <> excluded.commissions or millions <> excluded.millions or rest <> excluded.rest
+    returning partner_id, day`;
+}
+
+/** The same of leads and sales: the triggers of `sale_days` say what each is. */
+function mendSales(program_id: string, partner_ids: string): SQL {
+  const some = sql`json_each(${partner_ids}) k`;
+  return sql`with recursive
+    days (day) as (
+      select min(day) from sale_days where program_id = ${program_id}
+      union all
+      select (select min(d.day) from sale_days d where d.program_id = ${program_id} and d.day > days.day)
+      from days where days.day is not null),
+    counted as (
+      select p.partner_id, p.event, p.created_at, p.customer_id, row_number() over (
+        partition by p.partner_id, p.event, p.customer_id, p.provider order by p.created_at, p.id) as place
+      from ${some} cross join payments p indexed by payments_partner on p.partner_id = k.value
+        and p.outcome in ('commission', 'no_flow')
+      where p.program_id = ${program_id} and (p.outcome = 'commission' or p.event = 'lead_created')),
+    brought as (
+      select substr(created_at, 1, 10) as day, partner_id, sum(event = 'lead_created') as leads,
+        sum(event = 'transaction_completed') as sales,
+        sum(event = 'transaction_completed' and (customer_id is null or place = 1)) as first_sales
+      from counted group by 1, 2
+      union all
+      select d.day, d.partner_id, 0, 0, 0 from ${some} cross join days s cross join sale_days d
+        on d.program_id = ${program_id} and d.day = s.day and d.partner_id = k.value)
+    insert into sale_days (program_id, day, partner_id, leads, sales, first_sales)
+    select ${program_id}, day, partner_id, sum(leads), sum(sales), sum(first_sales) from brought where true group by 2, 3
+    on conflict (program_id, day, partner_id) do update
+      set leads = excluded.leads, sales = excluded.sales, first_sales = excluded.first_sales
+      where leads <> excluded.leads or sales <> excluded.sales or first_sales <> excluded.first_sales
     returning partner_id, day`;
 }
 

@@ -19,9 +19,12 @@ export interface Days {
 /** What some days brought a partner. */
 export interface Results {
   clicks: number;
-  /** Commissions of payments and leads, those that were rejected left out. */
-  commissions: number;
-  /** By currency, the program's first: what these commissions come to, with corrections after refunds. */
+  leads: number;
+  /** Payments that earned, renewals among them, whatever the state of their commissions. */
+  sales: number;
+  /** Of the sales those that are the first of a customer with the partner. */
+  first_sales: number;
+  /** By currency, the program's first: commissions that are not rejected, with corrections after refunds. */
   earned: { currency: string; amount_cents: Sum }[];
 }
 
@@ -46,7 +49,7 @@ export async function readPartnerStatistics(
   const first = utcDay(Date.parse(days.from) - span.length * DAY);
   const earlier = daysOf({ from: first, to: utcDay(Date.parse(days.from) - DAY) });
   const range = { from: Date.parse(first), to: Date.parse(days.to) + DAY };
-  const [clicks, earnings, sources, codes] = await ctx.read(
+  const [clicks, sold, earnings, sources, codes] = await ctx.read(
     shaped(
       db,
       { day: text, clicks: whole },
@@ -59,8 +62,15 @@ export async function readPartnerStatistics(
     ),
     shaped(
       db,
-      { day: text, currency: text, commissions: whole, amount: text },
-      sql`select e.day as day, e.currency as currency, e.commissions as commissions,
+      { day: text, leads: whole, sales: whole, first_sales: whole },
+      sql`select d.day as day, d.leads as leads, d.sales as sales, d.first_sales as first_sales
+      from json_each(${JSON.stringify([...earlier, ...span])}) span cross join sale_days d
+        on d.program_id = ${ctx.programId} and d.day = span.value and d.partner_id = ${partner_id}`,
+    ),
+    shaped(
+      db,
+      { day: text, currency: text, amount: text },
+      sql`select e.day as day, e.currency as currency,
         ${together(sql`e.millions`, sql`e.rest`)} as amount
       from json_each(${JSON.stringify([...earlier, ...span])}) span cross join earning_days e
         on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}`,
@@ -69,12 +79,17 @@ export async function readPartnerStatistics(
     selectCodeStats(ctx, { ...days, partner_id }),
   );
   const clicksByDay = new Map(clicks.map((row) => [row.day, row.clicks]));
+  const soldByDay = new Map(sold.map((row) => [row.day, row]));
   const earningsByDay = Map.groupBy(earnings, ({ day }) => day);
   const resultsOf = (some: readonly string[]): Results => {
     const own = some.flatMap((day) => earningsByDay.get(day) ?? []);
+    const counted = (field: "leads" | "sales" | "first_sales") =>
+      some.reduce((sum, day) => sum + (soldByDay.get(day)?.[field] ?? 0), 0);
     return {
       clicks: some.reduce((sum, day) => sum + (clicksByDay.get(day) ?? 0), 0),
-      commissions: own.reduce((sum, row) => sum + row.commissions, 0),
+      leads: counted("leads"),
+      sales: counted("sales"),
+      first_sales: counted("first_sales"),
       earned: [...Map.groupBy(own, ({ currency }) => currency)]
         .map(([currency, rows]) => ({ currency, amount_cents: addUp(rows.map(({ amount }) => readSum(amount))) }))
         .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),

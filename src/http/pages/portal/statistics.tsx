@@ -37,6 +37,11 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
         {Object.keys(filter.texts).length > 0 ? <a href={AT}>Last {DEFAULT_DAYS} days</a> : null}
       </form>
       <Head now={seen.now} before={seen.before} program={program} />
+      <p class="muted small">
+        A lead is a sign-up that {program.name} reported. A sale is a payment that earned, by the day of the payment; a
+        new customer is the first sale of a customer through you, so a renewal is a sale and no new customer. Conversion
+        is new customers for each hundred clicks.
+      </p>
       <SourceCard title="Clicks by page" column="Page" sources={seen.sources.landing} />
       <SourceCard
         title="Clicks by sub-id"
@@ -52,15 +57,19 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
           columns={[
             { label: "Day (UTC)" },
             { label: "Clicks", align: "end" },
-            { label: "Commissions", align: "end" },
+            { label: "Leads", align: "end" },
+            { label: "Sales", align: "end" },
+            { label: "New customers", align: "end" },
             { label: "Earned", align: "end" },
           ]}
           rows={seen.days
-            .filter((day) => day.clicks > 0 || day.earned.length > 0)
+            .filter((day) => day.clicks > 0 || day.leads > 0 || day.sales > 0 || day.earned.length > 0)
             .map((day) => [
               dayText(day.day),
               <Count of={day.clicks} />,
-              <Count of={day.commissions} />,
+              <Count of={day.leads} />,
+              <Count of={day.sales} />,
+              <Count of={day.first_sales} />,
               <Sums of={earnedOf(day, program)} />,
             ])}
         />
@@ -87,10 +96,12 @@ function Head({ now, before, program }: { now: Results; before: Results; program
   return (
     <dl class="stats">
       <Stat label="Clicks" value={<Count of={now.clicks} />} note={`${countText(before.clicks)} before`} />
+      <Stat label="Leads" value={<Count of={now.leads} />} note={`${countText(before.leads)} before`} />
+      <Stat label="Sales" value={<Count of={now.sales} />} note={`${countText(before.sales)} before`} />
       <Stat
-        label="Commissions"
-        value={<Count of={now.commissions} />}
-        note={`${countText(before.commissions)} before`}
+        label="New customers"
+        value={<Count of={now.first_sales} />}
+        note={`${countText(before.first_sales)} before`}
       />
       <Stat label="Conversion" value={rateText(now)} note={`${rateText(before)} before`} />
       <Stat
@@ -106,9 +117,9 @@ function Head({ now, before, program }: { now: Results; before: Results; program
   );
 }
 
-/** Commissions for each hundred clicks; none of them where nobody clicked. */
-function rateText({ clicks, commissions }: Results): string {
-  return clicks === 0 ? "–" : `${((commissions / clicks) * 100).toFixed(1)}\u00a0%`;
+/** Customers who bought first, for each hundred clicks; none of them where nobody clicked. */
+function rateText({ clicks, first_sales }: Results): string {
+  return clicks === 0 ? "–" : `${((first_sales / clicks) * 100).toFixed(1)}\u00a0%`;
 }
 
 interface SourceCardProps {

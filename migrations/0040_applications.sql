@@ -43,7 +43,8 @@ ALTER TABLE `programs` ADD `slug` text;--> statement-breakpoint
 ALTER TABLE `programs` ADD `questions` text;--> statement-breakpoint
 ALTER TABLE `programs` ADD `terms` text;--> statement-breakpoint
 ALTER TABLE `programs` ADD `terms_version` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX `programs_slug` ON `programs` (`slug`);--> statement-breakpoint
+CREATE UNIQUE INDEX `programs_slug` ON `programs` (`slug`);
+--> statement-breakpoint
 CREATE TRIGGER `applications_inserted` AFTER INSERT ON `applications` BEGIN INSERT INTO list_counts (program_id, list, state, count) VALUES (new.program_id, 'applications', new.status, 1) ON CONFLICT (program_id, list, state) DO UPDATE SET count = count + excluded.count; END;
 --> statement-breakpoint
 CREATE TRIGGER `applications_moved` AFTER UPDATE OF `status` ON `applications` WHEN old.status IS NOT new.status BEGIN INSERT INTO list_counts (program_id, list, state, count) VALUES (old.program_id, 'applications', old.status, -1), (new.program_id, 'applications', new.status, 1) ON CONFLICT (program_id, list, state) DO UPDATE SET count = count + excluded.count; END;

@@ -1,5 +1,5 @@
 /** Where the model may be after a step: every outcome that the rules allow for what was answered. */
-import type { Beside } from "./model-payouts.ts";
+import { putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
 import { approveDue, copyOf, type State } from "./model.ts";
 import type { Operation } from "./operation.ts";
@@ -33,6 +33,28 @@ function changed(
 ): State | null {
   const copy = copyOf(state);
   return effect(copy, now, beside) === false ? null : copy;
+}
+
+/**
+ * The states, and those in which a payout under way that holds a row of what changes has ended already: a cron may learn
+ * it from the vendor before the change is settled. What has not ended by then drops out of the comparison.
+ */
+export function withPayoutsEnded(states: readonly State[], operations: readonly Operation[], now: number): State[] {
+  const changing = new Set(operations.flatMap(({ sales }) => sales));
+  return states.flatMap((state) => {
+    const ending = [...state.payouts.entries()].flatMap(([index, { status }]) =>
+      status === "processing" && state.rows.some((row) => row.payout === index && changing.has(row.sale))
+        ? [index]
+        : [],
+    );
+    if (ending.length === 0) return [state];
+    const ended = (["paid", "failed"] as const).map((status) => {
+      const copy = copyOf(state);
+      for (const index of ending) putPayout(copy, index, status, now);
+      return copy;
+    });
+    return [state, ...ended];
+  });
 }
 
 /**
@@ -158,6 +180,7 @@ function afterOne(candidate: Candidate, operation: Operation, reply: Reply, at: 
         ALONE,
         ...withoutSome(at.others).map((without) => ({ without, before: null })),
         { without: [], before: at.before },
+        { without: [], before: at.before, isRange: true },
       ]
     : [ALONE];
   const done = effects.flatMap((effect) => others.map((beside) => changed(candidate.state, effect, at.now, beside)));

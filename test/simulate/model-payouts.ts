@@ -9,6 +9,8 @@ export interface Beside {
   without: readonly string[];
   /** Where the run looked for who is to be paid, before the rest happened: it pays nobody else. */
   before: State | null;
+  /** It looked for the range of partners only: it pays whoever of them is to be paid by now. */
+  isRange?: boolean;
 }
 
 export interface Generating {
@@ -39,10 +41,9 @@ function payable(state: State, { period_end, sparing, beside }: Generating): Row
 
 /** Payouts of each partner's payable sum in each currency, where it is positive and not below the least. */
 export function generate(state: State, input: Generating): void {
-  const { before = null } = input.beside ?? {};
-  const seen = before && new Set(groupsToPay(before, { ...input, beside: undefined }).map(nameOf));
+  const isSeen = seenBy(state, input);
   for (const rows of groupsToPay(state, input)) {
-    if (seen && !seen.has(nameOf(rows))) continue;
+    if (!isSeen(rows)) continue;
     const { slug, currency } = rows[0]!;
     for (const row of rows) row.payout = state.payouts.length;
     state.payouts.push({
@@ -54,6 +55,18 @@ export function generate(state: State, input: Generating): void {
       changed: input.now,
     });
   }
+}
+
+/** Whether the run pays a group of rows, by what it saw before the rest happened. Partners go by age. */
+function seenBy({ partners }: State, input: Generating): (rows: readonly Row[]) => boolean {
+  const { before = null, isRange = false } = input.beside ?? {};
+  if (!before) return () => true;
+  const alone = { ...input, beside: undefined };
+  const seen = new Set(groupsToPay(before, alone).map(nameOf));
+  if (!isRange) return (rows) => seen.has(nameOf(rows));
+  const slugs = Object.keys(partners);
+  const upto = Math.max(-1, ...payable(before, alone).map(({ slug }) => slugs.indexOf(slug)));
+  return ([row]) => slugs.indexOf(row!.slug) <= upto;
 }
 
 function groupsToPay(state: State, input: Generating): Row[][] {

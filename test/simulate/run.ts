@@ -3,7 +3,15 @@ import { Chance } from "../faults/random.ts";
 import type { Versions } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
-import { afterCrons, candidatesAfter, distinct, finish, Wrong, type Candidate } from "./candidates.ts";
+import {
+  afterCrons,
+  candidatesAfter,
+  distinct,
+  finish,
+  withPayoutsEnded,
+  Wrong,
+  type Candidate,
+} from "./candidates.ts";
 import type { Reply } from "./deployment.ts";
 import { Endpoint } from "./endpoint.ts";
 import { bestKnown } from "./history.ts";
@@ -154,9 +162,11 @@ class Run {
     const stamp = new Date(began).toISOString();
     for (const { text } of operations) this.story.push(`${stamp} ${text}`);
     const { replies, failed } = await this.#carryOut(operations, step, chance);
-    let candidates = candidatesAfter(this.#states, operations, replies, failed, began);
     // What the faults left undone is done by the crons, as is what a job goes on with.
     const goesOn = operations.some((one) => one.goesOn);
+    const isCron = goesOn || failed || operations.some(({ text }) => text.startsWith("cron "));
+    const states = isCron ? withPayoutsEnded(this.#states, operations, began) : this.#states;
+    let candidates = candidatesAfter(states, operations, replies, failed, began);
     if (failed || goesOn) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
@@ -271,7 +281,12 @@ class Run {
       ]);
     }
     if (reply!.status >= 300) return candidates;
-    return candidates.flatMap((one) => (one.applied.includes(operation) ? [one] : finish(one, operation, time.now)));
+    return candidates.flatMap((one) => {
+      if (!one.applied.includes(operation)) return finish(one, operation, time.now);
+      // A generation that broke off goes on with whoever is to be paid by now.
+      const goesOn = operation.generates && before >= 500;
+      return goesOn ? [one, ...finish({ state: one.state, applied: [] }, operation, time.now)] : [one];
+    });
   }
 
   async #compare(states: State[], withSums: boolean): Promise<void> {

@@ -58,7 +58,7 @@ interface Database {
 async function replay(database: Database, calls: Call[]): Promise<Replayed> {
   /** Ids that the database mints itself, by chance: the stand-in's, and D1's at the same place. */
   const minted = new Map<string, string>();
-  const MINTED = /(?:dlv|ent)_[0-9a-z]{26}/g;
+  const MINTED = /(?:dlv|ent|mail)_[0-9a-z]{26}/g;
   const here = (value: unknown) => JSON.stringify(value).replaceAll(MINTED, (id) => minted.get(id) ?? id);
   // What the service distinguishes errors by.
   const kindOf = (message: string) => /(UNIQUE|CHECK) constraint failed: [^:]*/.exec(message)?.[0] ?? message;

@@ -5,11 +5,12 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import type { Bindings } from "../../src/env.ts";
+import { sendImport } from "../support/imports.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, disputeEvent } from "../support/provider-a-changes.ts";
-import { sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, sessionCompleted, subscriptionDeleted } from "../support/provider-a.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 /** A database in which `act` happens once, when a settling has read what it decides on and is about to write. */
@@ -135,4 +136,29 @@ it("an event that comes again under its id and names another payment joins nothi
   const { payments, commissions } = await ledgerOf(program);
   expect(payments.map(({ outcome }) => outcome)).toEqual(["commission", "commission"]);
   expect(commissions.map(({ amount_cents }) => amount_cents).toSorted()).toEqual([1_500, 2_000]);
+});
+
+it("a subscription that ends while a payment of nobody becomes a partner's flags the commission (PAY-11)", async () => {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  const [invoice, subscription] = [`in_${slug}`, `sub_${slug}`];
+  await sendA(program, invoicePaid({ id: invoice, subscription, ref: null }));
+  expect((await ledgerOf(program)).payments).toMatchObject([{ outcome: "no_ref" }]);
+  const ends = actBeforeSettling(() => sendA(program, subscriptionDeleted({ id: subscription })));
+  await sendA(program, sessionCompleted({ ref: slug, invoice, subscription }), ends);
+  expect((await ledgerOf(program)).commissions).toMatchObject([
+    { flagged: true, review_reason: "subscription_canceled" },
+  ]);
+});
+
+it("a customer who is imported by the address while a payment is settled earns for the partner (REF-3)", async () => {
+  const program = await makeProgram();
+  const { slug } = await makePartner(program);
+  const email = `${slug}@buyers.example`;
+  const file = `customer_email,partner_code\n${email},${slug}`;
+  const bind = async () => expect((await sendImport(program, { kind: "customers" }, file)).body.added).toBe(1);
+  const created = Math.ceil(Date.now() / 1000) + 60;
+  await sendA(program, sessionCompleted({ customer: null, email, created }), actBeforeSettling(bind));
+  const { commissions } = await ledgerOf(program);
+  expect(commissions).toHaveLength(1);
 });

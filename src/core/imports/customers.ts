@@ -14,6 +14,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
 import { MAX_INLINE, settle } from "../ledger/settle.ts";
+import { orUnsettled, readAgain } from "../ledger/unsettled.ts";
 import {
   identityKey,
   decideCustomerLines,
@@ -171,6 +172,8 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
               .run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${occurred_at}
               where ${concernedBy(ctx, bindings)}`),
           },
+          // The address of a payment is found once it is settled.
+          { statement: readAgain(ctx) },
         ],
         // Nobody is named who may have to be forgotten.
         occurrences: [
@@ -217,9 +220,10 @@ function storedFact({ line: { customer }, slug }: Binding, occurred_at: string):
  */
 function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
   const subjects = JSON.stringify(bindings.map(({ line }) => line.customer));
+  const changes = sql`created_at >= ${iso(ctx.now)}
+    and (partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')`;
   return sql`program_id = ${ctx.program.id} and id >= ${firstIdAt("payment", ctx.now - 31 * DAY)}
-    and created_at >= ${iso(ctx.now)}
-    and (outcome is null or partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')
+    and ${orUnsettled("payments", changes)}
     and exists (select 1 from json_each(${subjects}) j where j.value ->> 'provider' = provider
       and ((j.value ->> 'scope' = 'customer' and j.value ->> 'subject' = customer_id)
         or (j.value ->> 'scope' = 'email' and j.value ->> 'subject' = lower(customer_email))))`;

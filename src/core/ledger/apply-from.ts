@@ -14,9 +14,10 @@ import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/c
 import type { Owner, Work } from "../kernel/job.ts";
 import type { Payment, Program } from "../kernel/rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
-import { PAYMENT_KEY, readAgain } from "./facts.ts";
+import { PAYMENT_KEY } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
+import { readAgain } from "./unsettled.ts";
 
 /** What a change of a rate or a flow may say beside it: the time (ms) from which it applies. */
 export interface ApplyFrom {

@@ -7,8 +7,8 @@ import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { paymentsWithCodes } from "./codes.ts";
-import { readAgain } from "./facts.ts";
 import { settleUnsettled } from "./settle.ts";
+import { orUnsettled, readAgain } from "./unsettled.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
 
@@ -46,7 +46,7 @@ function markSeeded(ctx: ProgramCtx, provider: ProviderName, seeds: SQL, waits: 
     {
       statement: ctx.db.run(sql`update payments set facts_revision = facts_revision + 1, updated_at = ${iso(ctx.now)}
         where id in (${paymentsWithCodes(ctx.program.id, provider, seeds)})
-          and (${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)})`),
+          and ${orUnsettled("payments", sql`${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)}`)}`),
     },
   ];
 }

@@ -21,6 +21,7 @@ import { noteSeen } from "../kernel/seen-types.ts";
 import { codeSubjects, namedByCodes } from "./codes.ts";
 import { isErased, markErased, subjectsIn } from "./erased.ts";
 import { leads, servedBy } from "./served.ts";
+import { orUnsettled, readAgain } from "./unsettled.ts";
 
 /** By what a payment is settled: its row and its identity at the vendor. */
 export interface PaymentKey {
@@ -34,12 +35,6 @@ export const PAYMENT_KEY: Columns<PaymentKey> = {
   provider: textOf<ProviderName>(),
   provider_transaction_id: text,
 };
-
-/** What is being settled at this moment was read before the change: it loses its race, and reads again. */
-export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {
-  return db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
-    where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
-}
 
 /** Of an event that is stored. */
 interface EventRow {
@@ -265,7 +260,7 @@ function concernedBy(program_id: string, provider: ProviderName, facts: readonly
     // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
     selects.push(sql`select p.id from json_each(${JSON.stringify(canceled)}) s cross join payments p
       on p.program_id = ${program_id} and p.subscription_id = s.value
-      where +p.provider = ${provider} and (+p.outcome is null or +p.outcome = 'commission')`);
+      where +p.provider = ${provider} and ${orUnsettled("p", sql`+p.outcome = 'commission'`)}`);
   }
   const codes = those("code");
   if (codes.length > 0) selects.push(namedByCodes(program_id, provider, codes));
@@ -283,14 +278,15 @@ function namedBy(program_id: string, provider: ProviderName, facts: readonly Cus
   const named = facts.map(({ customer_id, email, occurred_at }) => {
     return { customer_id, email, at: occurred_at, since: iso(Date.parse(occurred_at) - ATTRIBUTION_SLACK_MS) };
   });
-  return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
-    on p.program_id = ${program_id} and p.customer_id = c.value ->> 'customer_id'
-    where +p.provider = ${provider} and p.customer_email is not c.value ->> 'email'
+  const changed = sql`p.customer_email is not c.value ->> 'email'
     and (p.created_at >= c.value ->> 'since' or not exists (
       select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
         and f.fact_id = s.fact_id and f.occurred_at < c.value ->> 'at'
       where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
         and s.subject = c.value ->> 'customer_id'))`;
+  return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
+    on p.program_id = ${program_id} and p.customer_id = c.value ->> 'customer_id'
+    where +p.provider = ${provider} and ${orUnsettled("p", changed)}`;
 }
 
 /** A fact with the id and provider it is stored under. */

@@ -5,6 +5,7 @@ import { slugKey } from "../../domain/partner.ts";
 import { ATTRIBUTION_SLACK_MS } from "../../domain/payment-state.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
+import { orUnsettled } from "./unsettled.ts";
 
 /**
  * The payments that references and codes to be remembered can serve, by what they are remembered for: selects of their ids.
@@ -23,13 +24,14 @@ export function servedBy(program_id: string, provider: ProviderName, facts: read
     return [{ key: null, customer_email: undefined, ...named, of, since, subscription_id, customer_id }];
   });
   const hasCodes = sql`exists (select 1 from partner_codes where program_id = ${program_id} and provider = ${provider})`;
+  const served = (isUnnamed: SQL) => sql`p.created_at >= r.value ->> 'since'
+    and (${isUnnamed} or coalesce(p.decision ->> 'ref_source', '') <> 'payment')`;
   const of = (field: "subscription_id" | "customer_id" | "customer_email", isOf: SQL, isUnnamed: SQL): SQL[] => {
     const named = references.filter((fact) => (fact[field] ?? null) !== null);
     if (named.length === 0) return [];
     return [
       sql`select p.id from json_each(${JSON.stringify(named)}) r cross join payments p on p.program_id = ${program_id}
-        and ${isOf} where +p.provider = coalesce(r.value ->> 'of', p.provider) and p.created_at >= r.value ->> 'since'
-          and (${isUnnamed} or coalesce(p.decision ->> 'ref_source', '') <> 'payment')
+        and ${isOf} where +p.provider = coalesce(r.value ->> 'of', p.provider) and ${orUnsettled("p", served(isUnnamed))}
           and case when r.value ->> 'key' is null then ${hasCodes} else ${leads(program_id, sql`r.value ->> 'key'`)} end`,
     ];
   };

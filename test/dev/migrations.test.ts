@@ -33,8 +33,14 @@ const MIND: [RegExp, (match: RegExpExecArray, earlier: Earlier) => string | null
       /NOT NULL/i.test(column) && !/DEFAULT/i.test(column) ? `adds what inserts into ${table} do not know` : null,
   ],
   [
-    new RegExp(`CREATE UNIQUE INDEX (?:IF NOT EXISTS )?${NAME} ON ${NAME}`, "gi"),
-    ([, index, table = ""], { tables }) => (tables.has(table) ? `${index} may refuse what ${table} took before` : null),
+    new RegExp(`CREATE UNIQUE INDEX (?:IF NOT EXISTS )?${NAME} ON ${NAME}([^;]*)`, "gi"),
+    ({ 1: index, 2: table = "", 3: rest = "", input }, { tables }) => {
+      // What only holds for a column that is new is no matter to a version that leaves it empty.
+      const isNew = new RegExp(
+        `ALTER TABLE .?${table}.? ADD .?${/ WHERE (\w+) is not null$/i.exec(rest)?.[1]}.? text;`,
+      );
+      return tables.has(table) && !isNew.test(input) ? `${index} may refuse what ${table} took before` : null;
+    },
   ],
   [
     new RegExp(`DROP INDEX (?:IF EXISTS )?${NAME}`, "gi"),
@@ -163,6 +169,8 @@ describe("migrations", () => {
       "CREATE TABLE `__new_partners` (id text);",
       "ALTER TABLE `partners` ADD `tier` text NOT NULL;",
       "CREATE UNIQUE INDEX `partners_slug` ON `partners` (`slug`);",
+      "CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`) WHERE tier is not null;",
+      "ALTER TABLE `partners` ADD `tier` text DEFAULT 'new';CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`) WHERE tier is not null;",
       "DROP INDEX `partners_email`;",
       "CREATE TABLE x (id text REFERENCES partners(id) ON DELETE CASCADE);",
     ];
@@ -171,6 +179,7 @@ describe("migrations", () => {
       "ALTER TABLE `partners` ADD `tier` text;",
       "ALTER TABLE `partners` ADD `tier` text DEFAULT 'new' NOT NULL;",
       "CREATE UNIQUE INDEX `tiers_name` ON `tiers` (`name`);",
+      "ALTER TABLE `partners` ADD `tier` text;CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`) WHERE tier is not null;",
       "CREATE TABLE `tiers` (`name` text NOT NULL);",
       "DROP INDEX `partners_list`;",
       "CREATE TABLE `click_drops` (`count` integer NOT NULL);",

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { APPLICATION_STATUSES } from "../../src/domain/application.ts";
+import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
 import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { PARTNER_STATUSES } from "../../src/domain/partner.ts";
 import { OUTCOMES } from "../../src/domain/payment.ts";
@@ -16,6 +18,8 @@ const LISTS = {
   payments: { column: "outcome", states: [...OUTCOMES, null] },
   commissions: { column: "status", states: COMMISSION_STATUSES },
   payouts: { column: "status", states: PAYOUT_STATUSES },
+  claims: { column: "status", states: CLAIM_STATUSES },
+  applications: { column: "status", states: APPLICATION_STATUSES },
 } as const;
 type List = keyof typeof LISTS;
 const NAMES = Object.keys(LISTS) as List[];
@@ -46,6 +50,14 @@ const REQUIRED: Record<List, (id: string) => Record<string, string | number | nu
   }),
   commissions: () => ({ kind: "manual", amount_cents: 1, txn_amount_cents: 1, currency: "USD", rate: "{}" }),
   payouts: () => ({ amount_cents: 1, currency: "USD", period_end: "2026", due_at: "2026", commission_count: 1 }),
+  claims: (id) => ({ order_id: id, decided_at: "2026" }),
+  applications: (id) => ({ token_hash: id }),
+};
+
+/** A column that counts for nothing. */
+const TOUCHED: Record<List, string> = {
+  ...{ partners: "updated_at", payments: "updated_at", commissions: "updated_at", payouts: "updated_at" },
+  ...{ claims: "decided_at", applications: "updated_at" },
 };
 
 const list = fc.constantFrom(...NAMES);
@@ -64,7 +76,7 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
   const { column, states } = LISTS[table];
   const value = states[operation_.state % states.length] ?? null;
   if (kind === "move") {
-    const sql = `update ${table} set ${column} = ?, updated_at = '2026-01-02T00:00:00.000Z' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
+    const sql = `update ${table} set ${column} = ?, ${TOUCHED[table]} = '2026-01-02T00:00:00.000Z' where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
     return env.DB.prepare(sql).bind(value, program_id, id);
   }
   if (kind === "flag") {
@@ -72,9 +84,9 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     return env.DB.prepare(sql).bind(operation_.state % 2, value, program_id, id);
   }
   if (kind === "touch")
-    return env.DB.prepare(`update ${table} set updated_at = '2026-01-03T00:00:00.000Z' where program_id = ?`).bind(
-      program_id,
-    );
+    return env.DB.prepare(
+      `update ${table} set ${TOUCHED[table]} = '2026-01-03T00:00:00.000Z' where program_id = ?`,
+    ).bind(program_id);
   if (kind === "delete") {
     const own = table === "partners" ? " and id <> (select min(id) from partners where program_id = ?2)" : "";
     const sql = `delete from ${table} where unicode(substr(id, -1)) % ?1 = 0 and program_id = ?2${own}`;
@@ -86,11 +98,11 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
     id: key,
     program_id,
     ...REQUIRED[table](key),
-    ...(table === "commissions" || table === "payouts" ? { partner_id } : {}),
+    ...(table === "commissions" || table === "payouts" || table === "claims" ? { partner_id } : {}),
     ...(table === "commissions" ? { flagged: operation_.state % 2 } : {}),
     [column]: value,
     created_at: "2026-01-01T00:00:00.000Z",
-    updated_at: "2026-01-01T00:00:00.000Z",
+    [TOUCHED[table]]: "2026-01-01T00:00:00.000Z",
   };
   const names = Object.keys(row);
   const conflict = {

@@ -26,23 +26,24 @@ export function servedBy(program_id: string, provider: ProviderName, facts: read
   const hasCodes = sql`exists (select 1 from partner_codes where program_id = ${program_id} and provider = ${provider})`;
   const served = (isUnnamed: SQL) => sql`p.created_at >= r.value ->> 'since'
     and (${isUnnamed} or coalesce(p.decision ->> 'ref_source', '') <> 'payment')`;
-  const of = (field: "subscription_id" | "customer_id" | "customer_email", isOf: SQL, isUnnamed: SQL): SQL[] => {
+  const of = (field: "subscription_id" | "customer_id" | "customer_email", isOf: SQL, isServed: SQL): SQL[] => {
     const named = references.filter((fact) => (fact[field] ?? null) !== null);
     if (named.length === 0) return [];
     return [
       sql`select p.id from json_each(${JSON.stringify(named)}) r cross join payments p on p.program_id = ${program_id}
-        and ${isOf} where +p.provider = coalesce(r.value ->> 'of', p.provider) and ${orUnsettled("p", served(isUnnamed))}
+        and ${isOf} where +p.provider = coalesce(r.value ->> 'of', p.provider) and ${isServed}
           and case when r.value ->> 'key' is null then ${hasCodes} else ${leads(program_id, sql`r.value ->> 'key'`)} end`,
     ];
   };
+  const byId = orUnsettled("p", served(sql`+p.partner_id is null`));
   return [
-    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, sql`+p.partner_id is null`),
-    ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`, sql`+p.partner_id is null`),
+    ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, byId),
+    ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`, byId),
     ...of(
       "customer_email",
       sql`p.customer_email is not null and lower(p.customer_email) = r.value ->> 'customer_email'`,
       // As the condition of the index has it, which finds nothing else.
-      sql`p.partner_id is null`,
+      served(sql`p.partner_id is null`),
     ),
   ];
 }

@@ -30,6 +30,8 @@ export interface TrackerWorld {
   browser: Browser;
   /** Reports that arrived, those that were answered with an error included. */
   clicks: SentClick[];
+  /** How many tests have ended. */
+  tests: number;
   /** Their query strings. */
   queries: string[];
   contentTypes: (string | undefined)[];
@@ -106,8 +108,10 @@ export async function startTrackerWorld(): Promise<TrackerWorld> {
     html: () => scriptTag(),
     headers: {},
     port,
-    visitor: () => newVisitor(browser),
+    tests: 0,
+    visitor: () => newVisitor(browser, world.tests),
     reset() {
+      world.tests += 1;
       Object.assign(world, { clicks: [], queries: [], contentTypes: [], answers: [] });
       Object.assign(world, { html: () => scriptTag(), headers: {} });
       Object.assign(world, { partners: null, isTold: true, delay: () => 0 });
@@ -131,6 +135,8 @@ async function answer(world: TrackerWorld, request: IncomingMessage, response: S
   } else if (url.pathname === "/click" && request.method === "POST") {
     const chunks: Buffer[] = await Array.fromAsync(request);
     const click = JSON.parse(Buffer.concat(chunks).toString()) as SentClick;
+    // A page that is closed still sends what it had begun to: it is no click of the test that runs by then.
+    if (!request.headers["user-agent"]?.endsWith(ofTest(world.tests))) return void response.writeHead(202).end();
     world.clicks.push(click);
     world.queries.push(url.search);
     world.contentTypes.push(request.headers["content-type"]);
@@ -152,8 +158,13 @@ function replyTo({ partners, isTold }: TrackerWorld, { ref }: SentClick, url: UR
   return JSON.stringify({ known: isTold ? leads(ref) && !stays : null });
 }
 
-async function newVisitor(browser: Browser): Promise<Visitor> {
-  const context = await browser.newContext();
+/** What a visitor's browser says of itself, by the number of tests that ended before. */
+function ofTest(tests: number): string {
+  return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0 Safari/537.36 test/${tests}`;
+}
+
+async function newVisitor(browser: Browser, tests: number): Promise<Visitor> {
+  const context = await browser.newContext({ userAgent: ofTest(tests) });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const thrown: string[] = [];

@@ -35,11 +35,10 @@ const MIND: [RegExp, (match: RegExpExecArray, earlier: Earlier) => string | null
   [
     new RegExp(`CREATE UNIQUE INDEX (?:IF NOT EXISTS )?${NAME} ON ${NAME}([^;]*)`, "gi"),
     ({ 1: index, 2: table = "", 3: rest = "", input }, { tables }) => {
-      // What only holds for a column that is new is no matter to a version that leaves it empty.
-      const isNew = new RegExp(
-        `ALTER TABLE .?${table}.? ADD .?${/ WHERE (\w+) is not null$/i.exec(rest)?.[1]}.? text;`,
-      );
-      return tables.has(table) && !isNew.test(input) ? `${index} may refuse what ${table} took before` : null;
+      // A version that does not know a column leaves it null, and nulls differ from each other.
+      const columns = [...rest.matchAll(/`(\w+)`/g)].map(([, column]) => column);
+      const isNew = columns.some((column) => new RegExp(`ALTER TABLE .${table}. ADD .${column}. text;`).test(input));
+      return tables.has(table) && !isNew ? `${index} may refuse what ${table} took before` : null;
     },
   ],
   [
@@ -170,7 +169,7 @@ describe("migrations", () => {
       "ALTER TABLE `partners` ADD `tier` text NOT NULL;",
       "CREATE UNIQUE INDEX `partners_slug` ON `partners` (`slug`);",
       "CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`) WHERE tier is not null;",
-      "ALTER TABLE `partners` ADD `tier` text DEFAULT 'new';CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`) WHERE tier is not null;",
+      "ALTER TABLE `partners` ADD `tier` text DEFAULT 'new';CREATE UNIQUE INDEX `partners_tier` ON `partners` (`tier`);",
       "DROP INDEX `partners_email`;",
       "CREATE TABLE x (id text REFERENCES partners(id) ON DELETE CASCADE);",
     ];

@@ -79,6 +79,10 @@ const LISTED: Record<string, Listed> = {
     outside: ["fact_subjects", "facts", "payments", "provider_events"],
     why: "facts are durable before anything is decided on them; the event of a vendor's event is written when it is closed",
   },
+  "core/ledger/unsettled.ts": {
+    outside: ["payments"],
+    why: "a mark that facts are stored with, or a plan that others commit",
+  },
   "core/ledger/erased.ts": {
     outside: ["erased_subjects"],
     why: "a mark without event: nothing may name who is erased",

@@ -2735,6 +2735,7 @@ type Routes = {
         provider_a_webhook_secret_set: boolean;
         provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        sale_amounts: "hidden" | "shown";
         slug: string | null;
         terms: string | null;
         terms_version: number;
@@ -2764,6 +2765,7 @@ type Routes = {
           slug?: string | null | undefined;
           questions?: string[] | null | undefined;
           terms?: string | null | undefined;
+          sale_amounts?: "hidden" | "shown" | undefined;
           apply_from?: string | undefined;
           provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
@@ -2795,6 +2797,7 @@ type Routes = {
         provider_a_webhook_secret_set: boolean;
         provider_b_api_key_set: boolean;
         provider_b_webhook_secret_set: boolean;
+        sale_amounts: "hidden" | "shown";
         slug: string | null;
         terms: string | null;
         terms_version: number;

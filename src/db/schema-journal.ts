@@ -162,3 +162,14 @@ export const partnerGrams = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.program_id, t.gram, t.partner_id] })],
 );
+
+/** The months for which the cron has generated a program's payouts: canceled ones are not made again. WITHOUT ROWID. */
+export const payoutRuns = sqliteTable(
+  "payout_runs",
+  {
+    program_id: text().notNull(),
+    period_end: text().notNull(),
+    finished_at: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
+);

@@ -8,7 +8,7 @@ import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { Outcome, PaymentDecision } from "../domain/payment.ts";
 import type { PayoutStatus } from "../domain/payout.ts";
-import type { CodePrecedence } from "../domain/program.ts";
+import type { CodePrecedence, SaleAmounts } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Sealed } from "../lib/seal.ts";
 import { emailDomain } from "./email-domain.ts";
@@ -64,6 +64,8 @@ export const programs = sqliteTable(
     /** What applicants consent to, and the number of the text: it counts up whenever the text changes. */
     terms: text(),
     terms_version: integer().notNull().default(0),
+    /** Whether partners see in the portal what their customers paid. */
+    sale_amounts: text().$type<SaleAmounts>().notNull().default("shown"),
   },
   (t) => [
     // By which people sign in, whatever the number of programs.
@@ -431,6 +433,10 @@ export const commissions = sqliteTable(
     index("commissions_payable")
       .on(t.program_id, t.partner_id, t.currency, t.created_at)
       .where(sql`status = 'approved' and payout_id is null`),
+    // What a partner waits for: its earliest and its latest by currency, and those that wait for a person.
+    index("commissions_waiting")
+      .on(t.partner_id, t.flagged, t.currency, t.created_at)
+      .where(sql`status = 'pending'`),
     index("commissions_unjournaled")
       .on(t.partner_id)
       .where(sql`journaled = 0`),
@@ -486,15 +492,4 @@ export const payouts = sqliteTable(
       .on(t.program_id, t.id)
       .where(sql`recipient_sealed is null and status in ('pending', 'failed')`),
   ],
-);
-
-/** The months for which the cron has generated a program's payouts: canceled ones are not made again. WITHOUT ROWID. */
-export const payoutRuns = sqliteTable(
-  "payout_runs",
-  {
-    program_id: text().notNull(),
-    period_end: text().notNull(),
-    finished_at: text().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.program_id, t.period_end] })],
 );

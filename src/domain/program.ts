@@ -5,6 +5,10 @@ export const CODE_PRECEDENCES = ["link", "code"] as const;
 /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
 export type CodePrecedence = (typeof CODE_PRECEDENCES)[number];
 
+export const SALE_AMOUNTS = ["shown", "hidden"] as const;
+/** Whether partners see what their customers paid. */
+export type SaleAmounts = (typeof SALE_AMOUNTS)[number];
+
 /** `NET-` and 0–365: the days from a period's end to its payouts' due date (PROG-1). */
 export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;
 

@@ -278,7 +278,7 @@ describe("month end (PAGE-7)", () => {
     await program.api("PATCH", `/api/v1/commissions/${id}`, { status: "rejected", reason: "The order was returned" });
     const member = await signInPartner(partner.email);
     const shown = textOf((await member.get("/portal/commissions")).body);
-    expect(shown).toContain("20 % of 70.00 USD, the program's rate");
+    expect(shown).toContain("20 % of a sale of 70.00 USD, the program's rate");
     expect(shown).toContain("The order was returned");
     expect(textOf((await member.get("/portal/payouts")).body)).toContain("commission");
   });

@@ -113,13 +113,15 @@ describe("the statement of a payout (PORTAL-3)", () => {
     const at = `/portal/payouts/${payout!.id}`;
     expect((await visitor.get("/portal/payouts")).body).toContain(`href="${at}"`);
     const shown = textOf((await visitor.get(at)).body);
-    for (const text of [payout!.id, "20 % of 100.00 USD", "20.00 USD", "Download as CSV"])
+    for (const text of [payout!.id, "20 % of a sale of 100.00 USD", "20.00 USD", "Download as CSV"])
       expect(shown).toContain(text);
     const file = await visitor.get(`${at}/statement.csv`);
     expect(file.headers.get("content-type")).toContain("text/csv");
     const [head, line, ...rest] = file.body.split("\r\n");
     expect(head).toBe("date,commission_id,kind,calculation,amount,currency");
-    expect(line).toMatch(new RegExp(`,${commission!.id},sale,"?20 % of 100.00 USD, the program's rate"?,20.00,USD$`));
+    expect(line).toMatch(
+      new RegExp(`,${commission!.id},sale,"?20 % of a sale of 100.00 USD, the program's rate"?,20.00,USD$`),
+    );
     expect(rest).toEqual([""]);
     const joe = await makePartner(program, { slug: "joe", email: `${uniqueId("joe")}@partners.example` });
     const other = await signInPartner(joe.email);

@@ -101,6 +101,8 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   min_payout_cents: "decides",
   // Whether transfers are offered.
   connections: "decides",
+  sale_amounts: "decides",
+  auto_approve_days: "decides",
 };
 const CODE_LISTED: Marks<CodeListed> = {
   id: "as it is",
@@ -203,10 +205,11 @@ const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
   paid_at: at,
 };
 const OWN_COMMISSION: Marks<OwnCommission> = {
+  payout_id: "decides",
   kind: { to: "clawback", reads: "after a refund" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "being looked at", where: { status: "pending" } },
-  rejected_reason: { to: "Marked reason" },
+  rejected_reason: { to: "Marked reason", where: { status: "rejected" } },
   amount_cents: amount,
   txn_amount_cents: { ...amount, where: { kind: "sale" } },
   currency: { to: "SEK" },

@@ -111,6 +111,8 @@ describe("program settings", () => {
       ["questions", null, []],
       ["terms", "t".repeat(10_000)],
       ["terms", null],
+      ["sale_amounts", "hidden"],
+      ["sale_amounts", "shown"],
     ];
     expect([...new Set(allowed.map(([field]) => field))].toSorted()).toEqual(Object.keys(PROGRAM).toSorted());
     for (const [field, value, kept = value] of allowed) {
@@ -144,6 +146,7 @@ describe("program settings", () => {
       ["slug", ["", "Upper", "-x", "x-", "a_b", "a".repeat(65), 1]],
       ["questions", [[""], ["q".repeat(201)], ["same", "same"], Array.from({ length: 11 }, (_, i) => `q${i}`), "q"]],
       ["terms", ["", "t".repeat(10_001), 1]],
+      ["sale_amounts", ["none", null, false]],
       ...SECRET_SETTINGS.map(({ setting }): [string, unknown[]] => [
         setting,
         ["", "   ", 1, {}, "a\0b", "x".repeat(501)],

@@ -30,6 +30,7 @@ export const PROGRAM = unplain<Program>({
   slug: null,
   questions: null,
   terms: null,
+  sale_amounts: "shown",
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",

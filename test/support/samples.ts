@@ -28,6 +28,7 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   slug: "forms-of-before",
   questions: ["Who reads you?", "What else? (optional)"],
   terms: "Bid on no names of ours.",
+  sale_amounts: "hidden",
 };
 
 export const PARTNER: Required<PartnerInput> = {

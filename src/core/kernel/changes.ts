@@ -91,6 +91,7 @@ const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
     questions: plain,
     terms: plain,
     terms_version: plain,
+    sale_amounts: plain,
     // Those of secrets are shown by their names in the API (`core/kernel/provider-secrets.ts`).
     connections: internal,
     shard: internal,

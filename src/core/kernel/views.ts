@@ -173,6 +173,7 @@ export function viewProgram(program: Program): ProgramView {
     questions: program.questions ?? [],
     terms: program.terms,
     terms_version: program.terms_version,
+    sale_amounts: program.sale_amounts,
     ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),
     api_key_last4: program.api_key_last4,
     api_key_last_used_at: program.api_key_last_used_at,

@@ -10,6 +10,7 @@ import { comparable, readSum, together } from "../kernel/sums.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { partnerSums, programSums, statsOf, type AccountSum } from "../ledger/journal.ts";
+import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 
 /** A number for each UTC day of a span, the days without any among them, oldest first. */
@@ -155,6 +156,8 @@ export interface PartnerOverview {
   /** By currency, the program's first; rejected ones left out. */
   commissions: DailyAmounts[];
   sums: CurrencyStats[];
+  /** By currency, the program's first. */
+  earnings: Earnings[];
   /** The last e-mail, where the partner's address refused it. */
   refused: RefusedMail | null;
 }
@@ -163,7 +166,7 @@ export interface PartnerOverview {
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
   const first = startOfSpan(ctx.now, days);
-  const [clicks, earnings, sums, [refused = null]] = await ctx.read(
+  const [clicks, earnings, sums, pending, [refused = null]] = await ctx.read(
     shaped(db, DAY_COUNT, clickDays(ctx, first, partner_id)),
     shaped(
       db,
@@ -174,6 +177,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
       where e.commissions > 0`,
     ),
     partnerSums(ctx, partner_id),
+    selectPending(ctx, partner_id),
     refusedMail(ctx, partner_id),
   );
   return {
@@ -182,6 +186,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     clicks: daily(clicks, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     sums: statsOf(sums),
+    earnings: earningsOf(ctx, sums, pending),
   };
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, gt, sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { commissions, payouts } from "../../db/schema.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -6,18 +6,50 @@ import type { Reader } from "../kernel/context.ts";
 import type { Commission, Payout } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 
-/** Lines of one statement: what a reply of the database holds. */
+/** Lines that the page of a statement shows. */
 export const MOST_LINES = 5_000;
 
+const LINES_PER_READ = 1_000;
+
 /**
- * A payout of a partner with the commissions that it consists of, the oldest first and at most `MOST_LINES`; one that was
- * canceled has none. @throws `not_found` where it is not this partner's.
+ * A payout of a partner with the first of the commissions that it consists of, the oldest first and at most `MOST_LINES`; one that
+ * was canceled has none. @throws `not_found` where it is not this partner's.
  */
 export async function readStatement(
   ctx: Reader,
   partner_id: string,
   id: string,
 ): Promise<{ payout: Payout; lines: Commission[] }> {
+  return readLines(ctx, partner_id, id, { after: "", most: MOST_LINES });
+}
+
+/**
+ * All of these commissions, some at a time: only those are held. The first are read before this returns, so that a refusal is
+ * an answer and not a broken download. @throws as `readStatement`.
+ */
+export async function statementLines(
+  ctx: Reader,
+  partner_id: string,
+  id: string,
+): Promise<AsyncIterable<Commission[]>> {
+  const read = async (after: string) => (await readLines(ctx, partner_id, id, { after, most: LINES_PER_READ })).lines;
+  const first = await read("");
+  return (async function* all() {
+    for (let lines = first; ;) {
+      yield lines;
+      const last = lines.at(-1);
+      if (!last || lines.length < LINES_PER_READ) return;
+      lines = await read(last.id);
+    }
+  })();
+}
+
+async function readLines(
+  ctx: Reader,
+  partner_id: string,
+  id: string,
+  { after, most }: { after: string; most: number },
+) {
   const [[payout], lines] = await ctx.read(
     ctx.db
       .select()
@@ -31,12 +63,13 @@ export async function readStatement(
       .where(
         and(
           eq(commissions.payout_id, id),
+          gt(commissions.id, after),
           alsoOfProgram(ctx, commissions.program_id),
           sql`+${commissions.partner_id} = ${partner_id}`,
         ),
       )
       .orderBy(asc(commissions.id))
-      .limit(atMost(MOST_LINES)),
+      .limit(atMost(most)),
   );
   if (!payout) throw notFound("payout");
   return { payout, lines };

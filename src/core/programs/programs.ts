@@ -79,6 +79,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     questions: null,
     terms: null,
     terms_version: 0,
+    sale_amounts: "shown",
     shard: ctx.shard,
     ...columns,
     created_at: stamp,

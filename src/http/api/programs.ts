@@ -10,7 +10,13 @@ import {
   PROGRAM_SLUG_PATTERN,
 } from "../../domain/application.ts";
 import { isCurrency } from "../../domain/currency.ts";
-import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN } from "../../domain/program.ts";
+import {
+  ATTRIBUTIONS,
+  CODE_PRECEDENCES,
+  normalDomain,
+  PAYOUT_TERM_PATTERN,
+  SALE_AMOUNTS,
+} from "../../domain/program.ts";
 import { normalTimeZone } from "../../domain/time-zone.ts";
 import { bySecretSetting } from "../../providers/registry.ts";
 import type { AppEnv } from "../../env.ts";
@@ -77,6 +83,7 @@ export const programPatch = takes<ProgramPatch>()({
     .nullable(),
   questions: questions.nullable(),
   terms: text(MAX_TERMS).nullable(),
+  sale_amounts: z.enum(SALE_AMOUNTS),
   apply_from: applyFrom,
   ...bySecretSetting(() => secret.nullable()),
 }).partial();

@@ -40,6 +40,7 @@ const program = {
   questions: ["Who reads you?", "How did you hear of us? (optional)"],
   terms: "Do not bid on our name.",
   terms_version: 2,
+  sale_amounts: "shown",
   ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
   api_key_last4: "x9Qw",
   api_key_last_used_at: AT,

@@ -27,7 +27,7 @@ import { SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
-import { ATTRIBUTIONS, CODE_PRECEDENCES } from "../../domain/program.ts";
+import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
 import { READ_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
 import { AUDIT_EVENT_TYPES, byVendor, bySecretSet, VENDOR_NAMES } from "../../providers/registry.ts";
@@ -87,6 +87,7 @@ const program = once(() =>
       .describe("What applicants are asked; one that ends with `(optional)` may be left out."),
     terms: z.string().nullable().describe("What applicants agree to."),
     terms_version: z.int().describe("Counts up when the terms change."),
+    sale_amounts: z.enum(SALE_AMOUNTS).describe("Whether partners see in the portal what their customers paid."),
     ...bySecretSet(() => z.boolean()),
     api_key_last4: z.string(),
     api_key_last_used_at: timestamp.nullable(),

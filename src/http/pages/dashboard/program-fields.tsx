@@ -28,6 +28,7 @@ const FIELDS = Object.keys({
   slug: true,
   questions: true,
   terms: true,
+  sale_amounts: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
 /** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
@@ -65,6 +66,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     applications: fields.given("applications"),
     slug: fields.textOrNull("slug"),
     questions: fields.given("questions") === undefined ? undefined : linesOf(fields.text("questions")),
+    sale_amounts: fields.given("sale_amounts"),
     terms: fields.given("terms") === undefined ? undefined : fields.raw("terms").trim() || null,
   };
 }
@@ -204,9 +206,27 @@ function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
         ]}
         hint="For trying things out; commissions on test payments can be paid out like any others."
       />
+      <PortalFields values={values} problems={problems} />
       <MailFields values={values} problems={problems} />
       <ApplicationFields values={values} problems={problems} />
     </>
+  );
+}
+
+/** What partners see in the portal. */
+function PortalFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
+  return (
+    <SelectField
+      name="sale_amounts"
+      label="What partners' customers paid"
+      value={values.sale_amounts}
+      problems={problems}
+      options={[
+        { value: "shown", label: "is shown to the partner" },
+        { value: "hidden", label: "is hidden from the partner" },
+      ]}
+      hint="In the portal and its files. Commissions and rates are shown always: who earns a percentage can work it out."
+    />
   );
 }
 

@@ -10,10 +10,12 @@ interface CodeStatsProps {
   days: number;
   /** Whose each code is or was, where several partners' are shown. */
   names?: ReadonlyMap<string, PartnerName>;
+  /** Without what the customers paid. */
+  hidesSales?: boolean;
 }
 
 /** What promotion codes brought, a line for each currency; nothing where they brought nothing. */
-export function CodeStatsCard({ stats, days, names }: CodeStatsProps) {
+export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
   if (stats.length === 0) return null;
   const title = `What codes brought, ${days} days`;
   return (
@@ -25,7 +27,7 @@ export function CodeStatsCard({ stats, days, names }: CodeStatsProps) {
           { label: "Code" },
           ...(names ? [{ label: "Partner" }] : []),
           { label: "Sales", align: "end" },
-          { label: "Revenue", align: "end" },
+          ...(hidesSales ? [] : [{ label: "Revenue", align: "end" } as const]),
           { label: "Earned", align: "end" },
         ]}
         rows={stats.map((row) => [
@@ -35,7 +37,7 @@ export function CodeStatsCard({ stats, days, names }: CodeStatsProps) {
           </span>,
           ...(names ? [<PartnerLink partner={names.get(row.partner_id)} />] : []),
           <Count of={row.sales} />,
-          <Money of={amountOf(row, row.revenue_cents)} />,
+          ...(hidesSales ? [] : [<Money of={amountOf(row, row.revenue_cents)} />]),
           <Money of={amountOf(row, row.earned_cents)} />,
         ])}
       />

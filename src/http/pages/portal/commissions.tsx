@@ -4,16 +4,16 @@ import { listCommissions } from "../../../core/commissions/commissions.ts";
 import type { Decided } from "../../../core/kernel/rows.ts";
 import type { CommissionView } from "../../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../../domain/commission.ts";
-import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { commissionQuery } from "../../queries.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Field, SelectField } from "../parts/form.tsx";
-import { Badge, Money, moneyText, When } from "../parts/figures.tsx";
+import { Badge, Money, When } from "../parts/figures.tsx";
 import { Empty, Pager, Table } from "../parts/table.tsx";
-import { selfOf } from "./self.ts";
+import { waitText, whyText } from "./commission-words.ts";
+import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/commissions";
 
@@ -63,7 +63,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
           )
         ) : (
           <>
-            <CommissionTable commissions={page.data} />
+            <CommissionTable commissions={page.data} program={programOf(c)} />
             <Pager page={page} path={AT} query={filter.texts} />
           </>
         )}
@@ -72,31 +72,34 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   );
 });
 
-const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
-
 /** A commission in the partner's list: no customer, and nothing that leads to one (PAGE-8). */
 export type Listed = Decided<
   CommissionView,
   | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
-  | ("rate" | "note" | "created_at"),
+  | ("rate" | "note" | "created_at" | "payout_id"),
   | ("customer_email" | "provider" | "provider_transaction_id" | "subscription_id" | "payment_id")
-  | ("review_reason" | "flow_id" | "payout_id" | "source_commission_id")
+  | ("review_reason" | "flow_id" | "source_commission_id")
   | ("id" | "program_id" | "partner_id" | "approved_at" | "paid_at" | "updated_at")
 >;
 
-/** The partner's commissions, each with its calculation. */
-export function CommissionTable({ commissions: shown }: { commissions: readonly Listed[] }) {
+interface CommissionTableProps {
+  commissions: readonly Listed[];
+  program: OwnProgram;
+}
+
+/** The partner's commissions, each with why it is what it is. */
+export function CommissionTable({ commissions: shown, program }: CommissionTableProps) {
   return (
     <Table
       label="Your commissions"
       columns={[{ label: "Date" }, { label: "Calculation" }, { label: "Status" }, { label: "Amount", align: "end" }]}
       rows={shown.map((row) => [
         <When at={row.created_at} />,
-        workedOut(row),
+        whyText(row, program),
         <span class="badges">
           <Badge state={row.status} />
           {row.flagged && row.status === "pending" ? <Badge state="review" label="being looked at" /> : null}
-          {row.rejected_reason === null ? null : <span class="second">{row.rejected_reason}</span>}
+          <Waits text={waitText(row, program)} />
         </span>,
         <Money of={row} />,
       ])}
@@ -104,14 +107,6 @@ export function CommissionTable({ commissions: shown }: { commissions: readonly 
   );
 }
 
-/** How a commission comes to its amount, in a sentence for the partner. */
-export function workedOut(row: Listed): string {
-  const { kind, rate, note } = row;
-  if (kind === "manual") return note ?? "Entered by hand";
-  if (kind === "clawback") return "Correction of an earlier commission, after a refund";
-  if (kind === "lead") return "Flat amount for somebody who signed up through your link";
-  const of = moneyText(amountOf(row, row.txn_amount_cents));
-  return rate.action_type === "percentage"
-    ? `${rate.action_value}\u00a0% of ${of}, ${RATES[rate.source]}`
-    : `Flat amount for a payment of ${of}, ${RATES[rate.source]}`;
+function Waits({ text }: { text: string | null }) {
+  return text === null ? null : <span class="second">{text}</span>;
 }

@@ -2,18 +2,18 @@ import { Hono } from "hono";
 import { lastDays } from "../../../core/partners/code-stats.ts";
 import { listCodesWithStats } from "../../../core/partners/codes.ts";
 import type { Decided, PartnerCode } from "../../../core/kernel/rows.ts";
-import { readPartnerOverview, type PartnerOverview } from "../../../core/overview/overview.ts";
-import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { readPartnerOverview } from "../../../core/overview/overview.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
+import { countText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { EarningsOf } from "./earnings.tsx";
 import { buildLink, LinkBuilder } from "./link-builder.tsx";
-import { programOf, selfOf, type OwnProgram } from "./self.ts";
+import { programOf, selfOf } from "./self.ts";
 
 const DAYS = 30;
 
@@ -51,8 +51,8 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
         )}
       </section>
       <Codes codes={codes} />
-      <CodeStatsCard stats={stats} days={DAYS} />
-      <Standing overview={seen} program={program} clicks={clicks} />
+      <CodeStatsCard stats={stats} days={DAYS} hidesSales={program.sale_amounts === "hidden"} />
+      <EarningsOf earnings={seen.earnings} program={program} />
       <div class="grid pairs">
         <section class="card">
           <DailyPlot
@@ -87,21 +87,5 @@ function Codes({ codes }: { codes: readonly OwnCode[] }) {
         <CopyLine label={`code ${code}`} text={code} />
       ))}
     </section>
-  );
-}
-
-function Standing({ overview, program, clicks }: { overview: PartnerOverview; program: OwnProgram; clicks: number }) {
-  const sum = (field: "pending_cents" | "approved_cents" | "paid_cents") =>
-    sumUp(
-      overview.sums.map((row) => amountOf(row, row[field])),
-      program,
-    );
-  return (
-    <dl class="stats">
-      <Stat label={`Clicks, ${DAYS} days`} value={<Count of={clicks} />} />
-      <Stat label="Pending" value={<Sums of={sum("pending_cents")} />} note="being checked" />
-      <Stat label="Approved" value={<Sums of={sum("approved_cents")} />} note="with the next payout" />
-      <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} note="so far" />
-    </dl>
   );
 }

@@ -1,17 +1,19 @@
 import type { Context } from "hono";
 import { Hono } from "hono";
-import type { Decided } from "../../../core/kernel/rows.ts";
+import type { Commission, Decided } from "../../../core/kernel/rows.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
-import { MOST_LINES, readStatement } from "../../../core/payouts/statement.ts";
+import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
+import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
-import { CommissionTable, workedOut } from "./commissions.tsx";
+import { whyText } from "./commission-words.ts";
+import { CommissionTable } from "./commissions.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 
 const AT = "/portal/payouts";
@@ -28,7 +30,7 @@ export const payoutDetail = new Hono<PageEnv>()
         <PayoutFacts payout={viewPayout(payout)} partner={selfOf(c)} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">
-            <CommissionTable commissions={lines.map(viewCommission)} />
+            <CommissionTable commissions={lines.map(viewCommission)} program={programOf(c)} />
           </section>
         )}
         {payout.commission_count <= MOST_LINES ? null : (
@@ -48,19 +50,8 @@ export const payoutDetail = new Hono<PageEnv>()
     );
   })
   .get("/:id/statement.csv", async (c) => {
-    const { lines } = await read(c);
-    const records = lines
-      .map(viewCommission)
-      .map((row) => [
-        row.created_at,
-        row.id,
-        row.kind,
-        workedOut(row).replaceAll("\u00a0", " "),
-        decimalAmount(row.amount_cents, row.currency),
-        row.currency,
-      ]);
-    const text = [["date", "commission_id", "kind", "calculation", "amount", "currency"], ...records];
-    return c.body(text.map(csvRecord).join(""), 200, {
+    const lines = await statementLines(c.var.ctx, selfOf(c).id, c.req.param("id"));
+    return c.body(streamOf(statementCsv(lines, programOf(c))), 200, {
       "Content-Type": "text/csv; charset=utf-8; header=present",
       "Content-Disposition": 'attachment; filename="statement.csv"',
     });
@@ -68,6 +59,25 @@ export const payoutDetail = new Hono<PageEnv>()
 
 async function read(c: Context<PageEnv>) {
   return readStatement(c.var.ctx, selfOf(c).id, c.req.param("id") ?? "");
+}
+
+const COLUMNS = ["date", "commission_id", "kind", "calculation", "amount", "currency"];
+
+async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnProgram): AsyncGenerator<string> {
+  yield csvRecord(COLUMNS);
+  for await (const some of lines) {
+    const records = some
+      .map(viewCommission)
+      .map((row) => [
+        row.created_at,
+        row.id,
+        row.kind,
+        whyText(row, program).replaceAll("\u00a0", " "),
+        decimalAmount(row.amount_cents, row.currency),
+        row.currency,
+      ]);
+    if (records.length > 0) yield records.map(csvRecord).join("");
+  }
 }
 
 /** A payout in its statement. */

@@ -14,8 +14,17 @@ export type Self = Decided<
 /** The program as the portal shows it. */
 export type OwnProgram = Decided<
   Program,
-  "id" | "name" | "domain" | "currency" | "default_commission_pct" | "payout_term" | "min_payout_cents" | "connections",
-  | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "auto_approve_days" | "live_only")
+  | "id"
+  | "name"
+  | "domain"
+  | "currency"
+  | "default_commission_pct"
+  | "payout_term"
+  | "min_payout_cents"
+  | "connections"
+  | "sale_amounts"
+  | "auto_approve_days",
+  | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "live_only")
   | ("brand_color" | "time_zone")
   | ("shard" | "api_key_hash" | "api_key_last4" | "api_key_created_at" | "api_key_last_used_at")
   | ("applications" | "slug" | "questions" | "terms" | "terms_version" | "created_at" | "updated_at")

@@ -49,7 +49,7 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
         sources={seen.sources.sub}
         note="A payment carries your reference and no sub-id: what you sold and earned cannot be split by sub-id or page."
       />
-      <CodeStatsCard stats={seen.codes} days={count} />
+      <CodeStatsCard stats={seen.codes} days={count} hidesSales={program.sale_amounts === "hidden"} />
       <section class="card flush">
         <h2>By day</h2>
         <Table

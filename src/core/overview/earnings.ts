@@ -1,0 +1,84 @@
+import { sql } from "drizzle-orm";
+import { orNull, shaped, text } from "../../db/rows.ts";
+import { compareCurrencies } from "../../domain/amount.ts";
+import { endOfHold } from "../../domain/commission.ts";
+import { addUp, NOTHING, subtract, type Sum } from "../../domain/money.ts";
+import type { ProgramCtx } from "../kernel/context.ts";
+import { exactSum, readSum } from "../kernel/sums.ts";
+import { alsoOfProgram } from "../kernel/tenant.ts";
+import type { AccountSum } from "../ledger/journal.ts";
+
+/** Where a partner's money of one currency is. Each amount is in exactly one of the sums; smallest units. */
+export interface Earnings {
+  currency: string;
+  /** Pending until a person approves. */
+  review_cents: Sum;
+  /** Pending until its days of `auto_approve_days` are over. */
+  held_cents: Sum;
+  /** When these days are over for the first and for the last of what is held; null where nothing is. */
+  held: { first: string; last: string } | null;
+  /** Approved and in no payout; below 0 where more was paid than is earned by now. */
+  payable_cents: Sum;
+  in_payout_cents: Sum;
+  paid_cents: Sum;
+}
+
+interface Pending {
+  currency: string;
+  /** `created_at` of the earliest and of the latest pending commission without a flag. */
+  first: string | null;
+  last: string | null;
+  /** What those with a flag come to, for `readSum`. */
+  flagged: string | null;
+}
+
+/** What `earningsOf` needs beside the balances: two rows for each currency, and the few that are flagged. */
+export function selectPending(ctx: ProgramCtx, partner_id: string) {
+  const own = sql`partner_id = ${partner_id} and status = 'pending' and ${alsoOfProgram(ctx, sql`program_id`)}`;
+  const plain = sql`from commissions indexed by commissions_waiting where ${own} and flagged = 0 and currency`;
+  return shaped(
+    ctx.db,
+    { currency: text, first: orNull(text), last: orNull(text), flagged: orNull(text) },
+    sql`with recursive held (name) as (
+        select min(currency) ${plain} > ''
+        union all
+        select (select min(currency) ${plain} > held.name) from held where held.name is not null)
+      select name as currency, (select min(created_at) ${plain} = held.name) as first,
+        (select max(created_at) ${plain} = held.name) as last, null as flagged
+      from held where name is not null
+      union all
+      select currency, null, null, ${exactSum(sql`amount_cents`)}
+      from commissions indexed by commissions_waiting where ${own} and flagged = 1 group by currency`,
+  );
+}
+
+/** A partner's earnings by currency, the program's first, from rows that were read at one moment. */
+export function earningsOf(
+  { program }: Pick<ProgramCtx, "program">,
+  sums: readonly AccountSum[],
+  pending: readonly Pending[],
+): Earnings[] {
+  const { auto_approve_days } = program;
+  return [...Map.groupBy(sums, ({ currency }) => currency)]
+    .map(([currency, own]): Earnings => {
+      const at = (account: AccountSum["account"]) =>
+        addUp(own.filter((row) => row.account === account).map((row) => readSum(row.amount_cents)));
+      const waiting = pending.filter((row) => row.currency === currency);
+      const flagged = addUp(waiting.map((row) => readSum(row.flagged)));
+      const review_cents = auto_approve_days === null ? at("pending") : flagged;
+      const span = waiting.find(({ first, last }) => first !== null && last !== null);
+      return {
+        currency,
+        review_cents,
+        held_cents: auto_approve_days === null ? NOTHING : subtract(at("pending"), flagged),
+        held:
+          auto_approve_days === null || !span
+            ? null
+            : { first: endOfHold(span.first!, auto_approve_days), last: endOfHold(span.last!, auto_approve_days) },
+        payable_cents: at("payable"),
+        in_payout_cents: at("in_payout"),
+        paid_cents: at("paid"),
+      };
+    })
+    .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
+}

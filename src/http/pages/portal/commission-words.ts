@@ -1,0 +1,40 @@
+import type { CommissionView } from "../../../core/kernel/views.ts";
+import { amountFor, endOfHold } from "../../../domain/commission.ts";
+import { amountOf } from "../../../domain/amount.ts";
+import { NOTHING } from "../../../domain/money.ts";
+import { dayText, moneyText } from "../parts/figures.tsx";
+import type { OwnProgram } from "./self.ts";
+
+const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
+
+/** What the sentences are made of. */
+type Said = Pick<
+  CommissionView,
+  | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "currency")
+  | ("status" | "flagged" | "rejected_reason" | "payout_id" | "created_at")
+>;
+
+type Settings = Pick<OwnProgram, "sale_amounts" | "auto_approve_days">;
+
+/** Why a commission is what it is, in a sentence for its partner (PORTAL-6); without the sale's amount where that is hidden. */
+export function whyText(row: Said, { sale_amounts }: Settings): string {
+  const { kind, rate, note } = row;
+  if (kind === "manual") return note ?? "Entered by hand";
+  if (kind === "clawback") return "Correction of a commission that was paid or in a payout already, after a refund";
+  if (kind === "lead") return "Flat amount for somebody who signed up through your link";
+  const sale = sale_amounts === "hidden" ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
+  const full = amountFor(rate, row.txn_amount_cents, NOTHING);
+  if (row.amount_cents === NOTHING && full !== NOTHING) return `Nothing is left of ${sale} after refunds`;
+  const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
+  return rate.action_type === "percentage"
+    ? `${rate.action_value}\u00a0% of ${base}, ${RATES[rate.source]}`
+    : `Flat amount for ${base}, ${RATES[rate.source]}`;
+}
+
+/** What a commission waits for, where it waits; null where its status says all. */
+export function waitText(row: Said, { auto_approve_days }: Settings): string | null {
+  if (row.status === "rejected") return row.rejected_reason;
+  if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
+  if (row.status !== "pending" || row.flagged || auto_approve_days === null) return null;
+  return `on hold until ${dayText(endOfHold(row.created_at, auto_approve_days))}`;
+}

@@ -1,0 +1,53 @@
+import type { Earnings } from "../../../core/overview/earnings.ts";
+import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { dayText, Stat, Sums } from "../parts/figures.tsx";
+import type { OwnProgram } from "./self.ts";
+
+interface EarningsProps {
+  earnings: readonly Earnings[];
+  program: OwnProgram;
+}
+
+/** What the partner has earned by where the money is, every currency in each (PORTAL-5). */
+export function EarningsOf({ earnings, program }: EarningsProps) {
+  const sums = (field: Extract<keyof Earnings, `${string}_cents`>) => (
+    <Sums
+      of={sumUp(
+        earnings.map((of) => amountOf(of, of[field])),
+        program,
+      )}
+    />
+  );
+  const owes = earnings.some(({ payable_cents }) => payable_cents < 0);
+  return (
+    <dl class="stats">
+      <Stat label="Pending" value={sums("review_cents")} note={`until ${program.name} approves`} />
+      {program.auto_approve_days === null ? null : (
+        <Stat label="On hold" value={sums("held_cents")} note={<Holds earnings={earnings} />} />
+      )}
+      <Stat
+        label="Approved"
+        value={sums("payable_cents")}
+        note={owes ? "what is below 0 is taken from what you earn next" : "for the next payout"}
+      />
+      <Stat label="In a payout" value={sums("in_payout_cents")} note="on its way" />
+      <Stat label="Paid" value={sums("paid_cents")} note="so far" />
+    </dl>
+  );
+}
+
+/** Until when, of each currency that has something on hold. */
+function Holds({ earnings }: Pick<EarningsProps, "earnings">) {
+  const held = earnings.flatMap(({ currency, held: span }) => (span === null ? [] : [{ currency, ...span }]));
+  if (held.length === 0) return "nothing waits";
+  return (
+    <>
+      {held.map(({ currency, first, last }) => (
+        <span class="stat-note">
+          {held.length === 1 ? "" : `${currency} `}
+          {first === last ? `until ${dayText(first)}` : `until ${dayText(first)}, the last until ${dayText(last)}`}
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,186 @@
+/** What a partner reads of the money: where it is, why it is so much, and nothing of a sale where that is hidden. */
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { iso } from "../../src/lib/time.ts";
+import { giveCode } from "../support/codes.ts";
+import { sendA } from "../support/ledger.ts";
+import { makeCommissions } from "../support/payouts.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { pageRoutes } from "../support/stocked.ts";
+import { uniqueId } from "../support/vendor.ts";
+import { signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+
+let program: TestProgram;
+let jane: { id: string; email: string };
+let visitor: Visitor;
+
+async function open(fields: Parameters<typeof makeProgram>[0] = {}): Promise<void> {
+  program = await makeProgram({ name: "Acme", ...fields });
+  jane = await makePartner(program, { slug: "jane", email: `${uniqueId("jane")}@partners.example` });
+  visitor = await signInPartner(jane.email);
+}
+
+beforeEach(async () => open());
+
+const page = async (path: string) => textOf((await visitor.get(path)).body);
+
+describe("the earnings (PORTAL-5)", () => {
+  it("are by currency where each amount is, exact", async () => {
+    await open({ auto_approve_days: 10 });
+    const at = (day: string) => `2026-03-${day}T23:30:00.000Z`;
+    const pending = { status: "pending", approved_at: null } as const;
+    await makeCommissions(program, jane.id, [
+      { ...pending, amount_cents: 1_001, created_at: at("01") },
+      { ...pending, amount_cents: 2_002, created_at: at("09") },
+      { ...pending, amount_cents: 4_004, created_at: at("20"), flagged: true, review_reason: "disputed" },
+      { amount_cents: 8_008 },
+      { amount_cents: -10_010, kind: "clawback", currency: "EUR" },
+      { ...pending, amount_cents: 9_007_199_254_740_991, currency: "EUR", created_at: at("05") },
+      { ...pending, amount_cents: 9_007_199_254_740_991, currency: "EUR", created_at: at("05") },
+      { amount_cents: 16, status: "rejected", rejected_reason: "Not ours" },
+    ]);
+    const shown = await page("/portal");
+    expect(shown).toContain(
+      "Pending 40.04 USD until Acme approves On hold 30.03 USD 180,143,985,094,819.82 EUR " +
+        "USD until 11 Mar 2026, the last until 19 Mar 2026 EUR until 15 Mar 2026 " +
+        "Approved 80.08 USD \u2212100.10 EUR what is below 0 is taken from what you earn next In a payout 0.00 USD",
+    );
+  });
+
+  it("move with the payout, and never are in two places", async () => {
+    await makeCommissions(program, jane.id, [{ amount_cents: 1_500 }, { amount_cents: 600, status: "pending" }]);
+    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .* Approved 15\.00 USD .* In a payout 0\.00 USD/);
+    expect(await page("/portal")).not.toContain("On hold");
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: iso(Date.now()) });
+    expect(await page("/portal")).toMatch(/Approved 0\.00 USD .* In a payout 15\.00 USD .* Paid 0\.00 USD/);
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    await program.api("POST", `/api/v1/payouts/${body.data[0]!.id}/mark-paid`);
+    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .* In a payout 0\.00 USD .* Paid 15\.00 USD/);
+  });
+
+  it("are nothing yet where nothing was earned, and nothing of another partner", async () => {
+    const joe = await makePartner(program, { slug: "joe" });
+    await makeCommissions(program, joe.id, [{ amount_cents: 77_777 }]);
+    expect(await page("/portal")).toMatch(/Pending 0\.00 USD .* Approved 0\.00 USD .* Paid 0\.00 USD/);
+  });
+});
+
+describe("why a commission is what it is (PORTAL-6)", () => {
+  it("is a sentence for each kind, with what it waits for", async () => {
+    await open({ auto_approve_days: 10 });
+    const pending = { status: "pending", approved_at: null, created_at: "2026-03-01T10:00:00.000Z" } as const;
+    const rate = { source: "partner", action_type: "flat", action_value: 300 } as const;
+    await makeCommissions(program, jane.id, [
+      { ...pending, amount_cents: 1_000, txn_amount_cents: 5_000 },
+      { amount_cents: 800, txn_amount_cents: 5_100 },
+      { amount_cents: 0, txn_amount_cents: 5_200 },
+      { amount_cents: 300, txn_amount_cents: 5_300, rate },
+      { kind: "clawback", amount_cents: -50 },
+      { kind: "lead", amount_cents: 300, txn_amount_cents: 0, rate },
+      { kind: "manual", amount_cents: 40, note: "For the talk" },
+      { status: "rejected", rejected_reason: "A test of ours", txn_amount_cents: 5_000 },
+    ]);
+    const shown = await page("/portal/commissions");
+    for (const text of [
+      "20\u00a0% of a sale of 50.00\u00a0USD, the program's rate",
+      "on hold until 11 Mar 2026",
+      "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
+      "Nothing is left of a sale of 52.00\u00a0USD after refunds",
+      "Flat amount for a sale of 53.00\u00a0USD, your rate",
+      "Correction of a commission that was paid or in a payout already, after a refund",
+      "Flat amount for somebody who signed up through your link",
+      "For the talk",
+      "A test of ours",
+      "for the next payout",
+    ]) {
+      expect(shown.replaceAll("\u00a0", " ")).toContain(text.replaceAll("\u00a0", " "));
+    }
+  });
+
+  it("says that a part was refunded where it was, however it was reported", async () => {
+    const payment_intent = uniqueId("pi_");
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent }));
+    await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 2_500 }));
+    expect((await page("/portal/commissions")).replaceAll("\u00a0", " ")).toContain(
+      "20 % of what is left of a sale of 100.00 USD after refunds",
+    );
+  });
+});
+
+describe("hidden amounts of sales (PORTAL-6)", () => {
+  /** Digits that nothing but the sales has, as pages, files and the API write them. */
+  const SALES = ["7,391.13", "7391.13", "739113", "8,217.19", "8217.19", "821719", "9,753.31", "9753.31", "975331"];
+  const PATHS = () => pageRoutes("portal").filter(({ method }) => method === "GET");
+
+  async function sell(): Promise<string> {
+    await giveCode(program, jane.id, { code: "JANE", provider: "provider_a", provider_code_id: "promo_jane" });
+    await sendA(program, sessionCompleted({ ref: "jane", amount: 739_113 }));
+    const discounts = [{ promotion_code: "promo_jane", coupon: null }];
+    await sendA(program, sessionCompleted({ ref: null, amount: 821_719, object: { discounts } }));
+    const rate = { source: "flow", action_type: "flat", action_value: 500 } as const;
+    await makeCommissions(program, jane.id, [
+      { amount_cents: 500, txn_amount_cents: 975_331, rate },
+      { amount_cents: 400, txn_amount_cents: 975_331 },
+      { amount_cents: 0, txn_amount_cents: 975_331 },
+    ]);
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: iso(Date.now()) });
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    return body.data[0]!.id;
+  }
+
+  it("are in no page and no file of the portal, which have them where they are shown", async () => {
+    const payout = await sell();
+    const seen = async () =>
+      Promise.all(
+        PATHS().map(async ({ path }) => {
+          const { body } = await visitor.get(path.replace(":id", payout));
+          return [path, SALES.some((sale) => body.replaceAll("\u00a0", " ").includes(sale))] as const;
+        }),
+      );
+    expect((await seen()).filter(([, has]) => has).map(([path]) => path)).toEqual(
+      expect.arrayContaining([
+        ...["/portal", "/portal/commissions", "/portal/statistics", "/portal/payouts/:id"],
+        "/portal/payouts/:id/statement.csv",
+      ]),
+    );
+    await program.api("PATCH", "/api/v1/programs/me", { sale_amounts: "hidden" });
+    expect((await seen()).filter(([, has]) => has)).toEqual([]);
+    // What they earn is there as before.
+    const shown = await page("/portal/commissions");
+    for (const text of ["1,478.23", "20 % of a sale, the program's rate", "Flat amount for a sale, a special rate"]) {
+      expect(shown.replaceAll("\u00a0", " ")).toContain(text);
+    }
+    const order = await env.DB.prepare(
+      "select provider_transaction_id as id from payments where program_id = ? limit 1",
+    )
+      .bind(program.id)
+      .first<{ id: string }>();
+    const claimed = await visitor.post("/portal/claims", { order_id: order!.id });
+    expect(SALES.filter((sale) => claimed.body.includes(sale))).toEqual([]);
+  });
+});
+
+describe("the file of a statement (PORTAL-3)", () => {
+  it("has every commission, also beyond what one read or one page has", async () => {
+    const [first] = await makeCommissions(program, jane.id, [{ amount_cents: 100, txn_amount_cents: 500 }]);
+    await env.DB.prepare(
+      `insert into commissions (id, program_id, partner_id, kind, status, amount_cents, txn_amount_cents, currency, rate,
+        journaled, created_at, approved_at, updated_at)
+      with recursive n (i) as (select 1 union all select i + 1 from n where i < 5400)
+      select c.id || '-' || printf('%05d', i), c.program_id, c.partner_id, c.kind, c.status, 100, 500, c.currency, c.rate, 1,
+        c.created_at, c.approved_at, c.updated_at from n, commissions c where c.id = ?`,
+    )
+      .bind(first!.id)
+      .run();
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: iso(Date.now()) });
+    const { body } = await program.api<{ data: { id: string; amount_cents: number }[] }>("GET", "/api/v1/payouts");
+    const [payout] = body.data;
+    const file = await visitor.get(`/portal/payouts/${payout!.id}/statement.csv`);
+    const lines = file.body.trim().split("\r\n").slice(1);
+    expect(new Set(lines.map((line) => line.split(",")[1])).size).toBe(5_401);
+    const sum = lines.reduce((all, line) => all + Math.round(100 * Number(line.split(",").at(-2))), 0);
+    expect(sum).toBe(payout!.amount_cents);
+    expect((await visitor.get(`/portal/payouts/${payout!.id}`)).body).toContain("The first 5,000 commissions");
+  });
+});

@@ -16,6 +16,7 @@ import {
   type ProgramFields,
   type TestProgram,
 } from "../support/program.ts";
+import { couponEvent } from "../support/codes.ts";
 import { chargeRefunded, eventA, sessionCompleted, signA, type EventA } from "../support/provider-a.ts";
 import { thinOfA, type ThinA } from "../support/thin.ts";
 import { EVENTS } from "../support/vendor-events.ts";
@@ -185,7 +186,9 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
     for (const broken of [
       { related_object: null },
       { related_object: { id: "in_1", type: "invoice", url: "//other.example/v1/invoices/in_1" } },
-      { related_object: { id: "in_1", type: "invoice", url: "/v1/invoices/../balance" } },
+      ...["..", "%2E%2e", ".", "", "in_1?expand[]=x", "in_1#x", "in_1\\x", "%2"].map((end) => {
+        return { related_object: { id: "in_1", type: "invoice", url: `/v1/invoices/${end}/balance` } };
+      }),
     ]) {
       expect((await sendThin(program, thinOfA(sample, { snapshot: false, ...broken }))).status).toBe(422);
     }
@@ -194,6 +197,24 @@ describe("no event of a type that is needed is acknowledged and dropped", () => 
     expect(await storedOf(program)).toBe(0);
     expect(lists.calls).toEqual([]);
   });
+
+  it.each(["BLACK-FRIDAY", "20 % / off", "été.50", "../balance"])(
+    "a coupon whose id, which its owner chose, is %s (IN-18)",
+    async (id) => {
+      for (const snapshot of [true, false]) {
+        const program = await shop();
+        const thin = happen(couponEvent({ id, name: "Half" }), { snapshot });
+        expect(await sendThin(program, thin)).toMatchObject({ status: 200, body: { outcome: "linked" } });
+        expect(lists.calls.at(-1)!.pathname).toBe(
+          snapshot ? `/v1/events/${thin.snapshot_event}` : `/v1/coupons/${encodeURIComponent(id)}`,
+        );
+        // Where the event is named, it does not matter how the address of its object is written.
+        const strange = { id, type: "coupon", url: `/v1/coupons/${id}?x` };
+        if (snapshot)
+          expect(await sendThin(program, { ...thin, related_object: strange })).toMatchObject({ status: 200 });
+      }
+    },
+  );
 
   it.each(SAMPLES.map((event, i) => [`${i} ${event.type}`, event] as const))(
     "%s: says thin what it says whole",

@@ -27,6 +27,7 @@ const COLLECTIONS: Record<string, string> = {
   subscription: "subscriptions",
   promotion_code: "promotion_codes",
   coupon: "coupons",
+  credit_note: "credit_notes",
   customer: "customers",
 };
 
@@ -35,7 +36,7 @@ export function objectPath({ data: { object } }: EventA): string {
   if (object["object"] === "discount") return `/v1/customers/${String(object["customer"])}/discount`;
   const collection = COLLECTIONS[String(object["object"])];
   if (collection === undefined) throw new Error(`no collection of ${String(object["object"])}`);
-  return `/v1/${collection}/${object.id}`;
+  return `/v1/${collection}/${encodeURIComponent(object.id)}`;
 }
 
 /** The thin event of the same occurrence; `snapshot` says whether it names the other. */

@@ -9,20 +9,26 @@ const THIN_TYPE = /^v[0-9]+\./;
 
 /** What is put into the address of a call. */
 const event_id = id.regex(/^\w+$/);
-const path = id.regex(/^(?:\/\w+){2,}$/, "expected a path of the vendor's API");
+/** Ids of coupons are the owner's own, and are encoded. No segment leads up, in either spelling. */
+const path = id.regex(
+  /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})+){2,}$/i,
+  "expected a path of the vendor's API",
+);
 /** In whose name the vendor's objects are read. */
 const context = id.regex(/^[\w/]+$/);
 
-const named = z
-  .object({
-    snapshot_event: event_id.nullish(),
-    related_object: z.object({ id: id.nullish(), type: id, url: path }).nullish(),
-    context: context.nullish(),
-  })
-  .refine(({ snapshot_event, related_object }) => snapshot_event || related_object, {
-    path: ["related_object"],
-    message: "a thin event names what it is about",
-  });
+const bySnapshot = z
+  .object({ snapshot_event: event_id, context: context.nullish() })
+  .transform((names) => ({ ...names, related_object: null }));
+const byObject = z
+  .object({ related_object: z.object({ id: id.nullish(), type: id, url: path }), context: context.nullish() })
+  .transform((names) => ({ ...names, snapshot_event: null }));
+
+/** What a thin event names: where that is a snapshot event, what is said of its object does not matter. */
+function namesIn(body: unknown) {
+  const snapshot = field(body, "snapshot_event") ?? null;
+  return snapshot === null ? byObject.safeParse(body) : bySnapshot.safeParse(body);
+}
 
 /** Whether a body is a thin event's: no type of a snapshot event begins so. */
 export function isThin(body: unknown): boolean {
@@ -50,7 +56,7 @@ export function parseThin(
 function alone({ ignores }: Reader): Reader {
   if (ignores !== undefined) return ignore(ignores);
   return (body) => {
-    const read = named.safeParse(body);
+    const read = namesIn(body);
     const problems = read.success
       ? [{ path: "type", message: "this event only names what it is about" }]
       : read.error.issues.map(({ path: at, message }) => ({ path: at.map(String).join("."), message }));
@@ -67,12 +73,12 @@ export function thinEvent(
   const event = isThin(body) ? envelope.safeParse(body).data : undefined;
   if (!event?.event_type.startsWith(OF_V1)) return null;
   const reader = readers.get(snapshotType(event.event_type));
-  const names = named.safeParse(body).data;
+  const names = namesIn(body).data;
   if (!reader || reader.ignores !== undefined || !names) return null;
-  const { snapshot_event, related_object: object } = names;
+  const { snapshot_event: snapshot_id, related_object: object } = names;
   return {
     ...event,
-    snapshot_id: snapshot_event ?? null,
+    snapshot_id,
     object: object ? { id: object.id ?? null, type: object.type, path: object.url } : null,
     context: names.context ?? null,
   };

@@ -218,6 +218,26 @@ export const STORY_PLANTS: readonly Plant[] = [
     "return group + 1 < GROUPS.length ? `${group + 1}:` : null;",
     "return null;",
   ]),
+  plant("provider A: an intent that is all there is makes no payment", "providers/provider-a/payment.ts", [
+    "if (ref === null || invoice !== null) return linkOf(aliases, occurred_at);",
+    "if (aliases.length > 0) return linkOf(aliases, occurred_at);",
+  ]),
+  plant("provider A: a session and its intent are two payments", "providers/provider-a/payment.ts", [
+    "aliases: aliasesOf(session.id, session.invoice?.id, session.payment_intent),",
+    "aliases: aliasesOf(session.id, session.invoice?.id),",
+  ]),
+  plant("provider A: what a thin event names is of the time at which it is read", "providers/provider-a/reads.ts", [
+    "const { event_id: id, occurred_at: created, test } = thin;",
+    "const { event_id: id, test } = thin;\n  const created = Math.floor(Date.now() / 1000);",
+  ]),
+  plant("leads: the customers of other providers are not bound", "providers/api/events.ts", [
+    "bound.map((fact) => ({ ...fact, any_provider: true }))",
+    "bound",
+  ]),
+  plant("leads: an address binds nobody", "domain/reference.ts", [
+    "customer_email !== null && fact.customer_email === emailKey(customer_email),",
+    'customer_email === null && fact.customer_email === emailKey(customer_email ?? ""),',
+  ]),
   plant("provider B: a refund that waits for approval counts", "providers/provider-b/events.ts", [
     'effective: data.status === "approved",',
     'effective: data.status !== "rejected",',

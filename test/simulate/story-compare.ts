@@ -1,10 +1,10 @@
 /** Whether the ledger at the end of a story is what the model makes of the money that moved. */
 import { ADMIN_TOKEN } from "./deployment.ts";
-import type { Expected } from "../support/money-model.ts";
+import { keyOf, type Expected, type Truth } from "../support/money-model.ts";
 import type { StoryWorld } from "./story-world.ts";
 
 /** What a payment must come to. */
-export interface Paid extends Expected {
+export interface Paid extends Expected, Pick<Truth, "also"> {
   currency: string;
 }
 
@@ -24,6 +24,7 @@ export async function differencesOf(
     "select provider_transaction_id as key, outcome from payments where outcome <> 'merged' and event = 'transaction_completed'",
   );
   const rows = look<Row>(ROWS);
+  const own = keyOf([...paid].map(([key, { also }]) => ({ key, ...(also === undefined ? {} : { also }) })));
   const expected = [...paid].filter(([, { amount }]) => (amount ?? 0) !== 0);
   const earned = expected.map(([key, one]) => [`${key} ${one.partner} ${one.currency}`, one.amount!] as const);
   const perPartner = sums(expected.map(([, one]) => [`${one.partner} ${one.currency}`, one.amount!] as const));
@@ -32,7 +33,7 @@ export async function differencesOf(
     ...compared(
       "earned",
       sums(earned),
-      sums(rows.map((row) => [`${row.key} ${row.slug} ${row.currency}`, row.amount])),
+      sums(rows.map((row) => [`${own(row.key)} ${row.slug} ${row.currency}`, row.amount])),
     ),
     ...compared("balance", perPartner, sums(look<Sum>(BALANCES).map(entryOf))),
     ...compared("journal", perPartner, sums(look<Sum>(ENTRIES).map(entryOf))),

@@ -1,7 +1,7 @@
 /** A generator of customers: what each buys, from trial to end, at which provider, and whose link it came by. */
 import { byVendor, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
-import type { Bought, Chapter, Life } from "../support/money-life.ts";
+import type { Bought, Chapter, Lead, Life } from "../support/money-life.ts";
 import { CODES, PARTNERS } from "./story-program.ts";
 
 const DAY = 86_400;
@@ -19,11 +19,12 @@ const PRICES: Record<string, readonly [low: number, high: number]> = {
   EUR: [900, 29_900],
   JPY: [300, 60_000],
   KWD: [1_000, 150_000],
+  BHD: [900, 90_000],
 };
 const CURRENCIES: Record<ListedProvider, readonly string[]> = {
   ...byVendor(() => ["USD", "USD", "EUR", "JPY"]),
-  provider_a: ["USD", "USD", "EUR", "JPY", "KWD"],
-  api: ["USD", "EUR", "JPY", "KWD"],
+  provider_a: ["USD", "USD", "EUR", "JPY", "KWD", "BHD"],
+  api: ["USD", "EUR", "JPY", "KWD", "BHD"],
 };
 /** Other products' slugs, and a shop's own numbers. */
 const UNKNOWN = ["other-product", "cart-77"];
@@ -66,6 +67,7 @@ class LifeMaker {
 
   make(): CustomerLife {
     if (this.#chance.happens(0.15)) this.#say();
+    if (this.#chance.happens(0.15)) this.#lead();
     if (this.#chance.happens(0.25)) this.#shop();
     else this.#subscribe();
     return { life: this.#life, chapters: this.#chapters };
@@ -74,7 +76,7 @@ class LifeMaker {
   /** Buys now and then. */
   #shop(): void {
     for (let left = this.#chance.whole(1, 6); left > 0 && this.#isOn; left--) {
-      this.#put({ ...this.#discounted(this.#amount()), do: "buy" });
+      this.#put(this.#buy());
       this.#aside(0.25);
       this.#wait(3, 90);
     }
@@ -84,7 +86,7 @@ class LifeMaker {
   #subscribe(): void {
     const trial = this.#chance.happens(0.35);
     const how = trial ? "free" : this.#how();
-    this.#put({ ...this.#discounted(this.#price), do: "subscribe", how });
+    this.#put({ ...this.#discounted(this.#bought(this.#price)), do: "subscribe", how });
     while (this.#isOn) {
       const due = this.#day + MONTH;
       this.#aside(0.3);
@@ -96,8 +98,8 @@ class LifeMaker {
         this.#wait(10, 90);
         return this.#subscribe();
       }
-      const what = this.#recurs ? this.#discounted(this.#price) : this.#bought(this.#price);
-      this.#put({ ...what, do: "renew", ref: null, how: this.#how() });
+      const what = this.#bought(this.#price);
+      this.#put({ ...(this.#recurs ? this.#discounted(what) : what), do: "renew", ref: null, how: this.#how() });
     }
   }
 
@@ -129,8 +131,9 @@ class LifeMaker {
       return { do: "downgrade", amount: chance.whole(1, this.#price), ref: this.#ref() };
     }
     if (roll < 0.78) return { do: "credit", amount: chance.whole(1, this.#price * 2) };
-    if (roll < 0.86) return { ...this.#bought(this.#amount()), do: "buy" };
-    if (roll < 0.93)
+    if (roll < 0.85) return this.#buy();
+    if (roll < 0.89) return this.#led();
+    if (roll < 0.94)
       return { do: "say", ref: this.#slug(), of: chance.happens(0.5) ? "customer" : "subscription" } as const;
     return { do: "test", pick: chance.whole(0, 9), amount: this.#amount(), ref: this.#ref() };
   }
@@ -140,19 +143,38 @@ class LifeMaker {
     this.#wait(1, 10);
   }
 
+  /** The owner's server says whose the customer is, before or between what is paid. */
+  #lead(): void {
+    this.#put(this.#led());
+    this.#wait(1, 10);
+  }
+
+  #led(): Lead {
+    // A partner's own address is that of several customers.
+    const isOwn = this.#life.email?.endsWith("@mail.example") === true;
+    return { do: "lead", ref: this.#slug(), by: isOwn ? this.#chance.of(["id", "email", "both"]) : "id" };
+  }
+
+  /** An intent alone knows no code. */
+  #buy(): Chapter {
+    const what = this.#bought(this.#amount());
+    return { ...(what.via === "intent" ? what : this.#discounted(what)), do: "buy" };
+  }
+
   #bought(amount: number): Omit<Bought, "do"> {
     const chance = this.#chance;
     return {
       ...{ amount, ref: this.#ref(), other: this.#ref(), how: this.#how() },
       place: chance.of(["subscription", "subscription", "line", "invoice"] as const),
       shape: chance.of(["new", "new", "repeated", "old"] as const),
+      via: chance.of(["session", "session", "intent", "both"] as const),
     };
   }
 
   /** With the customer's code, of some percent or of an amount. */
-  #discounted(price: number): Omit<Bought, "do"> {
-    const what = this.#bought(price);
+  #discounted(what: Omit<Bought, "do">): Omit<Bought, "do"> {
     if (this.#code === null) return what;
+    const { amount: price } = what;
     const off = this.#recurs ? Math.floor((price * 20) / 100) : Math.min(500, price - 1);
     return { ...what, amount: price - off, discount: { code: this.#code, off } };
   }

@@ -4,10 +4,11 @@ import { discountEventB, promotionCodeEvent } from "../support/code-events.ts";
 import { happenedAt, PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
 import { expectedOf } from "../support/money-model.ts";
 import { PLAYED } from "../support/money-played.ts";
-import type { ApiEvent } from "../support/money-vendor-api.ts";
+import type { ApiEvent } from "../support/money-vendor.ts";
 import { idsOfCode } from "../support/money-life.ts";
-import { bodyOfA } from "../support/provider-a.ts";
+import { bodyOfA, type EventA } from "../support/provider-a.ts";
 import { bodyOfB } from "../support/provider-b.ts";
+import { thinOfA } from "../support/thin.ts";
 import type { ListedProvider } from "../../src/providers/registry.ts";
 import type { Service } from "./bundle.ts";
 import { time } from "./played-globals.ts";
@@ -37,6 +38,8 @@ const BEGINS = Date.UTC(2026, 1, 2) / 1_000;
 const KEPT = 30 * DAY;
 /** What runs every minute is run so often: nothing depends on more. */
 const CRON_EVERY = DAY;
+/** How often the vendor sends a thin event that is not taken. */
+const THIN_ATTEMPTS = 3;
 /** And so often what runs every day. */
 const DAILY_EVERY = 30 * DAY;
 
@@ -107,9 +110,14 @@ class Story {
     for (const [i, { at, next }] of chapters.entries()) vendor.live(next, i, at);
     const at = (second: number) => programAt(this.#changes, this.#settings, second);
     const expected = expectedOf(at, vendor.truths, vendor.said);
-    for (const { key, currency } of vendor.truths) this.#paid.set(key, { ...expected.get(key)!, currency });
+    for (const { key, currency, also } of vendor.truths) {
+      this.#paid.set(key, { ...expected.get(key)!, currency, ...(also === undefined ? {} : { also }) });
+    }
     for (const key of vendor.tests) this.#tests.add(key);
-    return bodies().map((body) => ({ provider: life.provider, body, at: happenedAt(eventOf(life.provider, body)) }));
+    const eventsOf = (provider: ListedProvider, all: readonly string[]) =>
+      all.map((body) => ({ provider, body, at: happenedAt(eventOf(provider, body)) }));
+    const leads = vendor.leads.map((lead) => JSON.stringify(lead));
+    return [...eventsOf(life.provider, bodies()), ...eventsOf("api", leads)];
   }
 
   async play(): Promise<Outcome> {
@@ -158,10 +166,15 @@ class Story {
       const isKept = event.provider === "api" || isTest(event.body);
       const copies = chance.happens(0.15) ? chance.whole(2, 3) : 1;
       if (!isKept && (isOut(event) || chance.happens(0.08))) return [];
-      return Array.from({ length: copies }, () => ({
-        at: event.at + this.#delay(isWild),
-        run: () => this.#deliver(event),
-      }));
+      return Array.from({ length: copies }, () => {
+        const isThin = event.provider === "provider_a" && !isKept && chance.happens(0.2);
+        // A discount has no address of its own, so that only its event says which it was.
+        const snapshot = !isThin || chance.happens(0.7) || objectOf(event.body) === "discount";
+        return {
+          at: event.at + this.#delay(isWild),
+          run: () => (isThin ? this.#deliverThin(event.body, snapshot) : this.#deliver(event)),
+        };
+      });
     });
   }
 
@@ -171,6 +184,18 @@ class Story {
     const roll = chance.next();
     if (roll < 0.6) return chance.whole(0, MINUTE);
     return roll < 0.85 ? chance.whole(0, HOUR) : chance.whole(0, 3 * DAY);
+  }
+
+  /** As a thin event, again where it cannot be read; in the end it is lost, as one is whose object the vendor keeps no longer. */
+  async #deliverThin(body: string, snapshot: boolean): Promise<void> {
+    const thin = JSON.stringify(thinOfA(JSON.parse(body) as EventA, { snapshot }));
+    this.#list();
+    for (let attempt = 1; attempt <= THIN_ATTEMPTS; attempt++) {
+      this.#deliveries += 1;
+      const [reply] = await this.#world.run(() => this.#world.vendorEvent("provider_a", thin));
+      if (reply!.status === 200) return;
+      if (reply!.status !== 503) throw new Error(`${thin} is answered ${JSON.stringify(reply)}`);
+    }
   }
 
   async #deliver({ provider, body }: Event): Promise<void> {
@@ -304,6 +329,10 @@ function codeEvents(): Event[] {
       { provider: "provider_b", body: b, at: at * 1_000 },
     ];
   });
+}
+
+function objectOf(body: string): unknown {
+  return (JSON.parse(body) as EventA).data.object["object"];
 }
 
 /** Of the owner's server its report, which has the time. */

@@ -59,10 +59,19 @@ const chapter = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("test" as const), pick: fc.nat(9), amount, ref: slug }) },
 );
-export type Chapter = typeof chapter extends fc.Arbitrary<infer C> ? C : never;
+type GeneratedChapter = typeof chapter extends fc.Arbitrary<infer C> ? C : never;
+export type Chapter = GeneratedChapter | Lead;
 export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" | "upgrade" }> & {
   discount?: Discount | null;
 };
+
+/** The owner's server says who brought a customer, of whichever provider. */
+export interface Lead {
+  do: "lead";
+  ref: string;
+  /** What the customer is named by. */
+  by: "id" | "email" | "both";
+}
 
 /** What a promotion code took off before the amount, net. */
 export interface Discount {
@@ -85,6 +94,8 @@ function bought<const Do extends "buy" | "subscribe" | "renew" | "upgrade">(what
     other: slug,
     place: fc.constantFrom("subscription" as const, "line" as const, "invoice" as const),
     how: fc.constantFrom("paid", "paid", "paid", "free", "late", "never"),
+    /** Of a one-off purchase: a hosted checkout, a payment intent alone, or a checkout whose intent says as much. */
+    via: fc.constantFrom("session" as const, "session" as const, "intent" as const, "both" as const),
     shape: fc.constantFrom("new" as const, "repeated" as const, "old" as const),
   });
 }

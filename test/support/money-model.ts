@@ -18,6 +18,8 @@ export interface Truth {
   provider: ListedProvider;
   /** Its identity at the vendor. */
   key: string;
+  /** Another identity of the same payment: what was paid out under it, before the two were one, keeps it. */
+  also?: string;
   currency: string;
   /** What was invoiced, tax included, and the tax in it. */
   total: number;
@@ -54,6 +56,8 @@ export interface Said {
   codes: string[];
   customer: string | null;
   subscription: string | null;
+  /** Of a lead, which serves the payments of every provider (FACT-4): the address that it names. */
+  lead?: { email: string | null };
 }
 
 export interface ModelPartner {
@@ -104,6 +108,12 @@ export interface Expected {
 export function share(a: number, b: number, c: number): number {
   const [whole, rest] = [(BigInt(a) * BigInt(b)) / BigInt(c), (BigInt(a) * BigInt(b)) % BigInt(c)];
   return Number(whole + (rest * 2n >= BigInt(c) ? 1n : 0n));
+}
+
+/** The identity of the payment that an identity is of. */
+export function keyOf(truths: readonly Pick<Truth, "key" | "also">[]): (key: string) => string {
+  const keys = new Map(truths.flatMap(({ key, also }) => (also === undefined ? [] : [[also, key] as const])));
+  return (key) => keys.get(key) ?? key;
 }
 
 /** What each payment must come to, by the program as it was when the payment was made (PAY-16). */
@@ -168,12 +178,16 @@ function referenceOf(program: ModelProgram, truth: Truth, said: readonly Said[])
   const carried = program.code_precedence === "code" ? (code ?? known) : (known ?? code);
   if (carried !== undefined) return { slug: carried, isCode: false };
   const heard = said
-    .filter((one) => one.provider === provider && one.chapter <= truth.chapter)
+    .filter((one) => (one.provider === provider || one.lead) && one.chapter <= truth.chapter)
     .toSorted((a, b) => a.at - b.at)
-    .flatMap((one) => leadOf(program, one, at).map((lead) => ({ ...one, lead })));
+    .flatMap((one) => leadOf(program, one, at).map((leadsTo) => ({ ...one, leadsTo })));
   const by = (field: "customer" | "subscription") =>
-    heard.filter((one) => truth[field] !== null && one[field] === truth[field]).map(({ lead }) => lead);
-  const inTime = [by("subscription"), by("customer")].map((leads) => leads.filter(({ since }) => since <= at));
+    heard.filter((one) => truth[field] !== null && one[field] === truth[field]).map(({ leadsTo }) => leadsTo);
+  const byAddress = heard.filter(({ lead }) => truth.email !== null && lead?.email === truth.email);
+  // What is said of the subscription is nearer than what is said of its customer, and an address is the last to be asked.
+  const inTime = [by("subscription"), by("customer"), byAddress.map(({ leadsTo }) => leadsTo)].map((leads) =>
+    leads.filter(({ since }) => since <= at),
+  );
   const remembered = inTime.find((leads) => leads.length > 0) ?? [];
   const counts = program.attribution === "first" ? remembered[0] : remembered.at(-1);
   const later = [...codes, ...by("subscription"), ...by("customer")].toSorted((a, b) => a.since - b.since)[0];

@@ -24,6 +24,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   }
 
   protected buy(what: Bought): void {
+    if (what.via === "intent") return this.#payByIntent(what);
     const { amount, ref, other, how } = what;
     const key = this.id("cs_");
     const total = how === "free" ? 0 : amount;
@@ -41,11 +42,47 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     const isPaid = how === "paid" || how === "free";
     const payment_status = how === "free" ? "no_payment_required" : isPaid ? "paid" : "unpaid";
     const created = this.at(1);
+    const tellIntent = () => (what.via === "both" && total > 0 ? this.#tellIntent(sale, other) : undefined);
+    if (what.via === "both") sale.truth.also = sale.payment_intent;
+    // The vendor's own order is either.
+    if (how === "paid" && amount % 2 === 0) tellIntent();
     this.events.push(a.sessionCompleted({ ...fields, payment_status, created }));
     this.remember(created, [ref, other], customer, null, codes);
+    if (how === "paid" && amount % 2 === 1) tellIntent();
     if (isPaid) return;
     const make = how === "late" ? a.sessionAsyncSucceeded : a.sessionAsyncFailed;
+    if (how === "late") tellIntent();
     this.events.push(make({ ...fields, created: this.at() }));
+  }
+
+  /** With Elements or through the API: the intent is all there is. One without a reference is of some other shop's business. */
+  #payByIntent(what: Bought): void {
+    const { amount, how } = what;
+    const ref = what.ref ?? what.other;
+    const payment_intent = this.id("pi_");
+    if (how === "never") {
+      const failed = { id: payment_intent, object: "payment_intent" };
+      this.events.push(a.eventA("payment_intent.payment_failed", failed, { created: this.at() }));
+      return;
+    }
+    if (ref === null) {
+      this.events.push(a.paymentIntentSucceeded({ payment_intent, amount, created: this.at(1) }));
+      return;
+    }
+    const customer = this.life.guest ? null : this.customer;
+    const carried = carriedAt(["metadata", ref]);
+    const truth = this.truth({ key: payment_intent, total: amount, charged: amount, customer, carried });
+    this.#tellIntent(this.#sell(truth, payment_intent), ref, { tax: truth.tax });
+  }
+
+  /** An intent that says what was paid, with the reference that its own metadata has. */
+  #tellIntent({ truth, payment_intent, charge }: SaleA, ref: string | null, more: { tax?: number } = {}): void {
+    const { customer, total, currency } = truth;
+    const created = this.at(1);
+    const ids = { payment_intent, charge, customer, email: this.life.email };
+    const money = { amount: total, currency: currency.toLowerCase(), ...more };
+    this.events.push(a.paymentIntentSucceeded({ ...ids, ...money, ...(ref === null ? {} : { ref }), created }));
+    this.remember(created, [ref], customer, null);
   }
 
   protected subscribe(what: Bought, subscription: string): void {
@@ -117,7 +154,9 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   /** A credit note to the balance: no money moves. */
   protected giveCredit({ amount }: Of<"credit">): void {
     this.credit += amount;
-    this.events.push(a.eventA("credit_note.created", { id: this.id("cn_"), amount }, { created: this.at() }));
+    this.events.push(
+      a.eventA("credit_note.created", { id: this.id("cn_"), object: "credit_note", amount }, { created: this.at() }),
+    );
   }
 
   protected refund({ share, ends }: Of<"refund">, sale: SaleA): void {
@@ -208,9 +247,9 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
     return { customer: this.customer, email: this.life.email };
   }
 
-  #sell(truth: Sale["truth"]): SaleA {
+  #sell(truth: Sale["truth"], payment_intent = this.id("pi_")): SaleA {
     const left = truth.paid ? truth.charged : 0;
-    const ids = { payment_intent: this.id("pi_"), charge: this.id("ch_") };
+    const ids = { payment_intent, charge: this.id("ch_") };
     const sale = { truth, left, left_tax: 0, ...ids, refunds: [] };
     this.sales.push(sale);
     return sale;

@@ -1,15 +1,9 @@
 /** The owner's server, played: what it reports of a customer's life, and what really happened (`money-world.ts`). */
 import * as api from "./api-bodies.ts";
-import type { ReportKind } from "../../src/providers/provider.ts";
-import type { Bought, Chapter, Life } from "./money-life.ts";
-import { carriedAt, PlayedVendor, type Sale } from "./money-vendor.ts";
+import type { Bought, Chapter, Lead, Life } from "./money-life.ts";
+import { carriedAt, PlayedVendor, type ApiEvent, type Sale } from "./money-vendor.ts";
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
-
-export interface ApiEvent {
-  kind: ReportKind;
-  body: api.LeadBody | api.SaleBody | api.RefundBody;
-}
 
 /** It knows no subscriptions, no tax, no credit and no test mode: what it sells is a sale, what goes back a refund. */
 export class VendorApi extends PlayedVendor<ApiEvent> {
@@ -54,6 +48,10 @@ export class VendorApi extends PlayedVendor<ApiEvent> {
     if (customer.id === undefined && customer.email === undefined) return;
     this.events.push({ kind: "lead", body: api.lead({ external_id: this.id("lead_"), ref, customer, occurred_at }) });
     this.remember(Date.parse(occurred_at) / 1_000, [ref], guest ? customer.email! : this.customer, null);
+  }
+
+  protected override lead({ ref }: Lead): void {
+    this.say(ref);
   }
 
   protected override cancel(): void {

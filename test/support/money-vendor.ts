@@ -1,11 +1,19 @@
 /** What the played vendors of `money-world.ts` share: the clock, the customer's credit, and what really happened. */
+import type { ReportKind } from "../../src/providers/provider.ts";
+import * as api from "./api-bodies.ts";
 import type { Carried, Said, Truth } from "./money-model.ts";
-import type { Bought, Chapter, Life } from "./money-life.ts";
+import type { Bought, Chapter, Lead, Life } from "./money-life.ts";
 
 const T0 = 1_780_000_000;
 const TWO_DAYS = 172_800;
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
+
+/** What the owner's server reports. */
+export interface ApiEvent {
+  kind: ReportKind;
+  body: api.LeadBody | api.SaleBody | api.RefundBody;
+}
 
 /** A payment with what the vendor knows of it too. */
 export interface Sale {
@@ -17,6 +25,8 @@ export interface Sale {
 
 export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   readonly events: Event[] = [];
+  /** What the owner's server says of the vendor's customer beside them. */
+  readonly leads: ApiEvent[] = [];
   readonly said: Said[] = [];
   /** Keys of payments that are only tests. */
   readonly tests: string[] = [];
@@ -66,6 +76,8 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
         return this.withSale(next.pick, (sale) => this.dispute(next, sale, Math.ceil((sale.left * next.share) / 100)));
       case "say":
         return next.ref === null ? undefined : this.say(next.ref, next.of === "customer" ? null : this.subscription);
+      case "lead":
+        return this.lead(next);
       case "cancel":
         return this.subscription === null ? undefined : this.cancel(this.subscription);
       case "test":
@@ -83,6 +95,18 @@ export abstract class PlayedVendor<Event, Kind extends Sale = Sale> {
   protected abstract dispute(what: Of<"dispute">, sale: Kind, amount: number): void;
   protected abstract say(ref: string, subscription: string | null): void;
   protected abstract test(what: Of<"test">, sale: Kind | undefined): void;
+
+  protected lead({ ref, by }: Lead): void {
+    const [id, email] = [by === "email" ? null : this.customer, by === "id" ? null : this.life.email];
+    if (id === null && email === null) return;
+    const at = this.at(1);
+    const customer = { ...(id === null ? {} : { id }), ...(email === null ? {} : { email }) };
+    const occurred_at = new Date(at * 1_000).toISOString();
+    this.leads.push({ kind: "lead", body: api.lead({ external_id: this.id("lead_"), ref, customer, occurred_at }) });
+    const { provider } = this.life;
+    const whose = { customer: id, subscription: null, lead: { email } };
+    this.said.push({ provider, chapter: this.chapter, at, slugs: [ref], codes: [], ...whose });
+  }
 
   protected cancel(subscription: string): void {
     for (const { truth } of this.sales) if (truth.subscription === subscription) truth.canceled = true;

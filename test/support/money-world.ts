@@ -10,7 +10,7 @@ import { sendBody } from "./ledger.ts";
 import { life } from "./money-life.ts";
 import type { ModelFlow, Said, Truth } from "./money-model.ts";
 import { PLAYED } from "./money-played.ts";
-import type { ApiEvent } from "./money-vendor-api.ts";
+import type { ApiEvent } from "./money-vendor.ts";
 import type { Reply, TestProgram } from "./program.ts";
 
 const flow: fc.Arbitrary<ModelFlow> = fc.record({

@@ -1,5 +1,6 @@
 /** The partner's pages: links to copy, and what came of them. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { qrCode } from "../../src/http/pages/parts/qr.tsx";
 import { click, recorded } from "../support/clicks.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
@@ -64,6 +65,28 @@ describe("the link builder (PORTAL-1)", () => {
   it("has no short link to another host of the site, where it could not lead", async () => {
     const { body } = await visitor.get("/portal?page=https%3A%2F%2Fblog.shop.example%2Fa");
     expect(copied(body)).toEqual(["https://blog.shop.example/a?ref=jane"]);
+  });
+});
+
+describe("the QR code (PORTAL-7)", () => {
+  it("is that of the link that the page makes, as a picture and as a file", async () => {
+    for (const query of ["", "?page=shop.example/pricing&sub=flyer"]) {
+      const { body } = await visitor.get(`/portal${query}`);
+      const [link = ""] = copied(body);
+      const { path, size } = qrCode(link)!;
+      expect(body).toContain(`<path fill="#000" d="${path}"`);
+      const [, file = ""] = /href="data:image\/svg\+xml,([^"]+)" download="qr-code.svg"/.exec(body) ?? [];
+      const svg = decodeURIComponent(file);
+      expect(svg).toMatch(new RegExp(`^<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" `));
+      expect(svg).toContain(`<path d="${path}"/>`);
+    }
+  });
+
+  it("is not there for a link that none holds, which is still to copy", async () => {
+    const { status, body } = await visitor.get(`/portal?page=${encodeURIComponent(`/${"ü".repeat(1_000)}`)}`);
+    expect(status).toBe(200);
+    expect(body).toContain("too long for a QR code");
+    expect(copied(body)[0]).toContain("ref=jane");
   });
 });
 

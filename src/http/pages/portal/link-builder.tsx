@@ -7,6 +7,7 @@ import type { PageEnv } from "../../session.ts";
 import type { Problems } from "../forms.ts";
 import { CopyLine } from "../parts/copy.tsx";
 import { Field } from "../parts/form.tsx";
+import { QrFigure } from "../parts/qr.tsx";
 import { redirectLink } from "../parts/snippets.ts";
 
 const MAX_PAGE = 1_024;
@@ -84,6 +85,10 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
   return (
     <>
       <CopyLine label="your link" text={link} />
+      <details class="builder">
+        <summary>QR code</summary>
+        <QrFigure label={`QR code of ${link}`} text={link} />
+      </details>
       <details class="builder" open={Object.keys(typed).length > 0}>
         <summary>Link to another page, or count each place apart</summary>
         <form method="get" action="/portal" class="stack" novalidate={true} aria-label="Build a link">

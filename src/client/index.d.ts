@@ -510,6 +510,14 @@ type Routes = {
       status: 200;
     };
   };
+  "/api/v1/codes/export.csv": {
+    $get: {
+      input: {};
+      output: string;
+      outputFormat: "body";
+      status: 200;
+    };
+  };
   "/api/v1/codes/summary": {
     $get: {
       input: {

@@ -114,6 +114,7 @@ describe("live answers are as documented", () => {
     await send(404, "GET", "/api/v1/partners/par_none/codes");
     await send(200, "GET", "/api/v1/codes/summary?from=2026-01-01&to=2026-01-31");
     await send(422, "GET", "/api/v1/codes/summary?from=2020-01-01");
+    await send(200, "GET", "/api/v1/codes/export.csv");
     await send(200, "GET", `/api/v1/codes/${made.body.id}`);
     await send(200, "DELETE", `/api/v1/codes/${made.body.id}`);
     for (const method of ["GET", "DELETE"]) await send(404, method, `/api/v1/codes/${made.body.id}`);

@@ -57,6 +57,7 @@ export const LOOKED_AT: string[] = [
 export const PLACES: string[] = LOOKED_AT.filter((route) => /^\/dashboard(?:\/[^/]+)?$/.test(route));
 
 export const NOT_LOOKED_AT: Record<string, string> = {
+  "/dashboard/payments/codes/export.csv": "a file",
   "/dashboard/payouts/export.csv": "a file",
   "/portal/payouts/:id/statement.csv": "a file",
 };

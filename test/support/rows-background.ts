@@ -187,6 +187,7 @@ export interface Growing {
 }
 
 const SUMMED = "what is still to be paid is summed by partner, and its payments must be settled";
+const CODES = "the answer is all codes that partners have";
 const EXPORTED = "the answer is all payouts, and their number is in the event";
 
 export const GROWING: Record<string, Growing> = {
@@ -200,6 +201,12 @@ export const GROWING: Record<string, Growing> = {
     run: async ({ owner }) => owner.get("/dashboard/payouts/export.csv"),
     why: EXPORTED,
     story: 7,
+  },
+  "GET /api/v1/codes/export.csv": { run: api("GET", "/api/v1/codes/export.csv"), why: CODES, story: 4 },
+  "GET /dashboard/payments/codes/export.csv": {
+    run: async ({ owner }) => owner.get("/dashboard/payments/codes/export.csv"),
+    why: CODES,
+    story: 4,
   },
   "POST /api/v1/payouts/generate": {
     run: api("POST", "/api/v1/payouts/generate", { dry_run: true }),

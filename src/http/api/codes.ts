@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { readCodeStats } from "../../core/partners/code-stats.ts";
+import { exportCodes } from "../../core/partners/export-codes.ts";
 import { createCode, deleteCode, getCode, listCodes, type CodeInput } from "../../core/partners/codes.ts";
 import { viewCode } from "../../core/kernel/views.ts";
 import { MAX_CODE } from "../../domain/code.ts";
@@ -10,6 +11,7 @@ import { written } from "../../lib/exact-json.ts";
 import { utcDay } from "../../lib/time.ts";
 import { replies } from "../idempotency.ts";
 import { summaryQuery } from "../queries.ts";
+import { streamOf } from "./payouts.ts";
 import { jsonBody, query, requireJson, summaryRange, takes, text } from "../validate.ts";
 
 /** Pasted by hand, so the blanks around it are not part of it. */
@@ -32,7 +34,7 @@ export const partnerCodes = new Hono<AppEnv>()
     return c.json(viewCode(code), 201);
   });
 
-/** `/api/v1/codes` (CODE-4, CODE-6). */
+/** `/api/v1/codes` (CODE-4, CODE-6, CODE-9). */
 export const codes = new Hono<AppEnv>()
   .get("/summary", query(summaryQuery), async (c) => {
     const asked = c.req.valid("query");
@@ -40,6 +42,12 @@ export const codes = new Hono<AppEnv>()
     const days = { from: utcDay(from), to: utcDay(Math.max(from, to - 1)) };
     return c.json({ data: written(await readCodeStats(c.var.ctx, { ...days, partner_id: asked.partner_id })) });
   })
+  .get("/export.csv", async (c) =>
+    c.body(streamOf(await exportCodes(c.var.ctx)), 200, {
+      "Content-Type": "text/csv; charset=utf-8; header=present",
+      "Content-Disposition": 'attachment; filename="codes.csv"',
+    }),
+  )
   .get("/:id", async (c) => c.json(viewCode(await getCode(c.var.ctx, c.req.param("id")))))
   .delete("/:id", async (c) => {
     const { id } = await deleteCode(c.var.ctx, c.req.param("id"));

@@ -239,6 +239,20 @@ export const PROGRAM_ROUTES: Route[] = [
   },
   {
     method: "GET",
+    path: "/api/v1/codes/export.csv",
+    tag: "Partners",
+    summary: "Promotion codes as CSV",
+    replies: [
+      {
+        status: 200,
+        description: "One line for each code that a partner has, by provider and code.",
+        media_type: "text/csv",
+        headers: { "Content-Disposition": "Names the file." },
+      },
+    ],
+  },
+  {
+    method: "GET",
     path: "/api/v1/codes/:id",
     tag: "Partners",
     summary: "One promotion code",

@@ -3,9 +3,11 @@ import { Hono } from "hono";
 import { UNKNOWN_AMONG } from "../../../core/kernel/seen-codes.ts";
 import { giveCodeToSlug, readUnknownCodes, type UnknownCode } from "../../../core/partners/unknown-codes.ts";
 import { lastDays, readCodeStats } from "../../../core/partners/code-stats.ts";
+import { exportCodes } from "../../../core/partners/export-codes.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
 import type { PageEnv } from "../../session.ts";
 import { codeCreate } from "../../api/codes.ts";
+import { streamOf } from "../../api/payouts.ts";
 import { FormFields, parseInput, problemsOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
@@ -24,6 +26,12 @@ const DONE = { given: "The code is the partner's. The payments that waited for i
 /** `/dashboard/payments/codes`: what promotion codes brought, and those that nobody has, each given to a partner with a click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
+  .get("/export.csv", async (c) =>
+    c.body(streamOf(await exportCodes(c.var.ctx)), 200, {
+      "Content-Type": "text/csv; charset=utf-8; header=present",
+      "Content-Disposition": 'attachment; filename="codes.csv"',
+    }),
+  )
   .post("/give", async (c) => {
     const fields = new FormFields(await c.req.formData());
     const parsed = parseInput(codeCreate, { code: fields.given("code"), provider: fields.given("provider") });
@@ -54,7 +62,14 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
         title="Promotion codes"
         lede={`What partners' codes brought, and codes that are nobody's in the newest ${UNKNOWN_AMONG} payments that name no partner otherwise.`}
         back={{ href: "/dashboard/payments", label: "Payments" }}
-        actions={<Spans at={AT} days={days} />}
+        actions={
+          <>
+            <a class="button" href={`${AT}/export.csv`}>
+              All partners' codes as CSV
+            </a>
+            <Spans at={AT} days={days} />
+          </>
+        }
       />
       {problems ? (
         <Notice tone="bad">

@@ -1,0 +1,63 @@
+import { sql } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { columnsOf, shaped, text, type Row } from "../../db/rows.ts";
+import { partnerCodes } from "../../db/schema.ts";
+import { csvRecord, type CsvCell } from "../../domain/csv.ts";
+import type { Reader } from "../kernel/context.ts";
+import type { PartnerCode } from "../kernel/rows.ts";
+
+const STORED_ROW = { ...columnsOf(partnerCodes), partner_slug: text, partner_email: text };
+
+type StoredRow = Row<typeof STORED_ROW>;
+
+/** What a column becomes in the file, in its order: nothing, where the list is empty. */
+const OF_CODE: Record<keyof PartnerCode, [name: string, cell: (row: StoredRow) => CsvCell][]> = {
+  id: [["code_id", (row) => row.id]],
+  code: [["code", (row) => row.code]],
+  provider: [["provider", (row) => row.provider]],
+  provider_code_id: [["provider_code_id", (row) => row.provider_code_id]],
+  partner_id: [
+    ["partner_id", (row) => row.partner_id],
+    ["partner_slug", (row) => row.partner_slug],
+    ["partner_email", (row) => row.partner_email],
+  ],
+  created_at: [["created_at", (row) => row.created_at]],
+  // The same for all, or of use to the database alone.
+  ...{ program_id: [], code_key: [], ended_at: [] },
+};
+
+const COLUMNS = Object.values(OF_CODE).flat();
+
+const ROWS_PER_READ = 1_000;
+
+/**
+ * The promotion codes that partners have, as CSV (RFC 4180), by provider and code, in pieces of at most 1,000 rows: only
+ * one is held at a time. The first is read before this returns, so that a failure is an answer and no broken download.
+ */
+export async function exportCodes(ctx: Reader): Promise<AsyncIterable<string>> {
+  const [first] = await ctx.read(selectRows(ctx, { provider: "", code_key: "" }));
+  return pieces(ctx, first);
+}
+
+async function* pieces(ctx: Reader, first: StoredRow[]): AsyncGenerator<string, void, undefined> {
+  yield csvRecord(COLUMNS.map(([name]) => name));
+  let rows = first;
+  for (;;) {
+    if (rows.length > 0) yield rows.map((row) => csvRecord(COLUMNS.map(([, cell]) => cell(row)))).join("");
+    const last = rows.at(-1);
+    if (!last || rows.length < ROWS_PER_READ) return;
+    [rows] = await ctx.read(selectRows(ctx, last));
+  }
+}
+
+function selectRows(ctx: Reader, after: { provider: string; code_key: string }) {
+  return shaped(
+    ctx.db,
+    STORED_ROW,
+    sql`select k.*, p.slug as partner_slug, p.email as partner_email
+      from partner_codes k cross join partners p on p.id = k.partner_id
+      where k.program_id = ${ctx.programId} and k.ended_at is null
+        and (k.provider, k.code_key) > (${after.provider}, ${after.code_key})
+      order by k.provider, k.code_key limit ${literal(ROWS_PER_READ)}`,
+  );
+}

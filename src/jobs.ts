@@ -7,6 +7,7 @@ import { runJobs, type Job } from "./core/kernel/job.ts";
 import type { Rhythm } from "./core/kernel/job-runs.ts";
 import { freezeRecipients } from "./core/payouts/freeze.ts";
 import { markApplied } from "./core/ledger/apply-from.ts";
+import { storeDigests } from "./core/ledger/digests.ts";
 import { journalOldCommissions } from "./core/ledger/journal.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
@@ -15,6 +16,7 @@ import { recountCodes } from "./core/operations/recount-codes.ts";
 import { recountEarnings } from "./core/operations/recount-earnings.ts";
 import { recountEvents } from "./core/operations/recount-events.ts";
 import { recountLists } from "./core/operations/recount-lists.ts";
+import { storeSummaries } from "./core/overview/week.ts";
 import { reconcilePrograms } from "./core/reconcile/reconcile.ts";
 import { forgetOld } from "./core/operations/retention.ts";
 import { readEventLists } from "./core/inbound/read-list.ts";
@@ -62,6 +64,8 @@ export const JOBS: readonly Job<JobContext>[] = [
   { name: "freeze recipients of payouts", every: "minute", work: ({ ctx }) => freezeRecipients(ctx) },
   { name: "journal commissions of before the journal", every: "minute", work: ({ ctx }) => journalOldCommissions(ctx) },
   { name: "fold what partners are searched by", every: "minute", work: ({ ctx }) => foldSearchTexts(ctx) },
+  { name: "store weekly summaries", every: "minute", work: ({ ctx }) => storeSummaries(ctx) },
+  { name: "store e-mails of commissions", every: "minute", work: ({ ctx }) => storeDigests(ctx) },
   { name: "send e-mails", every: "minute", work: ({ ctx, env, onCall }) => sendMails(ctx, mailOf(env), onCall) },
   { name: "archive clicks", every: "minute", work: ({ ctx, env }) => archiveOldClicks(ctx, env) },
   { name: "disable failing endpoints", every: "day", work: ({ ctx }) => disableFailingEndpoints(ctx) },

@@ -1,7 +1,7 @@
 /** E-mails on their way. */
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { MailKind, MailStatus } from "../domain/mail.ts";
+import type { MailKind, MailStatus, PeriodicMail } from "../domain/mail.ts";
 import type { Sealed } from "../lib/seal.ts";
 
 /** Every e-mail, committed with what it is about; kept as long as deliveries are. */
@@ -64,4 +64,28 @@ export const mailPreferences = sqliteTable(
     off_at: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.reader, t.kind] })],
+);
+
+/**
+ * Where a program is with its periodic e-mails of a kind; a trigger of `programs` makes the rows (`core/kernel/mail-rounds.ts`).
+ * WITHOUT ROWID.
+ */
+export const mailRounds = sqliteTable(
+  "mail_rounds",
+  {
+    program_id: text().notNull(),
+    kind: text().$type<PeriodicMail>().notNull(),
+    /** When they are due next; empty before it is known. */
+    next_at: text().notNull().default(""),
+    /** What happened before is in earlier ones; null before there is one. */
+    since: text(),
+    /** Of those that are being stored: what happens from then on is in later ones. */
+    until: text(),
+    /** How far that is: the id of an event. */
+    position: text(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.program_id, t.kind] }),
+    index("mail_rounds_due").on(t.kind, t.next_at, t.program_id),
+  ],
 );

@@ -37,8 +37,13 @@ export const MAIL_KINDS = {
   payouts_held: { title: "Payouts that cannot be paid", audiences: ["owner"], may_be_off: true },
   webhooks_refused: { title: "Webhooks of a provider refused", audiences: ["owner"], may_be_off: true },
   codes_unknown: { title: "Promotion codes that nobody has", audiences: ["owner"], may_be_off: true },
+  weekly_summary: { title: "Weekly summary", audiences: ["owner"], may_be_off: true },
+  commissions_earned: { title: "Commissions earned, once a day", audiences: ["partner"], may_be_off: true },
 } as const satisfies Record<string, MailKindRules>;
 export type MailKind = keyof typeof MAIL_KINDS;
+
+/** Kinds that come at times of their program's time zone (MAIL-12, MAIL-13). */
+export type PeriodicMail = Extract<MailKind, "weekly_summary" | "commissions_earned">;
 
 /** What needs the owner: at most one e-mail of each within a day (MAIL-11). */
 export const OWNER_NEEDS = [

@@ -26,6 +26,12 @@ export function startOfLaterDayIn(zone: string, at: number, days: number): numbe
   return startOf(zone, new Date(Date.parse(dayIn(zone, at)) + days * DAY_MS).toISOString().slice(0, 10));
 }
 
+/** The first instant (ms) of the Monday of the week of `at` in a zone. */
+export function startOfWeekIn(zone: string, at: number): number {
+  const sinceMonday = (new Date(Date.parse(dayIn(zone, at))).getUTCDay() + 6) % 7;
+  return startOfLaterDayIn(zone, at, -sinceMonday);
+}
+
 /** Days begin at most so far from those of UTC, and zones change their clock by quarters of an hour. */
 const FURTHEST_MS = 16 * HOUR_MS;
 const STEP_MS = 15 * MINUTE_MS;

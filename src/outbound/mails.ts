@@ -1,6 +1,5 @@
 import type { BaseCtx } from "../core/kernel/context.ts";
 import type { Work } from "../core/kernel/job.ts";
-import { readSubject } from "../core/kernel/mail-subjects.ts";
 import {
   claimMails,
   keepWritten,
@@ -16,6 +15,7 @@ import type { MailResult } from "../domain/mail.ts";
 import { logLine } from "../lib/log.ts";
 import { SECOND } from "../lib/time.ts";
 import type { WakeUps } from "./consumer.ts";
+import { readNotice } from "./mail-subjects.ts";
 
 /** Who sends. */
 export interface MailDeps {
@@ -70,7 +70,7 @@ async function sendSome(ctx: Ctx, program_id: string, { senders, keepsContent }:
 /** The claim with what it says: written now, where it was not before. Null where there is nothing to say any more. */
 async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | null> {
   if (claim.content !== null || claim.subject_id === null) return claim;
-  const notice = await readSubject(ctx, claim);
+  const notice = await readNotice(ctx, claim);
   const [written] = notice && ctx.mailer ? await ctx.mailer.compose(notice) : [];
   if (written) return keepWritten(ctx, claim, written.mail);
   await withholdMail(ctx, claim);

@@ -204,6 +204,7 @@ describe("the migrated database", () => {
         ...ofJournal,
         ...ofEntries,
         ...ofConnections,
+        "programs_mail_rounds",
       ].toSorted(),
     );
     // The platform splits a migration into statements by its text: one line, and no END but the last.

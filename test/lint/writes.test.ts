@@ -40,6 +40,7 @@ const LISTED: Record<string, Listed> = {
     why: "which e-mails somebody gets",
   },
   "core/kernel/owner-mails.ts": { outside: [], commit: ["mails"], why: "what needs the owner, as the other e-mails" },
+  "core/kernel/mail-rounds.ts": { outside: [], commit: ["mail_rounds"], why: "when periodic e-mails are due" },
   "core/kernel/failed-mails.ts": { outside: [], commit: ["mails"], why: "an e-mail that is sent again" },
   "core/kernel/idempotency.ts": {
     outside: ["commit_guards", "idempotency_keys"],

@@ -236,6 +236,29 @@ export const TRIALS: Record<string, Trial> = {
     fails: { at: "before update on payouts", row: "new" },
     runs: { 1: 8, 32: 8 },
   },
+  "store weekly summaries": {
+    most: 1,
+    why: "there is one row of each program",
+    seed: ["update programs set time_zone = 'Asia/Tokyo'", `update mail_rounds set next_at = '${iso(START - HOUR)}'`],
+    left: noted("mail_rounds", `kind = 'weekly_summary' and next_at < '${AT}'`),
+    fails: { at: "before update on mail_rounds", row: "new" },
+    runs: { 1: 4, 32: 4 },
+  },
+  "store e-mails of commissions": {
+    most: 10_000,
+    why: MANY,
+    seed: [
+      PARTNERS,
+      "update programs set time_zone = 'Asia/Tokyo'",
+      `update mail_rounds set next_at = '${iso(START - HOUR)}', since = '${iso(START - 3 * DAY)}'`,
+      `insert into events (program_id, id, type, payload, created_at)
+        select t.program_id, ${id("event", START - DAY)}, 'commission.created', json_object('partner_id', ${own("partner")}),
+          '${iso(START - DAY)}' from trial t`,
+    ],
+    left: noted("mail_rounds", `kind = 'commissions_earned' and next_at < '${AT}'`),
+    fails: { at: "before update on mail_rounds", row: "new" },
+    runs: { 1: 5, 32: 5 },
+  },
   "send e-mails": {
     most: 100,
     why: "each is a call of who sends it",

@@ -78,6 +78,11 @@ const PAYOUT = {
 const refusals = JSON.stringify({ time: { at: "2026-11-22T09:41:00.000Z", count: 4, event_id: "evt_sample" } });
 const REFUSING = { ...PROGRAM, connections: { provider_a: { refusals } } } as unknown as Program;
 
+const AMOUNTS = [
+  { currency: "EUR", amount_cents: cents(123_456) },
+  { currency: "JPY", amount_cents: cents(-500) },
+];
+
 export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   payout_details: { kind: "payout_details", program: PROGRAM, actor: actors.apiKey(PROGRAM), changed: [CHANGE] },
   application_address: {
@@ -104,6 +109,22 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   claims_waiting: { kind: "claims_waiting", program: PROGRAM, count: 1 },
   payouts_held: { kind: "payouts_held", program: PROGRAM, count: 2 },
   webhooks_refused: { kind: "webhooks_refused", program: REFUSING },
+  weekly_summary: {
+    kind: "weekly_summary",
+    program: REFUSING,
+    ...{ from: "2026-11-16", until: "2026-11-23" },
+    waiting: { applications: 3, claims: 0, held: 1, commissions: 12, payouts: 2, codes: 1 },
+    pending: AMOUNTS,
+    in_payout: AMOUNTS.slice(1),
+    earned: AMOUNTS.map((one) => ({ ...one, commissions: 7 })),
+  },
+  commissions_earned: {
+    kind: "commissions_earned",
+    program: PROGRAM,
+    partner: PAYOUT.partner,
+    ...{ since: "2026-11-21T23:00:00.000Z", until: "2026-11-22T23:00:00.000Z" },
+    earned: AMOUNTS,
+  },
   codes_unknown: {
     kind: "codes_unknown",
     program: PROGRAM,

@@ -1,6 +1,7 @@
 import type { Actor } from "../../domain/actor.ts";
 import type { ClaimAnswer } from "../../domain/claim.ts";
 import type { MailKind, MailReader } from "../../domain/mail.ts";
+import type { Sum } from "../../domain/money.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
@@ -38,6 +39,33 @@ interface NoticeContents {
   /** What was refused is with the program. */
   webhooks_refused: object;
   codes_unknown: { codes: readonly SeenCode[] };
+  /** What waits for the owner, and the days of UTC since the last summary (MAIL-12). */
+  weekly_summary: Week;
+  /** What a partner earned from `since` until `until`, by currency (MAIL-13). */
+  commissions_earned: {
+    partner: Pick<Partner, "id" | "email">;
+    since: string;
+    until: string;
+    earned: readonly AmountOf[];
+  };
+}
+
+export interface AmountOf {
+  currency: string;
+  amount_cents: Sum;
+}
+
+export interface Week {
+  /** Days of UTC (`2026-11-16`), the second no longer included. */
+  from: string;
+  until: string;
+  /** How many wait. */
+  waiting: Record<"applications" | "claims" | "held" | "commissions" | "payouts" | "codes", number>;
+  /** By currency: commissions to approve, and open payouts. */
+  pending: readonly AmountOf[];
+  in_payout: readonly AmountOf[];
+  /** Commissions of those days that are not rejected, by currency. */
+  earned: readonly (AmountOf & { commissions: number })[];
 }
 
 /** A code that payments carry and nobody has. */

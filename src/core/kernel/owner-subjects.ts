@@ -38,7 +38,8 @@ const listed = (list: string, state: string) => (program_id: string) =>
   sql`coalesce((select count from list_counts where program_id = ${program_id} and list = ${literal(list)}
     and state = ${literal(state)}), 0)`;
 
-const COUNTS = {
+/** Counts of a program's rows that need its owner, as SQL. */
+export const COUNTS = {
   applications_waiting: listed("applications", "pending"),
   claims_waiting: listed("claims", "open"),
   payouts_held: (program_id: string) => sql`(${listed("payouts", "failed")(program_id)} + (select count(*) from payouts

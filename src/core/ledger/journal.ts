@@ -61,7 +61,7 @@ export const ACCOUNT = sql.raw(`case status when 'pending' then 'pending' when '
  * Amounts and counts by currency and account: the kept balances and, exactly once, the commissions older than the journal
  * that are not in it yet. As many rows are read as there are currencies and accounts.
  */
-function accountSums(ctx: Reader, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
+function accountSums(ctx: Pick<Reader, "programId">, partner_id: string, of: { unjournaled: SQL; all: SQL }): SQL {
   const amount = sql`amount_cents`;
   const kept = sql`from balances b where b.program_id = ${ctx.programId} and b.partner_id = ${partner_id}`;
   // A kept balance beyond 2^63 is no whole number any more, and is not exact: its commissions are added up instead.
@@ -101,7 +101,7 @@ export function partnerSums(ctx: Reader, partner_id: string) {
 }
 
 /** The same of all partners of a program. While the journal lacks commissions of anybody, partners are looked through. */
-export function programSums(ctx: Reader) {
+export function programSums(ctx: Pick<Reader, "db" | "programId">) {
   return shaped(
     ctx.db,
     ACCOUNT_SUM,

@@ -11,6 +11,7 @@ import {
   receivedLetters,
 } from "./applications.ts";
 import { claimDecidedLetters } from "./claim-decided.ts";
+import { commissionsEarnedLetters } from "./commissions-earned.ts";
 import { endpointDisabledLetters } from "./endpoint-disabled.ts";
 import { footerFor } from "./footer.ts";
 import { framed } from "./frame.ts";
@@ -26,6 +27,7 @@ import {
 import { payoutDetailsLetters } from "./payout-details.ts";
 import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
+import { weeklySummaryLetters } from "./weekly-summary.ts";
 
 /** What each kind says, to each of its readers. Links begin with `origin`, and are left out where it is null. */
 const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) => Letter[] } = {
@@ -46,6 +48,8 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   payouts_held: payoutsHeldLetters,
   webhooks_refused: webhooksRefusedLetters,
   codes_unknown: codesUnknownLetters,
+  weekly_summary: weeklySummaryLetters,
+  commissions_earned: commissionsEarnedLetters,
 };
 
 /** Writes the e-mails of a deployment; links in them begin with its `PUBLIC_URL`, and are left out where it has none. */

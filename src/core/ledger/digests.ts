@@ -1,0 +1,140 @@
+/** What partners earned, e-mailed to them once a day (MAIL-13). */
+import { and, eq, sql } from "drizzle-orm";
+import { literal, runBatch } from "../../db/client.ts";
+import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { partners, programs } from "../../db/schema.ts";
+import { compareCurrencies } from "../../domain/amount.ts";
+import { startOfDayIn, startOfLaterDayIn } from "../../domain/time-zone.ts";
+import { firstIdAt } from "../../lib/id.ts";
+import { iso } from "../../lib/time.ts";
+import { commit } from "../kernel/commit.ts";
+import { CommitConflict } from "../kernel/conflict.ts";
+import { forProgram, type BaseCtx, type Ctx, type ProgramCtx } from "../kernel/context.ts";
+import type { Work } from "../kernel/job.ts";
+import { MORNING, moveRound, roundsDue, selectRound, type DueRound, type MailRound } from "../kernel/mail-rounds.ts";
+import type { MailsAbout } from "../kernel/mails.ts";
+import type { Notice } from "../kernel/notices.ts";
+import { selectPrograms } from "../kernel/program-rows.ts";
+import { exactSum, readSum } from "../kernel/sums.ts";
+
+/** Commissions that one transaction looks at. */
+const COMMISSIONS_AT_ONCE = 2_000;
+
+/**
+ * Stores the e-mails to those who earned something since the last ones, up to the beginning of the day in the program's
+ * zone. A round goes through the commissions that were made in its stretch, in the order of their events, a bounded part at
+ * a time; where it is is written with each part. Null where nothing is sent.
+ */
+export function storeDigests(ctx: Ctx): Work<DueRound> | null {
+  if (!ctx.mailer) return null;
+  return {
+    cost: 6,
+    due: (after) => roundsDue(ctx, "commissions_earned", after),
+    async serve({ program }) {
+      const own = forProgram(ctx, program);
+      const [[round]] = await own.read(selectRound(own, "commissions_earned"));
+      if (!round || round.next_at > iso(ctx.now)) return false;
+      try {
+        return await goOn(own, round);
+      } catch (error) {
+        // Another run has done this part.
+        if (error instanceof CommitConflict) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Does one part; whether there are more. */
+async function goOn(ctx: ProgramCtx, round: MailRound): Promise<boolean> {
+  const { time_zone } = ctx.program;
+  const today = startOfDayIn(time_zone, ctx.now);
+  const tomorrow = iso(startOfLaterDayIn(time_zone, ctx.now, 1) + MORNING);
+  const end = round.until ?? iso(today);
+  if (round.since === null) return moveTo(ctx, round, { since: iso(today), next_at: tomorrow });
+  // The zone is another one since this was due.
+  if (round.until === null && ctx.now < today + MORNING) return moveTo(ctx, round, { next_at: iso(today + MORNING) });
+  if (end <= round.since) return moveTo(ctx, round, { next_at: tomorrow });
+  const { since } = round;
+  const from = round.position ?? firstIdAt("event", Date.parse(since));
+  const last = await endOfPart(ctx, from, firstIdAt("event", Date.parse(end)));
+  const mailsAbout = last.id === null ? [] : [earnersBetween(ctx, from, last.id, `${since} ${end}`)];
+  if (!last.isEnd) {
+    await moveTo(ctx, round, { until: end, position: last.id }, mailsAbout);
+    return true;
+  }
+  // A round that took more than a day is followed by the next at once.
+  const next_at = end < iso(today) ? iso(today + MORNING) : tomorrow;
+  return moveTo(ctx, round, { since: end, until: null, position: null, next_at }, mailsAbout);
+}
+
+async function moveTo(
+  ctx: ProgramCtx,
+  round: MailRound,
+  set: Partial<MailRound>,
+  mailsAbout: MailsAbout[] = [],
+): Promise<false> {
+  await commit(ctx, { writes: [moveRound(ctx, round, set)], occurrences: [], mailsAbout });
+  return false;
+}
+
+const commissionsAfter = (ctx: ProgramCtx, id: string) => sql`from events indexed by events_type
+  where program_id = ${ctx.program.id} and type = 'commission.created' and type <> 'click' and id > ${id}`;
+
+/** The last event that one part looks at; null where there is none. */
+async function endOfPart(
+  ctx: ProgramCtx,
+  from: string,
+  before: string,
+): Promise<{ id: string | null; isEnd: boolean }> {
+  const [[part]] = await ctx.read(
+    shaped(
+      ctx.db,
+      { count: whole, id: orNull(text) },
+      sql`select count(*) as count, max(id) as id from (
+        select id ${commissionsAfter(ctx, from)} and id < ${before} order by id limit ${literal(COMMISSIONS_AT_ONCE)})`,
+    ),
+  );
+  return { id: part?.id ?? null, isEnd: !part || part.count < COMMISSIONS_AT_ONCE };
+}
+
+/** An e-mail to each partner of these commissions; its subject is the partner and the stretch. */
+function earnersBetween(ctx: ProgramCtx, from: string, last: string, stretch: string): MailsAbout {
+  return {
+    kind: "commissions_earned",
+    from: sql`select distinct p.id as partner_id, p.email as recipient, p.id || ${` ${stretch}`} as subject_id
+      from (select payload ->> 'partner_id' as id ${commissionsAfter(ctx, from)} and id <= ${last}) e
+      cross join partners p on p.id = e.id where p.program_id = ${ctx.program.id} and p.status <> 'deactivated'`,
+  };
+}
+
+/** What is said to the partner: what the stretch came to by the journal, by currency; null where that is nothing. */
+export async function readEarned(
+  { db }: Pick<BaseCtx, "db">,
+  program_id: string,
+  subject_id: string,
+): Promise<Notice | null> {
+  const [partner_id = "", since = "", until = ""] = subject_id.split(" ");
+  const idAt = (at: string) => firstIdAt("entry", Date.parse(at));
+  const [[program], [partner], sums] = await runBatch(db, [
+    selectPrograms(db).where(eq(programs.id, program_id)),
+    db
+      .select({ id: partners.id, email: partners.email })
+      .from(partners)
+      .where(and(eq(partners.id, partner_id), eq(partners.program_id, program_id))),
+    shaped(
+      db,
+      { currency: text, amount_cents: text },
+      sql`select currency, ${exactSum(sql`iif(from_account = 'expense', amount_cents, -amount_cents)`)} as amount_cents
+        from entries where program_id = ${program_id} and partner_id = ${partner_id} and id >= ${idAt(since)} and id < ${idAt(until)}
+          and (from_account = 'expense') <> (to_account = 'expense')
+        group by currency`,
+    ),
+  ]);
+  if (!program || !partner) return null;
+  const earned = sums
+    .map(({ currency, amount_cents }) => ({ currency, amount_cents: readSum(amount_cents) }))
+    .filter(({ amount_cents }) => amount_cents !== 0)
+    .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
+  return earned.length > 0 ? { kind: "commissions_earned", program, partner, since, until, earned } : null;
+}

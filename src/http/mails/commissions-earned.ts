@@ -1,0 +1,29 @@
+import type { NoticeOf } from "../../core/kernel/notices.ts";
+import { formatMoney } from "../../domain/currency.ts";
+import { dayIn } from "../../domain/time-zone.ts";
+import { oneLine } from "../../lib/mail.ts";
+import type { Letter, LetterRow } from "./letter.ts";
+
+/** To the partner: what they earned since the last one (MAIL-13). */
+export function commissionsEarnedLetters(
+  { program, partner, since, until, earned }: NoticeOf<"commissions_earned">,
+  origin: string | null,
+): Letter[] {
+  const dayOf = (at: number) => dayIn(program.time_zone, at);
+  const [first, last] = [dayOf(Date.parse(since)), dayOf(Date.parse(until) - 1)];
+  const name = oneLine(program.name);
+  return [
+    {
+      to: partner.email,
+      reader: { audience: "partner", partner_id: partner.id },
+      subject: `Your new commissions at ${name}`,
+      program,
+      parts: [
+        first === last ? `On ${first} you earned:` : `From ${first} to ${last} you earned:`,
+        earned.map(({ currency, amount_cents }): LetterRow => [currency, formatMoney(amount_cents, currency)]),
+        `What was refunded on these days is taken off. A commission is paid with a payout once ${name} has approved it.`,
+      ],
+      action: origin === null ? undefined : { label: "See your commissions", url: `${origin}/portal/commissions` },
+    },
+  ];
+}

@@ -1,0 +1,59 @@
+import { refusalsOf } from "../../core/inbound/refusals.ts";
+import type { AmountOf, NoticeOf } from "../../core/kernel/notices.ts";
+import { formatMoney } from "../../domain/currency.ts";
+import { oneLine } from "../../lib/mail.ts";
+import { VENDORS } from "../../providers/registry.ts";
+import { plural, providerWithin } from "../pages/parts/figures.tsx";
+import type { Letter, LetterRow } from "./letter.ts";
+
+const DAY_MS = 86_400_000;
+
+/** To the owner: what waits, and what the week brought (MAIL-12). None where nothing waits and nothing happened. */
+export function weeklySummaryLetters(notice: NoticeOf<"weekly_summary">, origin: string | null): Letter[] {
+  const { program, from, until, earned } = notice;
+  const waits = waitingRows(notice);
+  if (waits.length === 0 && earned.length === 0) return [];
+  const last = new Date(Date.parse(until) - DAY_MS).toISOString().slice(0, 10);
+  const happened = earned.map(({ currency, commissions, amount_cents }): LetterRow => {
+    return [`Commissions in ${currency}`, `${commissions} of ${formatMoney(amount_cents, currency)}`];
+  });
+  return [
+    {
+      to: program.owner_email,
+      reader: { audience: "owner" },
+      subject: `Your week at ${oneLine(program.name)}`,
+      program,
+      parts: [
+        ...(waits.length > 0 ? ["This waits for you:", waits] : ["Nothing waits for you."]),
+        `From ${from} to ${last} (days of UTC) ${happened.length > 0 ? "partners earned:" : "partners earned nothing."}`,
+        ...(happened.length > 0 ? [happened] : []),
+      ],
+      action: origin === null ? undefined : { label: "Open the dashboard", url: `${origin}/dashboard` },
+    },
+  ];
+}
+
+function waitingRows({ program, from, waiting, pending, in_payout }: NoticeOf<"weekly_summary">): LetterRow[] {
+  const amounts = (label: string, of: readonly AmountOf[]) =>
+    of.map(({ currency, amount_cents }): LetterRow => [`${label} in ${currency}`, formatMoney(amount_cents, currency)]);
+  const rows: LetterRow[] = [
+    ["Applications", plural(waiting.applications, "application")],
+    ["Missing sales", plural(waiting.claims, "claim")],
+    ["Commissions to approve", plural(waiting.commissions, "commission")],
+    ...(waiting.commissions > 0 ? amounts("To approve", pending) : []),
+    ["Payouts to pay", plural(waiting.payouts, "payout")],
+    ["Payouts that cannot be paid", plural(waiting.held, "payout")],
+    ...(waiting.payouts + waiting.held > 0 ? amounts("In open payouts", in_payout) : []),
+    ["Codes that nobody has", plural(waiting.codes, "code")],
+    ...refusedSince(program, from),
+  ];
+  return rows.filter(([, value]) => !value.startsWith("0 "));
+}
+
+function refusedSince(program: NoticeOf<"weekly_summary">["program"], from: string): LetterRow[] {
+  return VENDORS.flatMap(({ name }): LetterRow[] => {
+    const { last_refusal } = refusalsOf(program, name);
+    if (last_refusal === null || last_refusal.at < from) return [];
+    return [["Webhooks refused", `from ${providerWithin(name)}, last on ${last_refusal.at.slice(0, 10)}`]];
+  });
+}

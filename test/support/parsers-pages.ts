@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
 import { FormFields } from "../../src/http/pages/forms.ts";
+import { localeOf } from "../../src/http/pages/locale.ts";
 import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.tsx";
 import { readClaim } from "../../src/http/pages/portal/claims.tsx";
 import { buildLink } from "../../src/http/pages/portal/link-builder.tsx";
@@ -53,5 +54,12 @@ export const PAGES: Parser[] = [
       ["https://shop.example/", ""],
       ["/?", "#"],
     ],
+  },
+  {
+    module: "http/pages/locale.ts",
+    name: "Accept-Language",
+    good: "de-DE,de;q=0.9",
+    read: (text) => localeOf(text),
+    frames: [["de,", ";q=0.5"]],
   },
 ];

@@ -6,6 +6,7 @@ import { assets } from "./assets.ts";
 import { dashboard } from "./dashboard/index.ts";
 import { devMails } from "./dev/mails.tsx";
 import { renderPageError } from "./errors.tsx";
+import { inLanguageOfBrowser } from "./locale.ts";
 import { join } from "./join/join.tsx";
 import { portal } from "./portal/index.ts";
 import { unsubscribe } from "./unsubscribe.tsx";
@@ -44,6 +45,7 @@ for (const path of [
   "/dashboard/*",
   "/portal/*",
 ]) {
+  pages.use(path, inLanguageOfBrowser);
   pages.use(path, (c, next) => (c.req.path === "/dashboard/partners/import" ? limitImport : limitBody)(c, next));
 }
 

@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
 import { NO_FRAME } from "../security-headers.ts";
 import type { PageEnv } from "../session.ts";
+import { currentLocale } from "./locale.ts";
 import { SCRIPT_URL, STYLES_URL } from "./assets.ts";
 
 /** For a page that shows another address of this origin in a frame. */
@@ -48,7 +49,7 @@ export function framedBy({ domain }: { domain: string | null }, { ENVIRONMENT }:
 export async function page(c: Context<PageEnv>, options: PageOptions, body: Child): Promise<Response> {
   const document = (
     <Csrf.Provider value={c.get("csrf") ?? ""}>
-      <html lang="en">
+      <html lang="en" data-locale={currentLocale() ?? undefined}>
         <head>
           <meta charset="utf-8" />
           <title>{options.title}</title>
@@ -65,7 +66,7 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
   const framer = options.framer ?? framerOf(c);
   const policy = framer === null ? PAGE_POLICY : PAGE_POLICY.replace(NO_FRAME, framer);
   c.header("Content-Security-Policy", options.frames ? `${policy}; ${FRAMES}` : policy);
-  c.header("Vary", "Cookie");
+  c.header("Vary", "Cookie, Accept-Language");
   return c.html(html`<!doctype html>${document}`, options.status ?? 200);
 }
 

@@ -6,7 +6,8 @@ import { CSRF_FIELD, type PageEnv } from "../../session.ts";
 import type { FormFields, Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { PageHead, type NavigationPlace } from "../layout.tsx";
-import { countText, dayText, plural } from "../parts/figures.tsx";
+import { countText, plural } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
 import { Field, Form } from "../parts/form.tsx";
 import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
 

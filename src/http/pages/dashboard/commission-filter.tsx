@@ -4,7 +4,8 @@ import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import type { commissionQuery } from "../../queries.ts";
 import type { Filter } from "../filters.ts";
-import { dayText, providerText } from "../parts/figures.tsx";
+import { providerText } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
 import { Field, SelectField } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 

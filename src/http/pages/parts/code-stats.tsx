@@ -1,7 +1,8 @@
 import type { CodeStats } from "../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
-import { Count, dayText, Money } from "./figures.tsx";
+import { Count, Money } from "./figures.tsx";
+import { dayText } from "../locale.ts";
 import { PartnerLink } from "./partner.tsx";
 import { Table } from "./table.tsx";
 

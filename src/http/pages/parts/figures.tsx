@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
+import { dayText, numberText } from "../locale.ts";
 import type { Amount, Amounts } from "../../../domain/amount.ts";
-import { formatMoney } from "../../../domain/currency.ts";
+import { decimalAmount } from "../../../domain/currency.ts";
 import type { Action } from "../../../domain/commission.ts";
 import type { Cents } from "../../../domain/money.ts";
 import { providerNamed } from "../../../providers/registry.ts";
@@ -11,7 +12,7 @@ export function Money({ of }: { of: Amount }) {
 }
 
 export function moneyText({ amount_cents, currency }: Amount): string {
-  return formatMoney(amount_cents, currency).replace("-", "\u2212").replace(" ", "\u00a0");
+  return `${numberText(decimalAmount(amount_cents, currency))}\u00a0${currency}`;
 }
 
 /** Every currency of a sum, each on a line of its own. */
@@ -43,19 +44,12 @@ export function When({ at, only }: { at: string | null; only?: "day" }) {
   );
 }
 
-/** A day as every page writes it, "2 Mar 2026"; the script writes times in the same form. */
-export function dayText(day: string): string {
-  return DAY_FORMAT.format(new Date(`${day}T00:00:00Z`));
-}
-
-const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
-
 export function Count({ of }: { of: number }) {
   return <span class="number">{countText(of)}</span>;
 }
 
 export function countText(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+  return numberText(String(count));
 }
 
 /** "1 partner", "2 partners". */
@@ -122,9 +116,14 @@ export function Stat({ label, value, note }: { label: Child; value: Child; note?
 /** How a number of smallest units is written, in the currency that it is of. */
 export type MoneyFormat = (amount_cents: Cents) => string;
 
+/** A percentage: "12.5 %". */
+export function percentText(value: number): string {
+  return `${numberText(String(value))}\u00a0%`;
+}
+
 /** A rate as people say it: "20 %", "5.00 USD flat". A flat amount is of the payment's currency. */
 export function rateText(rate: Action, money: MoneyFormat): string {
-  return rate.action_type === "percentage" ? `${rate.action_value}\u00a0%` : `${money(rate.action_value)} flat`;
+  return rate.action_type === "percentage" ? percentText(rate.action_value) : `${money(rate.action_value)} flat`;
 }
 
 /** A provider's name within a text. */

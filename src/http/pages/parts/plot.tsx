@@ -2,7 +2,8 @@ import type { Child } from "hono/jsx";
 import type { DailyAmounts } from "../../../core/overview/overview.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { addUp, NOTHING, type Sum } from "../../../domain/money.ts";
-import { dayText, moneyText } from "./figures.tsx";
+import { moneyText } from "./figures.tsx";
+import { dayText } from "../locale.ts";
 import { Table } from "./table.tsx";
 
 export interface PlotPoint<Value> {

@@ -2,7 +2,8 @@ import type { CommissionView } from "../../../core/kernel/views.ts";
 import { amountFor, endOfHold } from "../../../domain/commission.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { NOTHING } from "../../../domain/money.ts";
-import { dayText, moneyText } from "../parts/figures.tsx";
+import { moneyText, percentText } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 
 const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
@@ -27,7 +28,7 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
   if (row.amount_cents === NOTHING && full !== NOTHING) return `Nothing is left of ${sale} after refunds`;
   const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
   return rate.action_type === "percentage"
-    ? `${rate.action_value}\u00a0% of ${base}, ${RATES[rate.source]}`
+    ? `${percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`
     : `Flat amount for ${base}, ${RATES[rate.source]}`;
 }
 

@@ -1,6 +1,7 @@
 import type { Earnings } from "../../../core/overview/earnings.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
-import { dayText, Stat, Sums } from "../parts/figures.tsx";
+import { Stat, Sums } from "../parts/figures.tsx";
+import { dayText } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 
 interface EarningsProps {

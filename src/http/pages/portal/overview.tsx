@@ -8,7 +8,7 @@ import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { countText } from "../parts/figures.tsx";
+import { countText, percentText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { DailyPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
 import { EarningsOf } from "./earnings.tsx";
@@ -33,7 +33,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
     <>
       <PageHead
         title={partner.first_name ? `Hello ${partner.first_name}` : "Your overview"}
-        lede={`You earn ${rate} % of what your customers pay at ${program.name}, unless a special rate applies.`}
+        lede={`You earn ${percentText(rate)} of what your customers pay at ${program.name}, unless a special rate applies.`}
       />
       {partner.payout_method === null && c.var.session.limited === null ? (
         <Notice tone="warn">

@@ -8,6 +8,7 @@ import { decimalAmount } from "../../../domain/currency.ts";
 import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
+import { inEnglish } from "../locale.ts";
 import { PageHead } from "../layout.tsx";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
@@ -72,7 +73,7 @@ async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnPro
         row.created_at,
         row.id,
         row.kind,
-        whyText(row, program).replaceAll("\u00a0", " "),
+        inEnglish(() => whyText(row, program)).replaceAll("\u00a0", " "),
         decimalAmount(row.amount_cents, row.currency),
         row.currency,
       ]);

@@ -9,7 +9,8 @@ import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
-import { Count, countText, dayText, Stat, Sums } from "../parts/figures.tsx";
+import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
+import { dayText, numberText } from "../locale.ts";
 import { Field } from "../parts/form.tsx";
 import { Table } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
@@ -119,7 +120,7 @@ function Head({ now, before, program }: { now: Results; before: Results; program
 
 /** Customers who bought first, for each hundred clicks; none of them where nobody clicked. */
 function rateText({ clicks, first_sales }: Results): string {
-  return clicks === 0 ? "–" : `${((first_sales / clicks) * 100).toFixed(1)}\u00a0%`;
+  return clicks === 0 ? "–" : `${numberText(((first_sales / clicks) * 100).toFixed(1))}\u00a0%`;
 }
 
 interface SourceCardProps {

@@ -1,0 +1,134 @@
+// eslint-disable-next-line no-restricted-imports -- of Node's modules this one alone is there (`nodejs_als`)
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { MiddlewareHandler } from "hono";
+
+/** How a page writes numbers and dates (PAGE-14). Texts are English always. */
+interface Forms {
+  /** For the script, which writes times of the visitor's zone in the same form. */
+  locale: string | null;
+  number: (decimal: string) => string;
+  day: (day: string) => string;
+}
+
+const grouped = (decimal: string): string => {
+  const [whole = "", rest] = decimal.split(".");
+  const written = whole.replace(/\B(?=(\d{3})+$)/g, ",").replace("-", "\u2212");
+  return rest === undefined ? written : `${written}.${rest}`;
+};
+
+const englishDay = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+
+/** Where nothing else is asked for: as e-mails and files have them too. */
+const ENGLISH: Forms = {
+  locale: null,
+  number: grouped,
+  day: (day) => englishDay.format(instantOf(day)),
+};
+
+const chosen = new AsyncLocalStorage<Forms>();
+
+/** What the page that is being made is written in; outside of pages English. */
+const current = () => chosen.getStore() ?? ENGLISH;
+
+/** A plain decimal (`-1234.50`) as people read it; exact, whatever its size. */
+export const numberText = (decimal: string): string => current().number(decimal);
+
+/** A day (`2026-03-02`) as people read it. */
+export const dayText = (day: string): string => current().day(day);
+
+export const currentLocale = (): string | null => current().locale;
+
+/** What is made within is English: for files, which programs read. */
+export const inEnglish = <Value>(make: () => Value): Value => chosen.run(ENGLISH, make);
+
+/** Pages behind it have numbers and dates in the first language of `Accept-Language` that there is. */
+export const inLanguageOfBrowser: MiddlewareHandler = (c, next) =>
+  chosen.run(formsOf(c.req.header("accept-language")), next);
+
+const RANGE = /^([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
+/** More of a header is not read: a browser sends a tenth of it. */
+const MOST_RANGES = 20;
+const MOST_LENGTH = 500;
+
+/** The locale that a header asks for first; null where it asks for none that there is. What is malformed in it is left out. */
+export function localeOf(header: string | undefined): string | null {
+  if (header === undefined || header.length > MOST_LENGTH) return null;
+  const wanted = header
+    .split(",", MOST_RANGES)
+    .flatMap((range) => {
+      const [, tag, q = "1"] = RANGE.exec(range.trim()) ?? [];
+      return tag === undefined || Number(q) === 0 ? [] : [{ tag, q: Number(q) }];
+    })
+    .toSorted((a, b) => b.q - a.q);
+  for (const { tag } of wanted) {
+    const [found] = supported(tag);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+function supported(tag: string): string[] {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(tag);
+  } catch {
+    return [];
+  }
+}
+
+/** The header is anybody's: no more than so many are kept. */
+const MOST_KEPT = 100;
+const kept = new Map<string, Forms>();
+
+function formsOf(header: string | undefined): Forms {
+  const locale = localeOf(header);
+  // Without a region it says nothing of either form.
+  if (locale === null || locale === "en") return ENGLISH;
+  const known = kept.get(locale);
+  if (known) return known;
+  if (kept.size >= MOST_KEPT) kept.clear();
+  const made = formsIn(locale);
+  kept.set(locale, made);
+  return made;
+}
+
+/** Latin digits and the calendar of the API, whatever the locale: what is copied from a page is what a file has. */
+function formsIn(locale: string): Forms {
+  const fields = locale.startsWith("en-")
+    ? ({ dateStyle: "medium" } as const)
+    : // No name of a month: the texts around are English.
+      ({ year: "numeric", month: "2-digit", day: "2-digit" } as const);
+  const days = new Intl.DateTimeFormat(locale, {
+    ...fields,
+    timeZone: "UTC",
+    calendar: "gregory",
+    numberingSystem: "latn",
+  });
+  const numbers = new Map<number, Intl.NumberFormat>();
+  const numberOf = (decimals: number) => {
+    const known = numbers.get(decimals);
+    if (known) return known;
+    const made = new Intl.NumberFormat(locale, {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+      numberingSystem: "latn",
+    });
+    numbers.set(decimals, made);
+    return made;
+  };
+  return {
+    locale,
+    // As a text it is exact beyond 2^53 too.
+    number: (decimal) =>
+      plain(numberOf(decimal.split(".")[1]?.length ?? 0).format(decimal as `${number}`)).replace("-", "\u2212"),
+    day: (day) => plain(days.format(instantOf(day))),
+  };
+}
+
+/** Without marks of direction: what is around reads from left to right. */
+function plain(text: string): string {
+  return text.replaceAll(/[\u061c\u200e\u200f]/g, "");
+}
+
+function instantOf(day: string): Date {
+  return new Date(`${day}T00:00:00Z`);
+}

@@ -1,5 +1,6 @@
 /** E-mails: which there are, and the state of one after an attempt to send it (MAIL-2, MAIL-3). */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
+import { retryAfterMs } from "./retry-after.ts";
 
 /** Who reads an e-mail. Of an applicant nothing but the address is known. */
 export type MailReader =
@@ -78,8 +79,8 @@ export type MailStatus = (typeof MAIL_STATUSES)[number];
 /** What came of one attempt. */
 export type MailResult =
   | { result: "accepted" }
-  /** Not taken now; `retry_after_ms` where it was said when. */
-  | { result: "busy"; reason: string; retry_after_ms: number | null }
+  /** Not taken now, where `is_limited` because too many came; `retry_after` as the header says it, where there is one. */
+  | { result: "busy"; reason: string; is_limited: boolean; retry_after: string | null }
   /** Not taken, and will not be: the address is invalid or suppressed. */
   | { result: "refused"; reason: string }
   /** No answer, or only a part of one. */
@@ -96,9 +97,15 @@ const MAIL_DELAYS_MS: readonly number[] = [
   DAY_MS,
 ];
 
+/** A limit uses up no attempt for so long: then the e-mail is given up. */
+const LIMITED_FOR_MS = 3 * DAY_MS;
+
 export interface MailAttempt {
   /** 1 for the first. */
   number: number;
+  now: number;
+  /** Since when it was to be sent. */
+  created_ms: number;
   senders: number;
   /** For so long the sender takes the e-mail once, however often it is handed over; 0 for one that does not know it. */
   known_ms: number;
@@ -106,20 +113,38 @@ export interface MailAttempt {
 }
 
 export type AfterMailAttempt =
-  | { status: Exclude<MailStatus, "pending" | "sending" | "withheld">; delay_ms: null; keeps_sender: false }
-  | { status: "pending"; delay_ms: number; keeps_sender: boolean };
+  | {
+      status: Exclude<MailStatus, "pending" | "sending" | "withheld">;
+      delay_ms: null;
+      keeps_sender: false;
+      is_counted: true;
+    }
+  /** Where it is not counted, the next sender is asked after the delay. */
+  | { status: "pending"; delay_ms: number; keeps_sender: boolean; is_counted: boolean };
 
 /**
  * The state of an e-mail after an attempt. What one sender does not take the next is given at once; after all of them
- * come the delays. Where nobody knows whether it was taken, the same sender is asked again, if it takes one only once.
+ * come the delays. Where nobody knows whether it was taken, the same sender is asked again, if it takes one only once. Where
+ * all are asked and there are too many e-mails, the attempt does not count.
  */
-export function afterMailAttempt({ number, senders, known_ms, result }: MailAttempt): AfterMailAttempt {
-  if (result.result === "accepted") return { status: "sent", delay_ms: null, keeps_sender: false };
-  if (result.result === "refused") return { status: "refused", delay_ms: null, keeps_sender: false };
+export function afterMailAttempt(attempt: MailAttempt): AfterMailAttempt {
+  const { number, senders, known_ms, now, created_ms, result } = attempt;
+  if (result.result === "accepted") return ended("sent");
+  if (result.result === "refused") return ended("refused");
   const isSilent = result.result === "silent";
+  const asked = result.result === "busy" && senders === 1 ? (retryAfterMs(result.retry_after, now) ?? 0) : 0;
+  if (result.result === "busy" && result.is_limited && number >= senders) {
+    const age = now - created_ms;
+    if (age >= LIMITED_FOR_MS) return ended("failed");
+    const delay = Math.min(Math.max(age / 4, MINUTE_MS), HOUR_MS);
+    return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: false, is_counted: false };
+  }
   const delay = !isSilent && number < senders ? 0 : MAIL_DELAYS_MS[Math.max(number - senders, 0)];
-  if (isSilent && (delay ?? Infinity) >= known_ms) return { status: "unknown", delay_ms: null, keeps_sender: false };
-  if (delay === undefined) return { status: "failed", delay_ms: null, keeps_sender: false };
-  const asked = result.result === "busy" && senders === 1 ? (result.retry_after_ms ?? 0) : 0;
-  return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: isSilent };
+  if (isSilent && (delay ?? Infinity) >= known_ms) return ended("unknown");
+  if (delay === undefined) return ended("failed");
+  return { status: "pending", delay_ms: Math.max(delay, asked), keeps_sender: isSilent, is_counted: true };
+}
+
+function ended(status: Extract<MailStatus, "sent" | "refused" | "failed" | "unknown">): AfterMailAttempt {
+  return { status, delay_ms: null, keeps_sender: false, is_counted: true };
 }

@@ -129,6 +129,8 @@ describe("an attempt that fails (MAIL-2)", () => {
   it.each([
     ["resend", "busy", "pending", 10 * MINUTE],
     ["postmark", "busy", "pending", 10 * MINUTE],
+    ["resend", "away", "pending", 10 * MINUTE],
+    ["postmark", "away", "pending", 10 * MINUTE],
     ["resend", "no key", "pending", MINUTE],
     ["postmark", "no key", "pending", MINUTE],
     ["resend", "same key", "pending", MINUTE],
@@ -142,7 +144,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   ] as const)("%s: %s makes it %s", async (style, answer, status, delay) => {
     const { row, now, service, senders } = await first(style, answer);
     const due = delay === null ? null : new Date(now + delay).toISOString();
-    expect([row.status, row.next_attempt_at, row.attempt_count]).toEqual([status, due, 1]);
+    expect([row.status, row.next_attempt_at, row.attempt_count]).toEqual([status, due, answer === "busy" ? 0 : 1]);
     expect(row.error).not.toBeNull();
     expect(row.content === null).toBe(status !== "pending");
     expect(row.error).not.toContain(MAIL_KEY);
@@ -157,8 +159,8 @@ describe("an attempt that fails (MAIL-2)", () => {
     const { now } = await change();
     await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
     const service = openMailService("postmark");
-    service.answers = Array<Answer>(50).fill("busy");
-    const bound = vi.fn(() => Promise.reject(Object.assign(new Error("try later"), { code: "E_RATE_LIMIT_EXCEEDED" })));
+    service.answers = Array<Answer>(50).fill("away");
+    const bound = vi.fn(() => Promise.reject(Object.assign(new Error("try later"), { code: "E_INTERNAL" })));
     const senders = sendersOf(service, "postmark", { EMAIL: { send: bound } });
     await send(senders, now);
     expect([bound.mock.calls.length, service.requests.length]).toEqual([1, 1]);
@@ -204,6 +206,60 @@ describe("an attempt that fails (MAIL-2)", () => {
     expect(service.taken).toHaveLength(1);
     expect(service.requests.length).toBeGreaterThan(4);
     expect(at - now).toBeLessThan(24 * HOUR);
+  });
+
+  it("waits until the date that the only sender says", async () => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("postmark");
+    service.answers = ["busy", "away"];
+    const until = Math.ceil((now + 2 * HOUR) / 1_000) * 1_000;
+    service.retryAfter = new Date(until).toUTCString();
+    await send(sendersOf(service, "postmark"), now);
+    expect((await rows())[0]!.next_attempt_at).toBe(new Date(until).toISOString());
+    service.retryAfter = new Date(until + HOUR).toUTCString();
+    await send(sendersOf(service, "postmark"), until);
+    expect((await rows())[0]).toMatchObject({
+      next_attempt_at: new Date(until + HOUR).toISOString(),
+      attempt_count: 1,
+    });
+  });
+
+  it("because there are too many uses up none, whichever sender is asked, for three days", async () => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("postmark");
+    service.answers = Array<Answer>(500).fill("busy");
+    const bound = vi.fn(() => Promise.reject(Object.assign(new Error("try later"), { code: "E_RATE_LIMIT_EXCEEDED" })));
+    const senders = sendersOf(service, "postmark", { EMAIL: { send: bound } });
+    let at = now;
+    for (; (await rows())[0]!.status === "pending"; at = Date.parse((await rows())[0]!.next_attempt_at ?? "") || at) {
+      await send(senders, at);
+      expect((await rows())[0]!.attempt_count).toBeLessThanOrEqual(2);
+    }
+    expect((await rows())[0]!.status).toBe("failed");
+    expect(at - now).toBeGreaterThan(2 * 24 * HOUR);
+    expect(at - now).toBeLessThan(4 * 24 * HOUR);
+    // Each in turn, and few calls in all.
+    expect(Math.abs(bound.mock.calls.length - service.requests.length)).toBeLessThanOrEqual(2);
+    expect(bound.mock.calls.length + service.requests.length).toBeLessThan(120);
+  });
+
+  it("because there were too many is made as often as ever once there are fewer", async () => {
+    const { now } = await change();
+    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const service = openMailService("postmark");
+    service.answers = [...Array<Answer>(20).fill("busy"), ...Array<Answer>(50).fill("away")];
+    const senders = sendersOf(service, "postmark");
+    for (
+      let at = now;
+      (await rows())[0]!.status === "pending";
+      at = Date.parse((await rows())[0]!.next_attempt_at ?? "") || at
+    ) {
+      await send(senders, at);
+    }
+    expect((await rows())[0]).toMatchObject({ status: "failed", attempt_count: 8 });
+    expect(service.requests).toHaveLength(28);
   });
 
   it("with an address that the platform refuses is not tried again", async () => {

@@ -5,7 +5,7 @@ export const MAIL_SERVICE = "https://mail.example/api";
 export const MAIL_KEY = "re_played_key_0123456789";
 
 /** What it does with the next request; `cut` and `late` take the e-mail, and do not say so. */
-export type Answer = "ok" | "cut" | "busy" | "same key" | "broken" | "no key" | "bad address" | "inactive";
+export type Answer = "ok" | "cut" | "busy" | "away" | "same key" | "broken" | "no key" | "bad address" | "inactive";
 
 export interface MailService {
   fetch: Fetch;
@@ -14,6 +14,8 @@ export interface MailService {
   requests: Request[];
   /** Answers to come; then all is well. */
   answers: Answer[];
+  /** What it says where it is busy or away. */
+  retryAfter: string;
 }
 
 interface Api {
@@ -42,6 +44,7 @@ const APIS: Record<"resend" | "postmark", Api> = {
     replies: {
       ok: [200, { id: "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794" }],
       busy: of(429, "rate_limit_exceeded"),
+      away: of(503, "service_unavailable"),
       "same key": of(409, "concurrent_idempotent_requests"),
       broken: of(500, "application_error"),
       "no key": of(403, "invalid_api_key"),
@@ -62,6 +65,7 @@ const APIS: Record<"resend" | "postmark", Api> = {
     replies: {
       ok: [200, { To: "x", SubmittedAt: "2026-01-01T00:00:00Z", MessageID: "m", ErrorCode: 0, Message: "OK" }],
       busy: code(429, 429),
+      away: code(503, 503),
       // It knows no keys: as documented for a body that is no JSON.
       "same key": code(409, 409),
       broken: code(500, 500),
@@ -78,6 +82,7 @@ export function openMailService(style: keyof typeof APIS): MailService {
     taken: [],
     requests: [],
     answers: [],
+    retryAfter: "600",
     async fetch(url, init) {
       const request = new Request(url, init);
       service.requests.push(request.clone());
@@ -87,7 +92,8 @@ export function openMailService(style: keyof typeof APIS): MailService {
       if ((answer === "ok" || answer === "cut") && isNew) service.taken.push(mail);
       if (answer === "cut") throw new Error("connection lost");
       const [status, body] = api.replies[answer];
-      const headers: Record<string, string> = answer === "busy" ? { "retry-after": "600" } : {};
+      const headers: Record<string, string> =
+        answer === "busy" || answer === "away" ? { "retry-after": service.retryAfter } : {};
       return Response.json(body, { status, headers });
     },
   };

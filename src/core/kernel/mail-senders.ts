@@ -58,6 +58,9 @@ const LOG: MailSender = {
 /** Codes of the binding's errors that no later attempt ends otherwise. */
 const REFUSED_BY_BINDING = /\bE_(?:RECIPIENT_SUPPRESSED|RECIPIENT_NOT_ALLOWED|VALIDATION_ERROR)\b/;
 
+/** Codes that say there are too many. */
+const LIMITED_BY_BINDING = /\bE_(?:RATE_LIMIT|DAILY_LIMIT)_EXCEEDED\b/;
+
 /** The platform's `send_email` binding. */
 function bindingSender(binding: NonNullable<MailSettings["EMAIL"]>, from: string): MailSender {
   return {
@@ -71,7 +74,7 @@ function bindingSender(binding: NonNullable<MailSettings["EMAIL"]>, from: string
         const code = error instanceof Error && "code" in error ? String(error.code) : "";
         const reason = `${code} ${reasonOf(error)}`.trim();
         if (REFUSED_BY_BINDING.test(reason)) return { result: "refused", reason };
-        return { result: "busy", reason, retry_after_ms: null };
+        return { result: "busy", reason, is_limited: LIMITED_BY_BINDING.test(reason), retry_after: null };
       }
     },
   };
@@ -161,8 +164,7 @@ function resultOf(style: Style, { ok, status, headers }: Response, body: unknown
   if (style.isRefused(status, body)) return { result: "refused", reason };
   // What broke inside of it may have been taken before; at 409 another attempt under the same key is under way, or was taken.
   if ((status >= 500 && status !== 503) || status === 409) return { result: "silent", reason };
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  return { result: "busy", reason, retry_after_ms: seconds > 0 ? Math.min(seconds, 86_400) * 1_000 : null };
+  return { result: "busy", reason, is_limited: status === 429, retry_after: headers.get("retry-after") };
 }
 
 function parsed(bytes: Uint8Array): unknown {

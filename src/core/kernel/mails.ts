@@ -185,21 +185,20 @@ export async function recordMails(
 ): Promise<void> {
   const rows = attempts.map(({ claim, result }) => {
     const number = claim.attempt_count + 1;
-    const isRepeatable = senders.some((one) => one.name === claim.sender && one.is_repeatable);
-    const known_ms = isRepeatable ? Math.max(Date.parse(claim.created_at) + REPEATABLE_MS - now, 0) : 0;
-    const after = afterMailAttempt({ number, senders: senders.length, known_ms, result });
-    const { status, delay_ms, keeps_sender } = after;
-    const { id, claimed_until, sender } = claim;
-    const error = "reason" in result ? result.reason : null;
-    const next_attempt_at = delay_ms === null ? null : iso(now + delay_ms);
+    const at = senders.findIndex(({ name }) => name === claim.sender);
+    const created_ms = Date.parse(claim.created_at);
+    const known_ms = senders[at]?.is_repeatable ? Math.max(created_ms + REPEATABLE_MS - now, 0) : 0;
+    const after = afterMailAttempt({ number, senders: senders.length, known_ms, now, created_ms, result });
+    const { status, delay_ms, keeps_sender, is_counted } = after;
+    const next = is_counted ? null : (senders[(at + 1) % senders.length]?.name ?? null);
     return {
-      id,
-      claimed_until,
-      number,
+      id: claim.id,
+      claimed_until: claim.claimed_until,
+      number: is_counted ? number : claim.attempt_count,
       status,
-      error,
-      next_attempt_at,
-      sender: delay_ms === null || keeps_sender ? sender : null,
+      error: "reason" in result ? result.reason : null,
+      next_attempt_at: delay_ms === null ? null : iso(now + delay_ms),
+      sender: delay_ms === null || keeps_sender ? claim.sender : next,
     };
   });
   const of = (name: string): SQL => sql`r.value ->> ${literal(name)}`;

@@ -8,15 +8,21 @@ import { readOverview, readPartnerOverview, type DailyAmounts } from "../../src/
 import { openDatabase } from "../../src/db/client.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { DAY, iso, utcDay } from "../../src/lib/time.ts";
+import { makeApplication } from "../support/applications.ts";
+import { makeClaim } from "../support/claims.ts";
 import { serveAll } from "../support/jobs.ts";
 import { meterRowsRead } from "../support/metered-database.ts";
 import { makeCommissions, type CommissionRow, type PayoutRow } from "../support/payouts.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
+import { signInOwner, textOf } from "../support/visitor.ts";
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
 const DAYS = 30;
 
-async function rowsOf<Row>(table: "commissions" | "payouts", program: TestProgram): Promise<Row[]> {
+async function rowsOf<Row>(
+  table: "commissions" | "payouts" | "claims" | "applications",
+  program: TestProgram,
+): Promise<Row[]> {
   const { results } = await env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id).all<Row>();
   return results;
 }
@@ -57,7 +63,13 @@ async function fromRows(program: TestProgram, partner_id?: string) {
   return {
     days: nonZero(sums(earned.map((row) => [`${row.created_at.slice(0, 10)} ${row.currency}`, row.amount_cents]))),
     top: sums(earned.flatMap((row) => topOf(row.currency, row.partner_id, 1, row.amount_cents))),
-    waiting: { pending: pending.length, flagged: pending.filter((row) => row.flagged).length, payouts: open.length },
+    waiting: {
+      ...{ pending: pending.length, flagged: pending.filter((row) => row.flagged).length, payouts: open.length },
+      claims: (await rowsOf<{ status: string }>("claims", program)).filter(({ status }) => status === "open").length,
+      applications: (await rowsOf<{ status: string }>("applications", program)).filter(
+        ({ status }) => status === "pending",
+      ).length,
+    },
     standing: sums([
       ...pending.map((row) => [`pending ${row.currency}`, row.amount_cents] as const),
       ...approved.map((row) => [`payable ${row.currency}`, row.amount_cents] as const),
@@ -193,5 +205,27 @@ describe("the overviews", () => {
     expect(waiting).toMatchObject({ pending: 602, flagged: 301 });
     expect(payments.reduce((sum, { value }) => sum + value, 0)).toBe(1_000);
     expect(plotted(earned)).toEqual((await fromRows(program)).days);
+  });
+});
+
+describe("what there is to decide (PAGE-7)", () => {
+  it("is counted and linked: commissions, applications and claims, those that are decided no more", async () => {
+    const program = await makeProgram({ applications: "review" });
+    const partner = await makePartner(program);
+    const owner = await signInOwner(program);
+    const page = async () => (await owner.get("/dashboard")).body;
+    expect(textOf(await page())).toContain("Nothing waits");
+    const ids = [await makeApplication(program), await makeApplication(program)];
+    const claim = await makeClaim(program, partner.id, { order_id: "lost" });
+    const before = await page();
+    expect(before).toMatch(/href="\/dashboard\/partners\/applications">2 applications</);
+    expect(before).toMatch(/href="\/dashboard\/claims">1 claim</);
+    expect((await program.api("POST", `/api/v1/applications/${ids[0]}/decline`, {})).status).toBe(200);
+    expect((await program.api("POST", `/api/v1/claims/${claim}/decline`, {})).status).toBe(200);
+    const after = await page();
+    expect(after).toMatch(/href="\/dashboard\/partners\/applications">1 application</);
+    expect(after).not.toMatch(/href="\/dashboard\/claims">\d/);
+    const { waiting } = await readOverview(programContext(program), 30);
+    expect(waiting).toMatchObject({ pending: 0, applications: 1, claims: 0 });
   });
 });

@@ -37,9 +37,15 @@ export interface Waiting {
   flagged: number;
   /** Neither paid nor canceled. */
   payouts: number;
+  /** Open claims of missing sales. */
+  claims: number;
+  applications: number;
 }
 
-const WAITING: Columns<Waiting> = { pending: whole, flagged: whole, payouts: whole };
+const WAITING: Columns<Waiting> = {
+  ...{ pending: whole, flagged: whole, payouts: whole },
+  ...{ claims: whole, applications: whole },
+};
 
 /** One of those who earned most in a currency. */
 export interface TopPartner {
@@ -141,7 +147,7 @@ export async function readOverview(ctx: ProgramCtx, days: number): Promise<Overv
     payments: daily(paid, first, days, 0),
     commissions: dailyAmounts(ctx, earnings, first, days),
     standing: sums.filter(isStanding).map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) })),
-    waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0 },
+    waiting: waiting ?? { pending: 0, flagged: 0, payouts: 0, claims: 0, applications: 0 },
     top: top
       .map((row) => ({ ...row, amount_cents: readSum(row.amount_cents) }))
       .toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency)),
@@ -248,7 +254,8 @@ function waitingCounts(own: SQL): SQL {
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
-      ${count("payouts", "pending", "processing", "failed")} as payouts
+      ${count("payouts", "pending", "processing", "failed")} as payouts,
+      ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;
 }
 

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { readOverview, type Overview, type Standing } from "../../../core/overview/overview.ts";
+import { readOverview, type Overview, type Standing, type Waiting } from "../../../core/overview/overview.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
@@ -67,13 +67,14 @@ function Books({ books: { reconciled_at, differences, deliveries_left } }: { boo
 function Owed({ overview, program }: { overview: Overview; program: Program }) {
   const at = (account: Standing["account"]) => overview.standing.filter((row) => row.account === account);
   const approved = at("payable");
-  const { pending, flagged, payouts } = overview.waiting;
+  const { pending, payouts, claims, applications } = overview.waiting;
+  const decisions = pending + claims + applications;
   return (
     <dl class="stats">
       <Stat
         label="To review"
-        value={<Count of={pending} />}
-        note={pending === 0 ? "Nothing waits" : <ReviewLink flagged={flagged} />}
+        value={<Count of={decisions} />}
+        note={decisions === 0 ? "Nothing waits" : <ReviewLinks waiting={overview.waiting} />}
       />
       <Stat label="Pending" value={<Sums of={sumUp(at("pending"), program)} />} />
       <Stat
@@ -90,7 +91,9 @@ function Owed({ overview, program }: { overview: Overview; program: Program }) {
   );
 }
 
-function ReviewLink({ flagged }: { flagged: number }) {
+/** What there is to decide, each with its number and its page. */
+function ReviewLinks({ waiting }: { waiting: Waiting }) {
+  const { pending, flagged, claims, applications } = waiting;
   return (
     <>
       {flagged > 0 ? (
@@ -98,7 +101,9 @@ function ReviewLink({ flagged }: { flagged: number }) {
           <Flag label={`${countText(flagged)} flagged`} />
         </a>
       ) : null}{" "}
-      <a href="/dashboard/commissions?status=pending">Review them</a>
+      {pending > 0 ? <a href="/dashboard/commissions?status=pending">{plural(pending, "commission")}</a> : null}{" "}
+      {applications > 0 ? <a href="/dashboard/partners/applications">{plural(applications, "application")}</a> : null}{" "}
+      {claims > 0 ? <a href="/dashboard/claims">{plural(claims, "claim")}</a> : null}
     </>
   );
 }

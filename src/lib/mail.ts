@@ -8,12 +8,12 @@ export interface Mail {
   headers?: Record<string, string>;
 }
 
-/** A foreign text fit for a subject or a line: no line breaks or other control characters, at most 80 characters. */
-export function oneLine(text: string): string {
+/** A foreign text fit for a subject or a line: no line breaks or other control characters, at most `most` characters. */
+export function oneLine(text: string, most = 80): string {
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim()
-    .slice(0, 80)
+    .slice(0, most)
     .toWellFormed();
 }
 

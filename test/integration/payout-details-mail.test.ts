@@ -79,7 +79,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
     await deliver(program.id);
     expect(to(mails)).toEqual([OLD, partner.email, program.program.owner_email].toSorted());
     for (const { text } of mails) {
-      expect(text).toContain("Payout method: wallet → crypto");
+      expect(text).toContain("Payout method: Wallet → Crypto");
       expect(text).toContain("E-mail of the wallet: w****@old-wallet.example → none");
       expect(text).toContain(`Changed by: the program's API key that ends in ${program.program.api_key_last4}.`);
     }

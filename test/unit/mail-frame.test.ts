@@ -80,6 +80,17 @@ describe.each(KINDS)("an e-mail of %s (MAIL-6)", (kind, notice) => {
     }
   });
 
+  it("keeps what follows a long name in its subject, and ends no sentence twice after a name with a full stop", async () => {
+    const named = async (name: string) => {
+      const mails = await compose({ ...notice, program: { ...PROGRAM, name } });
+      return mails.map(({ mail }) => mail);
+    };
+    const long = `${"Long ".repeat(15)}Ltd.`;
+    const [short, full] = await Promise.all([named("Acme"), named(long)]);
+    expect(full.map(({ subject }) => subject)).toEqual(short.map(({ subject }) => subject.replace("Acme", long)));
+    for (const { text } of full) expect(text).not.toMatch(/\.\.(?:\s|$)/);
+  });
+
   it("has no link where the deployment has no address", async () => {
     for (const { mail } of await composeFor({ ENVIRONMENT: "production" }, SEALER)(notice)) {
       expect(mail.html).not.toContain("href=");

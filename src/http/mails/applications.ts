@@ -20,7 +20,7 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Confirm your application to ${name}`,
           parts: [
-            `You asked to become a partner of ${name}. Confirm that this is your address to send your application.`,
+            `You asked ${name} to become its partner. Confirm that this is your address to send your application.`,
             `The link works for 24 hours; without it nothing of what you sent is kept. ${ignore}`,
           ],
           action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),
@@ -32,7 +32,7 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Your application to ${name} is waiting`,
           parts: [
-            `You asked again to become a partner of ${name}. Your first application is still waiting to be decided, and nothing was changed.`,
+            `You asked ${name} again to become its partner. Your first application is still waiting to be decided, and nothing was changed.`,
             `You get an e-mail as soon as it is decided. ${ignore}`,
           ],
         },
@@ -81,7 +81,7 @@ export function approvedLetters(notice: NoticeOf<"application_approved">, origin
       ...signInLetter(program, partner, link, origin),
       subject: `You are a partner of ${name}`,
       parts: [
-        `Your application was approved: you are a partner of ${name}.`,
+        `Your application to ${name} was approved: you are a partner now.`,
         `Your link: ${referralLink(program, partner.slug)}`,
         lifetime(link),
       ],

@@ -5,7 +5,8 @@ import type { Footer } from "./frame.ts";
 /** What is said below a letter to this reader; `unsubscribe` is null for what cannot be switched off. */
 export function footerFor({ audience }: MailReader, { name }: { name: string }, unsubscribe: string | null): Footer {
   const links = unsubscribe === null ? [] : [{ label: "Unsubscribe, or choose your e-mails", url: unsubscribe }];
-  return { reason: `You get this e-mail ${reasonFor(audience, oneLine(name))}.`, links };
+  // A name may end with a full stop of its own: "Example Ltd."
+  return { reason: `You get this e-mail ${reasonFor(audience, oneLine(name))}.`.replace(/\.\.$/, "."), links };
 }
 
 function reasonFor(audience: MailReader["audience"], program: string): string {

@@ -11,12 +11,15 @@ export interface Footer {
 const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Helvetica,Arial,sans-serif";
 const TABLE = `role="presentation" cellpadding="0" cellspacing="0" border="0"`;
 
+/** A name within a subject takes 80 characters, and what is said of it follows. */
+const MAX_SUBJECT = 160;
+
 /**
  * A letter as text, and the same as HTML: tables and styles of the elements, which the common clients all show. Clients
  * that know style sheets show it dark where the reader's system is; the others turn its colors, which they may.
  */
 export function framed(letter: PlainLetter, footer: Footer): Mail {
-  const subject = oneLine(letter.subject);
+  const subject = oneLine(letter.subject, MAX_SUBJECT);
   return { to: letter.to, subject, text: textOf(letter, footer), html: documentOf(letter, subject, footer) };
 }
 

@@ -2,7 +2,9 @@ import type { NoticeOf } from "../../core/kernel/notices.ts";
 import type { PayoutDetail, PayoutDetailsChange } from "../../core/kernel/payout-details.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { maskAddress } from "../../domain/mask.ts";
+import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { oneLine } from "../../lib/mail.ts";
+import { payoutMethodText } from "../pages/parts/payout-method.ts";
 import type { Letter } from "./letter.ts";
 
 type PayoutDetailsNotice = NoticeOf<"payout_details">;
@@ -68,10 +70,16 @@ const FIELDS: Record<PayoutDetail, string> = {
 };
 
 function changesText(changes: PayoutDetailsChange["changes"]): string {
-  const shown = (value: unknown) => (typeof value === "string" ? oneLine(value) : "none");
   return Object.entries(changes)
     .map(([field, [before, after]]) => `${FIELDS[field as PayoutDetail]}: ${shown(before)} → ${shown(after)}`)
     .join("\n");
+}
+
+/** A way to be paid by its name; anything else as it is. */
+function shown(value: unknown): string {
+  if (typeof value !== "string") return "none";
+  const method = PAYOUT_METHODS.find((name) => name === value);
+  return method === undefined ? oneLine(value) : payoutMethodText(method);
 }
 
 function nameOf({ first_name, last_name, email }: PayoutDetailsChange["partner"]): string {

@@ -163,6 +163,14 @@ describe("the form (JOIN-2)", () => {
     expect(await rowsOf(program, "application_drafts")).toEqual([]);
   });
 
+  it("names what is not filled in, in the list that leads to each field", async () => {
+    const program = await makeJoinable({ questions: ["Who reads you?", "Since when?"] });
+    const fields = await fill(program, { name: "", answer_0: "", answer_1: " " });
+    const text = textOf((await send(program, fields)).body);
+    for (const said of ["Enter your name.", "Answer this: Who reads you?", "Answer this: Since when?"])
+      expect(text.split(said)).toHaveLength(3);
+  });
+
   it("of somebody in too much of a hurry, or from before a change of what is asked, is shown again", async () => {
     const program = await makeJoinable();
     const early = await send(program, await fill(program, { opened: await stampOf(program, 0) }));

@@ -59,11 +59,15 @@ export function joinValues(program: Program, fields?: FormFields): JoinValues {
 /** What was sent, as the program asks for it. */
 export function readForm(program: Program, fields: FormFields): Parsed<ApplicationInput> {
   const questions = (program.questions ?? []).map((question) => ({ question, ...readQuestion(question) }));
+  // The list of what is wrong leads to each field: it must say which.
   const answers = Object.fromEntries(
-    questions.map(({ required }, i) => [answerName(i), text(MAX_ANSWER, required ? 1 : 0)]),
+    questions.map(({ required, label }, i) => [
+      answerName(i),
+      text(MAX_ANSWER, 0).refine((answer) => !required || answer !== "", `Answer this: ${label}`),
+    ]),
   );
   const schema = z.object({
-    name: text(200),
+    name: text(200, 0).refine((name) => name !== "", "Enter your name."),
     email,
     website: website.nullable(),
     terms: z.boolean().refine((agreed) => agreed || program.terms === null, "Tick this to agree, and to apply."),

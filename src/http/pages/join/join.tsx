@@ -123,7 +123,7 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
     c,
     { title: "Confirm your address" },
     <Card program={program} title="One more click">
-      <p>This confirms your e-mail address and sends your application to {program.name}.</p>
+      <p>This confirms your e-mail address, and {program.name} gets your application.</p>
       <Form class="stack">
         <input type="hidden" name="token" value={token} />
         <button type="submit" class="primary wide" autofocus={true}>
@@ -139,10 +139,7 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
   switch (proof.outcome) {
     case "proved":
       return proof.application.status === "approved"
-        ? [
-            "You are a partner",
-            [`Welcome to ${name}. We have sent you an e-mail with your link and a button that signs you in.`],
-          ]
+        ? ["You are a partner", ["Welcome! We have sent you an e-mail with your link and a button that signs you in."]]
         : ["Thank you", [`Your application has arrived. ${name} decides about it, and you get an e-mail then.`]];
     case "waiting":
       return ["Thank you", [`You have applied already, and ${name} has not decided yet. You get an e-mail then.`]];
@@ -151,7 +148,7 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
         "You are a partner already",
         [
           <>
-            This address is a partner's of {name}. <a href="/sign-in">Sign in</a>
+            This address belongs to a partner of {name} already. <a href="/sign-in">Sign in</a>
           </>,
         ],
       ];

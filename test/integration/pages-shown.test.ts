@@ -235,7 +235,7 @@ const OWN_STATEMENT: Marks<OwnStatement> = {
 const CLAIMED = {
   status: { to: "granted" },
   order_id: { to: "marked-order" },
-  day: { to: "2021-03-04", where: { order_id: null, email_domain: "d.example" } },
+  day: { to: "2021-03-04", reads: "4 Mar 2021", where: { order_id: null, email_domain: "d.example" } },
   email_domain: { to: "marked.example", where: { order_id: null, day: "2021-03-04" } },
 } as const;
 const OWN_CLAIM: Marks<OwnClaim> = {

@@ -10,7 +10,7 @@ import { PageHead } from "./layout.tsx";
 import { When } from "./parts/figures.tsx";
 import { ActionButton, Checkbox, Form } from "./parts/form.tsx";
 import { Done } from "./parts/notice.tsx";
-import { Table } from "./parts/table.tsx";
+import { Empty, Table } from "./parts/table.tsx";
 
 const DONE = { saved: "Saved.", again: "It is sent again." };
 
@@ -97,7 +97,7 @@ function FailedMails({ failed, at }: { failed: FailedMail[]; at: string }) {
     <section class="card flush">
       <h2>E-mails that did not arrive</h2>
       {failed.length === 0 ? (
-        <p class="muted">None in the last 90 days.</p>
+        <Empty title="None in the last 90 days" />
       ) : (
         <Table
           label="E-mails that did not arrive"

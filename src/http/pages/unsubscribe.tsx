@@ -62,7 +62,9 @@ async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, d
         )}
         {off.has(kind) ? null : (
           <Form class="stack">
-            <p>{MAIL_KINDS[kind].title}</p>
+            <p>
+              This e-mail: <strong>{MAIL_KINDS[kind].title}</strong>
+            </p>
             <button type="submit" class="primary wide">
               Stop these e-mails
             </button>

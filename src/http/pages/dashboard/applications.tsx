@@ -273,7 +273,7 @@ function ApplicationTable({ applications: shown }: { applications: readonly List
       label="Applications"
       columns={[
         { label: "Choose", hidden: true },
-        { label: "Person" },
+        { label: "Person", grow: true },
         { label: "Website" },
         { label: "Status" },
         { label: "Applied", align: "end" },

@@ -251,7 +251,9 @@ function Decision({ at, isOrder, fields, problems }: DecisionProps) {
           maxlength={64}
           hint="It begins with pmt_. Its page among the payments has it in its address."
         />
-        <button type="submit">Give it to the partner</button>
+        <div class="actions">
+          <button type="submit">Give it to the partner</button>
+        </div>
       </Form>
       <Form action={`${at}/decline`} class="card stack form-narrow">
         <h2>Decline</h2>
@@ -262,9 +264,11 @@ function Decision({ at, isOrder, fields, problems }: DecisionProps) {
           problems={problems}
           hint={`At most ${MAX_CLAIM_NOTE} characters. ${isOrder ? OUTCOME_SHOWN : OUTCOME_HIDDEN}`}
         />
-        <button type="submit" class="danger">
-          Decline this claim
-        </button>
+        <div class="actions">
+          <button type="submit" class="danger">
+            Decline
+          </button>
+        </div>
       </Form>
     </>
   );

@@ -4,8 +4,10 @@ import { notFound } from "../../../lib/errors.ts";
 import { instantOf } from "../../../lib/id.ts";
 import { iso } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
-import { Mark, Plain } from "../layout.tsx";
+import { PageHead } from "../layout.tsx";
 import { page } from "../page.tsx";
+import { When } from "../parts/figures.tsx";
+import { Empty, Table } from "../parts/table.tsx";
 
 /** Of the HTML part alone: it runs nothing and loads nothing, its links open in another tab, and the page frames it. */
 const MAIL_POLICY = [
@@ -42,38 +44,42 @@ function found(id: string): LocalMail {
 
 function MailList({ mails }: { mails: LocalMail[] }) {
   return (
-    <Plain>
-      <Mark />
-      <div class="card prose">
-        <h1>E-mails</h1>
-        <p class="muted">
-          What this service would have sent since it started. All of them are files in its state folder, under mails.
-        </p>
-        {mails.length === 0 ? <p>None so far.</p> : null}
-        <ul>
-          {mails.map(({ id, subject, to }) => (
-            <li>
-              <a href={`/dev/mails/${id}`}>{subject}</a>
-              <br />
-              <span class="muted small">
-                To {to}, {iso(instantOf(id))}
-              </span>
-            </li>
-          ))}
-        </ul>
-      </div>
-    </Plain>
+    <main id="main" class="mail-view">
+      <PageHead
+        title="E-mails"
+        lede="What this service would have sent since it started. All of them are files in its state folder, under mails."
+      />
+      <section class="card flush">
+        {mails.length === 0 ? (
+          <Empty title="None so far" />
+        ) : (
+          <Table
+            label="E-mails"
+            columns={[{ label: "Subject", grow: true }, { label: "To" }, { label: "Written", align: "end" }]}
+            rows={mails.map(({ id, subject, to }) => [
+              <a href={`/dev/mails/${id}`}>{subject}</a>,
+              to,
+              <When at={iso(instantOf(id))} />,
+            ])}
+          />
+        )}
+      </section>
+    </main>
   );
 }
 
 function MailView({ mail }: { mail: LocalMail }) {
   return (
-    <main class="mail-view">
-      <p>
-        <a href="/dev/mails">All e-mails</a>
-      </p>
-      <h1>{mail.subject}</h1>
-      <p class="muted">To {mail.to}</p>
+    <main id="main" class="mail-view">
+      <PageHead
+        title={mail.subject}
+        lede={
+          <>
+            To {mail.to}, <When at={iso(instantOf(mail.id))} />
+          </>
+        }
+        back={{ href: "/dev/mails", label: "E-mails" }}
+      />
       <iframe
         title="The HTML part"
         src={`/dev/mails/${mail.id}/html`}

@@ -1,5 +1,6 @@
 import type { SaleClaim } from "../../../core/kernel/rows.ts";
 import type { ClaimAnswer, ClaimStatus } from "../../../domain/claim.ts";
+import { dayText } from "./figures.tsx";
 
 /** What a partner reads of a claim (CLAIM-3): a sentence for each answer, which names nobody and no sum. */
 export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {
@@ -30,7 +31,7 @@ export function SaleOf({ claim }: { claim: Pick<SaleClaim, "order_id" | "day" | 
   if (claim.day === null) return <span class="muted">forgotten with its customer</span>;
   return (
     <span>
-      {claim.day} <span class="second">{claim.email_domain}</span>
+      {dayText(claim.day)} <span class="second">{claim.email_domain}</span>
     </span>
   );
 }

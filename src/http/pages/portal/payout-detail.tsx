@@ -27,10 +27,21 @@ export const payoutDetail = new Hono<PageEnv>()
       c,
       { title: "Payout", at: AT },
       <>
-        <PageHead title="Statement of your payout" back={{ href: AT, label: "Payouts" }} />
+        <PageHead
+          title="Statement of your payout"
+          back={{ href: AT, label: "Payouts" }}
+          actions={
+            lines.length === 0 ? null : (
+              <a class="button" href={`${AT}/${payout.id}/statement.csv`}>
+                Download as CSV
+              </a>
+            )
+          }
+        />
         <PayoutFacts payout={viewPayout(payout)} partner={selfOf(c)} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">
+            <h2>Commissions in it</h2>
             <CommissionTable commissions={lines.map(viewCommission)} program={programOf(c)} />
           </section>
         )}
@@ -38,13 +49,6 @@ export const payoutDetail = new Hono<PageEnv>()
           <p class="muted">
             The first {countText(MOST_LINES)} commissions;{" "}
             <a href={`/portal/commissions?payout_id=${payout.id}`}>see all</a>
-          </p>
-        )}
-        {lines.length === 0 ? null : (
-          <p class="more">
-            <a class="button" href={`${AT}/${payout.id}/statement.csv`}>
-              Download as CSV
-            </a>
           </p>
         )}
       </>,
@@ -108,9 +112,11 @@ function PayoutFacts({ payout, partner, program }: PayoutFactsProps) {
           ["Amount", <Money of={payout} />],
           ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
           [
-            "Commissions of",
+            "Period",
             <>
-              <When at={payout.period_start} only="day" /> to <When at={payout.period_end} only="day" />
+              {payout.period_start === null ? "up to " : <When at={payout.period_start} only="day" />}
+              {payout.period_start === null ? "" : " to "}
+              <When at={payout.period_end} only="day" />
             </>,
           ],
           ["Commissions", countText(payout.commission_count)],

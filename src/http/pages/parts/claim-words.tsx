@@ -1,6 +1,6 @@
 import type { SaleClaim } from "../../../core/kernel/rows.ts";
 import type { ClaimAnswer, ClaimStatus } from "../../../domain/claim.ts";
-import { dayText } from "./figures.tsx";
+import { dayText } from "../locale.ts";
 
 /** What a partner reads of a claim (CLAIM-3): a sentence for each answer, which names nobody and no sum. */
 export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {

@@ -157,7 +157,7 @@ describe("the overviews", () => {
     );
   });
 
-  it("read no more rows after 3,000 more commissions and payments in every state, half of them of the plotted days", async () => {
+  it("read no more rows after 3,000 more commissions and payments in every state, but those of a partner that are flagged", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const commissions = await makeCommissions(program, partner.id, [
@@ -199,7 +199,9 @@ describe("the overviews", () => {
       .bind(program.id, iso(Date.now() - 400 * DAY), iso(Date.now()))
       .run();
     const after = await measured();
-    const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + 30);
+    // The partner's own page reads each of theirs that is flagged: it waits for a person, who is to see to it.
+    const more = { owner: 30, partner: 30 + 300 };
+    const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + more[who]);
     expect([tooMany, before, tooMany.map((who) => after[who])]).toEqual([[], before, []]);
     const { waiting, payments, commissions: earned } = await readOverview(ctx, DAYS);
     expect(waiting).toMatchObject({ pending: 602, flagged: 301 });

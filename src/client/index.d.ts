@@ -2034,6 +2034,7 @@ type Routes = {
           cursor?: string | undefined;
           from?: string | undefined;
           to?: string | undefined;
+          search?: string | undefined;
           outcome?:
             | "commission"
             | "merged"

@@ -299,6 +299,9 @@ export const claimedSubscriptions = sqliteTable(
   (t) => [primaryKey({ columns: [t.subscription_id, t.program_id] })],
 );
 
+/** Of a payment that what is remembered of its customer's address can serve. */
+export const ASKED_BY_EMAIL = "(partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')";
+
 export const payments = sqliteTable(
   "payments",
   {
@@ -350,9 +353,11 @@ export const payments = sqliteTable(
     // Those that what is remembered can serve (`ledger/served.ts`): nothing is written for one that names its partner.
     index("payments_by_email")
       .on(sql`lower(${t.customer_email})`, t.program_id)
-      .where(
-        sql`customer_email is not null and (partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')`,
-      ),
+      .where(sql.raw(`customer_email is not null and ${ASKED_BY_EMAIL}`)),
+    // The others with an address, for a search by it.
+    index("payments_by_named_email")
+      .on(sql`lower(${t.customer_email})`, t.program_id)
+      .where(sql.raw(`customer_email is not null and not ${ASKED_BY_EMAIL}`)),
     // Those that a claim by day and domain can be about (`core/claims`): nothing is written for one that is a partner's.
     index("payments_by_domain")
       .on(t.program_id, emailDomain(t.customer_email), t.created_at)

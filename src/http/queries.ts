@@ -24,6 +24,7 @@ export const applicationQuery = pageQuery.extend({
 });
 
 export const paymentQuery = pageQuery.extend({
+  search: z.string().max(200).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
   partner_id: id,

@@ -280,8 +280,8 @@ describe("the keyboard", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("navigation", { name: "Menu" }).waitFor();
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
+    // The field that finds payments, the overview, the partners.
+    for (let i = 0; i < 3; i++) await page.keyboard.press("Tab");
     const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
     assert.equal(await focused(), "Partners");
     const outline = await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle);
@@ -297,5 +297,30 @@ describe("the keyboard", () => {
     await page.keyboard.press("Enter");
     await see(page, "The partner was added.");
     await page.context().close();
+  });
+
+  it("finds a payment from any page, in the side and in the menu of a phone (PAY-21)", async () => {
+    const owner_email = "find@shop.example";
+    const { program } = await seedProgram(world, owner_email);
+    const { data } = await program.api<{ data: Record<"id" | "provider_transaction_id", string>[] }>(
+      "GET",
+      "/payments?per_page=1",
+    );
+    const [payment] = data;
+    for (const width of [1280, 360]) {
+      const page = await world.visitor({ width });
+      await signInOwner(world, page, owner_email);
+      await page.goto(`${world.url}/dashboard/flows`);
+      if (width === 360) await page.locator("summary", { hasText: "Menu" }).click();
+      await page.keyboard.press("/");
+      await page.keyboard.type(payment?.provider_transaction_id ?? "");
+      await page.keyboard.press("Enter");
+      await heading(page, "Payments").waitFor();
+      const rows = page.getByRole("table", { name: "Payments" }).getByRole("row");
+      assert.equal(await rows.count(), 2);
+      await rows.nth(1).getByRole("link").first().click();
+      await page.waitForURL(`**/payments/${payment?.id}`);
+      await page.context().close();
+    }
   });
 });

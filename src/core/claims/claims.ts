@@ -22,7 +22,8 @@ import { pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Payment, PayloadOf, SaleClaim } from "../kernel/rows.ts";
 import { viewClaim, viewClaimData, type ClaimView } from "../kernel/views.ts";
-import { paymentsOfOrder, selectMatches } from "./matches.ts";
+import { paymentsOfOrder } from "../ledger/find.ts";
+import { selectMatches } from "./matches.ts";
 
 /** What a partner enters: the id of an order, or a day (`2026-11-02`) and the domain of the customer's address. */
 export type ClaimInput = { order_id: string } | { day: string; email_domain: string };

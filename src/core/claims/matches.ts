@@ -5,23 +5,11 @@ import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
 import { unionOf } from "../../db/parts.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { MAX_CLAIM_PAYMENTS } from "../../domain/claim.ts";
-import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { paymentsNamed, reachable } from "../ledger/facts.ts";
+import { paymentsOfOrder } from "../ledger/find.ts";
 
 const DOMAIN = emailDomain(sql.raw("p.customer_email"));
-
-/** The payments with an order's id (`order_id`: a one-column select): the service's own id, or any that a provider gave. */
-export function paymentsOfOrder({ programId }: Reader, order_id: SQL): SQL {
-  return unionOf(
-    [
-      sql`select id from payments where id in (${order_id}) and +program_id = ${programId}`,
-      ...PROVIDER_NAMES.map((provider) => paymentsNamed(programId, provider, reachable(programId, provider, order_id))),
-    ],
-    "different",
-  );
-}
 
 /**
  * Those of the claim's day, the day before and the day after, for a day is of no time zone; the newest that are nobody's. An

@@ -17,6 +17,7 @@ import type { Commission, Payment } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
 import { PAYMENT_KEY, rememberReferences, unsettledAmong } from "./facts.ts";
+import { paymentsFound } from "./find.ts";
 import { MAX_INLINE, settle } from "./settle.ts";
 
 export interface PaymentFilter extends PageRequest {
@@ -26,6 +27,8 @@ export interface PaymentFilter extends PageRequest {
   /** Milliseconds; `to` is the first instant no longer included. */
   from?: number | undefined;
   to?: number | undefined;
+  /** What `paymentsFound` takes. */
+  search?: string | undefined;
 }
 
 export interface PaymentWithRows {
@@ -38,14 +41,17 @@ const LIST = pagedList("payments", "payment", payments, viewPayment);
 /** The program's payments with their outcomes, newest first. */
 export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<PageOfTexts<PaymentView>> {
   const conditions = and(
-    filter.partner_id ? alsoOfProgram(ctx, payments.program_id) : sql`${payments.program_id} = ${ctx.programId}`,
+    filter.partner_id || filter.search
+      ? alsoOfProgram(ctx, payments.program_id)
+      : sql`${payments.program_id} = ${ctx.programId}`,
     filter.outcome ? eq(payments.outcome, filter.outcome) : undefined,
     filter.provider ? sql`${payments.provider} = ${literal(filter.provider)}` : undefined,
     filter.partner_id ? eq(payments.partner_id, filter.partner_id) : undefined,
     filter.from === undefined ? undefined : gte(payments.created_at, iso(filter.from)),
     filter.to === undefined ? undefined : lt(payments.created_at, iso(filter.to)),
+    filter.search ? paymentsFound(ctx, filter.search) : undefined,
   );
-  const narrowed = Boolean(filter.provider || filter.partner_id || isTimed(filter));
+  const narrowed = Boolean(filter.provider || filter.partner_id || filter.search || isTimed(filter));
   return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed });
 }
 

@@ -21,7 +21,7 @@ import { alsoOfProgram } from "../kernel/tenant.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { partnerSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
-import { searched } from "./search.ts";
+import { searched } from "../kernel/partner-search.ts";
 
 type KeptColumn =
   | "id"

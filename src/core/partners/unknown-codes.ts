@@ -10,7 +10,7 @@ import type { Caller, ProgramCtx } from "../kernel/context.ts";
 import type { PartnerCode } from "../kernel/rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { createCode } from "./codes.ts";
-import { searched } from "./search.ts";
+import { searched } from "../kernel/partner-search.ts";
 import { readPartnerNames, type PartnerName } from "./display-names.ts";
 
 /** A code that payments wait for: nobody has it. */

@@ -1,3 +1,4 @@
+import { SEARCHED_WORDS } from "../../domain/partner.ts";
 import { claimQuery, commissionQuery, exportQuery, paymentQuery, payoutQuery } from "../queries.ts";
 import { created, ok, type Route } from "./route.ts";
 
@@ -8,6 +9,7 @@ export const MONEY_ROUTES: Route[] = [
     path: "/api/v1/payments",
     tag: "Payments",
     summary: "List payments",
+    description: `\`search\` is an order's id (any id that the provider gave the payment), a customer's id or address, or a text in ${SEARCHED_WORDS} of a partner.`,
     query: paymentQuery,
     replies: ok("PaymentList", "A page of payments, newest first."),
   },

@@ -57,6 +57,7 @@ export function Frame({ session, at, children }: FrameProps) {
       </a>
       <aside class="side">
         <ProgramName name={session.program.name} />
+        {session.partner ? null : <Find />}
         <nav aria-label="Main">
           <Places places={places} at={at} />
         </nav>
@@ -67,6 +68,7 @@ export function Frame({ session, at, children }: FrameProps) {
         <details class="menu">
           <summary>Menu</summary>
           <div class="menu-body">
+            {session.partner ? null : <Find />}
             <nav aria-label="Menu">
               <Places places={places} at={at} />
             </nav>
@@ -78,6 +80,23 @@ export function Frame({ session, at, children }: FrameProps) {
         {children}
       </main>
     </div>
+  );
+}
+
+/** From every page to the payments of an order, a customer or a partner; the script lets `/` lead to it. */
+function Find() {
+  return (
+    <form method="get" action="/dashboard/payments" role="search" aria-label="Payments" class="find">
+      <input
+        type="search"
+        name="search"
+        aria-label="Find payments"
+        placeholder="Find payments"
+        maxlength={200}
+        aria-keyshortcuts="/"
+        title="By order, customer or partner. Press / to get here."
+      />
+    </form>
   );
 }
 

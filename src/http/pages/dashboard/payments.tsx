@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type * as z from "zod";
 import type { Decided } from "../../../core/kernel/rows.ts";
 import type { PaymentView } from "../../../core/kernel/views.ts";
 import { readPartnerNames, type PartnerName } from "../../../core/partners/display-names.ts";
@@ -9,7 +10,7 @@ import { PROVIDER_NAMES, VENDOR_NAMES } from "../../../providers/registry.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { paymentQuery } from "../../queries.ts";
-import { filterOf } from "../filters.ts";
+import { filterOf, type Filter } from "../filters.ts";
 import { framed } from "../framed.tsx";
 import { PageHead } from "../layout.tsx";
 import { ActionButton, Field, SelectField } from "../parts/form.tsx";
@@ -37,31 +38,7 @@ export const payments = new Hono<PageEnv>()
       { title: "Payments", at: AT },
       <>
         <ListHead />
-        <form method="get" action={AT} class="filter" aria-label="Filter payments">
-          <SelectField
-            name="outcome"
-            label="Outcome"
-            value={filter.value.outcome}
-            options={[
-              { value: "", label: "Any" },
-              ...OUTCOMES.map((value) => ({ value, label: OUTCOME_TEXTS[value].short })),
-            ]}
-          />
-          <SelectField
-            name="provider"
-            label="Provider"
-            value={filter.value.provider}
-            options={[
-              { value: "", label: "Any" },
-              ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
-            ]}
-          />
-          <Field name="from" label="From" type="date" value={filter.texts.from} />
-          <Field name="to" label="To" type="date" value={filter.texts.to} />
-          {filter.value.partner_id ? <input type="hidden" name="partner_id" value={filter.value.partner_id} /> : null}
-          <button type="submit">Filter</button>
-          {isFiltered ? <a href={AT}>Show all</a> : null}
-        </form>
+        <FilterForm filter={filter} isFiltered={isFiltered} />
         <section class="card flush">
           {page.total === 0 ? (
             isFiltered ? (
@@ -136,6 +113,50 @@ export const payments = new Hono<PageEnv>()
     const { payment } = await reprocessPayment(c.var.ctx, c.req.param("id"));
     return c.redirect(`${AT}/${payment.id}?done=reprocessed`, 303);
   });
+
+function FilterForm({
+  filter: { value, texts },
+  isFiltered,
+}: {
+  filter: Filter<z.output<typeof paymentQuery>>;
+  isFiltered: boolean;
+}) {
+  return (
+    <form method="get" action={AT} class="filter" aria-label="Filter payments">
+      <Field
+        name="search"
+        label="Search"
+        type="search"
+        value={texts.search}
+        maxlength={200}
+        hint="An order, a customer's address or id, or a partner."
+      />
+      <SelectField
+        name="outcome"
+        label="Outcome"
+        value={value.outcome}
+        options={[
+          { value: "", label: "Any" },
+          ...OUTCOMES.map((value) => ({ value, label: OUTCOME_TEXTS[value].short })),
+        ]}
+      />
+      <SelectField
+        name="provider"
+        label="Provider"
+        value={value.provider}
+        options={[
+          { value: "", label: "Any" },
+          ...PROVIDER_NAMES.map((value) => ({ value, label: providerText(value) })),
+        ]}
+      />
+      <Field name="from" label="From" type="date" value={texts.from} />
+      <Field name="to" label="To" type="date" value={texts.to} />
+      {value.partner_id ? <input type="hidden" name="partner_id" value={value.partner_id} /> : null}
+      <button type="submit">Filter</button>
+      {isFiltered ? <a href={AT}>Show all</a> : null}
+    </form>
+  );
+}
 
 function ListHead() {
   return (

@@ -1,0 +1,43 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { partners } from "../../db/schema.ts";
+import { foldSearch, SEARCH_GRAM } from "../../domain/partner.ts";
+import type { Reader } from "./context.ts";
+
+/** The condition of the partial index of texts that are `unindexed`, or that an earlier version wrote. */
+export const UNFOLDED = sql.raw("substr(search_text, 1, 1) <> char(10)");
+
+/** So many of a text's grams are compared for which is the rarest, as far as so many rows of each. */
+const COMPARED = 10;
+const COUNTED = 10;
+
+/**
+ * The partners of a program in one of whose `SEARCHED_COLUMNS` a text is (PART-5). They are found by the rarest of its parts of
+ * three characters, or by what begins with it where it is shorter: as many rows are read as have that. The texts of partners
+ * who were made within the minute, and those of an earlier version, are looked through until a job has served them
+ * (`partners/search.ts`).
+ */
+export function searched(ctx: Reader, search: string): SQL {
+  const text = foldSearch(search);
+  const own = sql`program_id = ${ctx.programId}`;
+  return sql`${partners.id} in (
+      ${foundBy(own, Array.from(text))}
+      union
+      select id from partners indexed by partners_unfolded where ${own} and ${UNFOLDED})
+    and instr(${partners.search_text}, ${text}) > 0`;
+}
+
+function foundBy(own: SQL, characters: readonly string[]): SQL {
+  const count = characters.length - SEARCH_GRAM + 1;
+  if (count < 1) {
+    const text = characters.join("");
+    return sql`select partner_id from partner_grams where ${own} and gram >= ${text} and gram < ${text} || char(1114111)`;
+  }
+  const grams = Array.from({ length: Math.min(count, COMPARED) }, (_, i) => {
+    const at = Math.floor((i * count) / Math.min(count, COMPARED));
+    return characters.slice(at, at + SEARCH_GRAM).join("");
+  });
+  return sql`select partner_id from partner_grams where ${own} and gram = (
+      select part.value from json_each(${JSON.stringify(grams)}) part order by (select count(*) from (
+        select 1 from partner_grams g where g.${own} and g.gram = part.value limit ${literal(COUNTED)})), part.key limit 1)`;
+}

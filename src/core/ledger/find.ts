@@ -1,0 +1,42 @@
+/** Payments by what a person knows of them. */
+import { sql, type SQL } from "drizzle-orm";
+import { unionOf } from "../../db/parts.ts";
+import { ASKED_BY_EMAIL, partners, payments } from "../../db/schema.ts";
+import { PROVIDER_NAMES } from "../../providers/registry.ts";
+import type { Reader } from "../kernel/context.ts";
+import { searched } from "../kernel/partner-search.ts";
+import { paymentsNamed, reachable } from "./facts.ts";
+
+/** The payments with an order's id (`order_id`: a one-column select): the service's own id, or any that a provider gave. */
+export function paymentsOfOrder({ programId }: Reader, order_id: SQL): SQL {
+  return unionOf(
+    [
+      sql`select id from payments where id in (${order_id}) and +program_id = ${programId}`,
+      ...PROVIDER_NAMES.map((provider) => paymentsNamed(programId, provider, reachable(programId, provider, order_id))),
+    ],
+    "different",
+  );
+}
+
+/**
+ * The payments of an order, of a customer by the id or the address, and of the partners that a text finds (PAY-21): a
+ * condition. Addresses are found ignoring the case of ASCII letters. Each is read through an index.
+ */
+export function paymentsFound(ctx: Reader, search: string): SQL {
+  const own = sql`program_id = ${ctx.programId}`;
+  const selects = [
+    sql`select id from (${paymentsOfOrder(ctx, sql`select ${search}`)})`,
+    sql`select id from payments indexed by payments_by_customer where customer_id = ${search} and +${own}`,
+    sql`select p.id from partners cross join payments p on p.partner_id = ${partners.id} and +p.${own}
+      where ${partners.program_id} = ${ctx.programId} and ${searched(ctx, search)}`,
+  ];
+  if (search.includes("@")) {
+    const addressed = sql`lower(customer_email) = lower(${search}) and ${own} and customer_email is not null`;
+    selects.push(
+      // As the conditions of the two indexes have it: each payment with an address is in one of them.
+      sql`select id from payments indexed by payments_by_email where ${addressed} and ${sql.raw(ASKED_BY_EMAIL)}`,
+      sql`select id from payments indexed by payments_by_named_email where ${addressed} and not ${sql.raw(ASKED_BY_EMAIL)}`,
+    );
+  }
+  return sql`${payments.id} in (${unionOf(selects, "different")})`;
+}

@@ -56,6 +56,11 @@ export const OWNER_NEEDS = [
 ] as const satisfies MailKind[];
 export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 
+/** Of a payout. */
+export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
+/** Written when they are sent, each about a subject as it is then: the compiler asks `core/kernel/mail-subjects.ts` how. */
+export type KindAbout = PayoutMail | PeriodicMail;
+
 export function isOwnerNeed(kind: MailKind): kind is OwnerNeed {
   return OWNER_NEEDS.some((need) => need === kind);
 }

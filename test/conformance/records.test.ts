@@ -5,11 +5,14 @@ import { OUTBOUND_EVENT_TYPES, sentEvent, SUBSCRIPTIONS } from "../../src/domain
 import specification from "../../src/docs/specification.md?raw";
 import migration from "../../src/docs/migrate.md?raw";
 import { FILLED_TEXTS } from "../../src/core/imports/partner-lines.ts";
+import { MAIL_KINDS, type MailKind } from "../../src/domain/mail.ts";
 import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
+import { ID_PREFIXES } from "../../src/lib/id.ts";
 import { AUDIT_EVENT_TYPES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { create } from "../support/conformance.ts";
+import { servedDocument } from "../support/openapi.ts";
 import { call, makePartner } from "../support/program.ts";
 import { makeStocked, pageRoutes, type Stocked } from "../support/stocked.ts";
 
@@ -72,7 +75,10 @@ describe("records", () => {
   });
 
   it("have ids of their prefixes and 26 characters, in every reply (HTTP-20)", async () => {
-    expect(PREFIXES).toHaveLength(13);
+    const shown = JSON.stringify(servedDocument()).matchAll(/"pattern":"\^([a-z]+_)"/g);
+    const found = new Set(Array.from(shown, ([, prefix]) => prefix));
+    const kinds = Object.values(ID_PREFIXES).map((prefix) => `${prefix}_`);
+    expect(PREFIXES.toSorted()).toEqual(kinds.filter((prefix) => found.has(prefix)).toSorted());
     const seen = new Set<string>();
     const look = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
@@ -89,7 +95,17 @@ describe("records", () => {
       }
     };
     const { ids } = stocked;
-    for (const kind of ["flows", "partners", "commissions", "payments", "payouts", "claims", "events", "webhooks"]) {
+    for (const kind of [
+      "flows",
+      "partners",
+      "commissions",
+      "payments",
+      "payouts",
+      "claims",
+      "applications",
+      "events",
+      "webhooks",
+    ]) {
       look(await read(`/${kind}/${ids[kind]}`));
     }
     look(await read(`/partners/${ids["partners"]}/entries`));
@@ -184,6 +200,14 @@ describe("closed lists", () => {
     });
     const parameter = document.paths["/api/v1/events"]?.["get"]?.parameters?.find(({ name }) => name === "type");
     expect(parameter?.schema.enum?.toSorted()).toEqual(types.toSorted());
+  });
+
+  it("of e-mails are those of the specification, and so are those that cannot be switched off (MAIL-7, MAIL-14)", () => {
+    const kinds = Object.keys(MAIL_KINDS) as MailKind[];
+    const always = codeOf("MAIL-7", /./).filter((code) => code !== "withheld");
+    expect(always.toSorted()).toEqual(kinds.filter((kind) => !MAIL_KINDS[kind].may_be_off).toSorted());
+    const applying = always.filter((code) => code.startsWith("application_"));
+    expect([...applying, ...codeOf("MAIL-14", /./)].toSorted()).toEqual(kinds.toSorted());
   });
 
   it("of webhooks are those of the specification (HOOK-1)", () => {

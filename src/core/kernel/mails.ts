@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
 import { orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { afterMailAttempt, type MailKind, type MailResult } from "../../domain/mail.ts";
+import { afterMailAttempt, type KindAbout, type MailKind, type MailResult } from "../../domain/mail.ts";
 import { newId } from "../../lib/id.ts";
 import type { Mail } from "../../lib/mail.ts";
 import type { Sealed } from "../../lib/seal.ts";
@@ -53,7 +53,7 @@ export async function insertMails(ctx: ProgramCtx, mails: readonly NewMail[]): P
 
 /** E-mails of a kind that are written when they are sent: `from` gives `partner_id`, `recipient` and `subject_id`. */
 export interface MailsAbout {
-  kind: MailKind;
+  kind: KindAbout;
   from: SQL;
 }
 

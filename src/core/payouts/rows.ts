@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { jsonOf } from "../../db/json-object.ts";
 import { payouts } from "../../db/schema.ts";
+import type { PayoutMail } from "../../domain/mail.ts";
 import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "../kernel/commit.ts";
@@ -39,7 +40,7 @@ function payoutPayload(payout: Payout): PayloadOf<"payout.generated", Payout, No
 }
 
 /** E-mails to the partners of the payouts `p` that `which` selects; of one that failed there is one for each attempt. */
-export function mailsAboutPayouts(kind: "payout_generated" | "payout_paid" | "payout_failed", which: SQL): MailsAbout {
+export function mailsAboutPayouts(kind: PayoutMail, which: SQL): MailsAbout {
   const subject = kind === "payout_failed" ? sql`p.id || ':' || p.attempt` : sql`p.id`;
   return {
     kind,

@@ -1,0 +1,30 @@
+/** Each kind of e-mail is sent: one that no verb of core asks for compiles, and nobody ever gets it. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { MAIL_KINDS } from "../../src/domain/mail.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** These know every kind, and send none. */
+const KNOWING = ["notices.ts", "mail-subjects.ts", "owner-subjects.ts"].map((name) => `src/core/kernel/${name}`);
+
+/** The kinds that no file sends: `{ kind: "invitation", … }`, or by a maker of e-mails about something. */
+function unsent(kinds: readonly string[], texts: readonly string[]): string[] {
+  return kinds.filter((kind) => {
+    const isSent = new RegExp(String.raw`(?:\bkind: |\bmailsAbout\w*\()"${kind}"`);
+    return !texts.some((text) => isSent.test(text));
+  });
+}
+
+describe("kinds of e-mails", () => {
+  it("are each sent by a verb", () => {
+    const files = globSync("src/core/**/*.ts", { cwd: ROOT })
+      .map((file) => file.replaceAll("\\", "/"))
+      .filter((file) => !KNOWING.includes(file));
+    assert.ok(files.length > 50);
+    const texts = files.map((file) => readFileSync(`${ROOT}${file}`, "utf8"));
+    assert.deepEqual(unsent(Object.keys(MAIL_KINDS), texts), []);
+    assert.deepEqual(unsent(["partner_noted"], texts), ["partner_noted"]);
+  });
+});

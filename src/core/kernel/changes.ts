@@ -1,6 +1,7 @@
 /** What a change says of a row in the audit log, and what it masks: decided here, once (EVT-2). */
 import type { Changes } from "../../domain/actor.ts";
 import { maskAccount, maskAddress } from "../../domain/mask.ts";
+import type { Sealed } from "../../lib/seal.ts";
 import type {
   Application,
   Commission,
@@ -26,16 +27,20 @@ interface Rows {
 }
 
 type Shown = (value: unknown) => unknown;
+/** All that is shown of a sealed value. */
+type Secret = (value: unknown) => "(secret)";
 
 const plain: Shown = (value) => value;
-const secret: Shown = () => "(secret)";
+const secret: Secret = () => "(secret)";
 const address: Shown = (value) => maskAddress(String(value));
 const account: Shown = (value) => maskAccount(String(value));
 /** Nothing: it follows from a column that is shown, is internal, or must be forgotten with its customer. */
 const internal = null;
 
-/** Every column of every row: a new one does not compile until it is said how it is shown. */
-const SHOWN: { [K in keyof Rows]: Record<keyof Rows[K], Shown | null> } = {
+type HowShown<Value> = (NonNullable<Value> extends Sealed ? Secret : Shown) | null;
+
+/** Every column of every row: a new one does not compile until it is said how it is shown, a sealed one not in clear. */
+const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]> } } = {
   application: {
     id: internal,
     program_id: internal,

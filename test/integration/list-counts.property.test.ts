@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { listCounts } from "../../src/db/schema.ts";
 import { APPLICATION_STATUSES } from "../../src/domain/application.ts";
 import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
 import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
@@ -20,7 +21,7 @@ const LISTS = {
   payouts: { column: "status", states: PAYOUT_STATUSES },
   claims: { column: "status", states: CLAIM_STATUSES },
   applications: { column: "status", states: APPLICATION_STATUSES },
-} as const;
+} as const satisfies Record<Exclude<typeof listCounts.$inferSelect.list, "flagged">, object>;
 type List = keyof typeof LISTS;
 const NAMES = Object.keys(LISTS) as List[];
 

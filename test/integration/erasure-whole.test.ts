@@ -18,6 +18,7 @@ import {
 } from "../support/provider-a.ts";
 import { adjustmentUpdated, customerEventB, subscriptionEventB, transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
+import { TABLES } from "../support/tables.ts";
 
 /** Every kind of fact: a new one does not compile until it is here. */
 const KINDS: Record<Fact["kind"], true> = {
@@ -134,6 +135,10 @@ describe("an erasure of a customer with every kind of fact (JOB-1)", () => {
     expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(Object.keys(KINDS).toSorted());
     expect(await placesOf(program, gone.name)).toEqual(["provider_events.body"]);
     const [before, ledger] = [await rowsOf(program, stays.key), await ledgerOf(program)];
+
+    const holding = (await placesOf(program, gone.email, gone.name)).map((place) => place.split(".")[0]!);
+    const lived = Object.entries(TABLES).flatMap(([table, { erased }]) => (erased === "lived" ? [table] : []));
+    expect([...new Set(holding)]).toEqual(lived.toSorted());
 
     const reply = await program.api("POST", "/api/v1/customers/erase", { email: gone.email });
     expect(reply.status).toBe(200);

@@ -1,10 +1,12 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { forgetOld, KEPT_FOR } from "../../src/core/operations/retention.ts";
+import source from "../../src/core/operations/retention.ts?raw";
 import { newId } from "../../src/lib/id.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeEndpoint } from "../support/outbound.ts";
+import { TABLES } from "../support/tables.ts";
 import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 
@@ -52,6 +54,16 @@ async function count(table: string, where: string, ...values: unknown[]): Promis
 }
 
 describe("retention (JOB-5)", () => {
+  it("is of the tables whose rows are said to be forgotten, and of no other", () => {
+    const forgets = (table: string) =>
+      new RegExp(String.raw`(?:whole\(\s*"|delete from |update )${table}\b`).test(source);
+    expect(Object.keys(TABLES).filter(forgets).toSorted()).toEqual(
+      Object.entries(TABLES)
+        .flatMap(([table, { forgotten }]) => (forgotten ? [table] : []))
+        .toSorted(),
+    );
+  });
+
   it("forgets deliveries with bodies, attempts and what was missed after 90 days, and not before", async () => {
     const program = await makeProgram();
     const { id } = await makeEndpoint(program, "https://hooks.example/");

@@ -5,14 +5,10 @@ import { describe, expect, it } from "vitest";
 import { RULE_COLUMNS } from "../../src/domain/rules.ts";
 import { SEARCHED_COLUMNS } from "../../src/domain/partner.ts";
 import * as schema from "../../src/db/schema.ts";
-import connectionsSource from "../../src/db/schema-connections.ts?raw";
-import journalSource from "../../src/db/schema-journal.ts?raw";
-import ledgerSource from "../../src/db/schema-ledger.ts?raw";
-import listsSource from "../../src/db/schema-lists.ts?raw";
-import logSource from "../../src/db/schema-log.ts?raw";
-import mailSource from "../../src/db/schema-mail.ts?raw";
 
-const source = connectionsSource + ledgerSource + journalSource + listsSource + logSource + mailSource;
+const source = Object.values(
+  import.meta.glob<string>("../../src/db/schema-*.ts", { query: "?raw", import: "default", eager: true }),
+).join("\n");
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, Table))

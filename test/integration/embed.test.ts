@@ -6,7 +6,7 @@ import { framedBy } from "../../src/http/pages/page.tsx";
 import type { Bindings } from "../../src/env.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
-import { makeStocked, pageRoutes } from "../support/stocked.ts";
+import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 
 const FRAME = { "sec-fetch-dest": "iframe", "sec-fetch-site": "cross-site" };
@@ -14,6 +14,8 @@ const FRAME = { "sec-fetch-dest": "iframe", "sec-fetch-site": "cross-site" };
 const WITHIN = { "sec-fetch-dest": "iframe", "sec-fetch-site": "same-origin" };
 /** In development, which the tests are. */
 const FRAMERS = "frame-ancestors http://shop.example:* http://*.shop.example:*;";
+
+const PAID_TO = "jane@wallet.example";
 
 let program: TestProgram;
 let jane: Awaited<ReturnType<typeof makePartner>>;
@@ -121,6 +123,16 @@ describe("the session that it opens (EMBED-2)", () => {
       const reply = method === "GET" ? await frame.get(address, WITHIN) : await frame.post(address, {}, WITHIN);
       const isRefused = path.startsWith("/portal/details");
       expect([method, path, reply.status === 403]).toEqual([method, path, isRefused]);
+    }
+    // Wherever a page is, it shows no payout details.
+    await program.api("PATCH", `/api/v1/partners/${stocked.partner.id}`, {
+      ...{ payout_method: "wallet", payout_email: PAID_TO },
+    });
+    const whole = await signInPartner(stocked.partner.email);
+    expect((await whole.get("/portal/details")).body).toContain(PAID_TO);
+    for (const { path } of routes.filter(({ method }) => method === "GET")) {
+      const { body } = await frame.get(pageAddress(path, stocked.ids), WITHIN);
+      expect([path, body.includes(PAID_TO)]).toEqual([path, false]);
     }
     const { body } = await frame.get("/portal", WITHIN);
     expect(body).not.toMatch(/href="\/portal\/details|href="\/switch"|action="\/sign-out"/);

@@ -2,11 +2,14 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "../../src/dev/root.ts";
+
+const require = createRequire(import.meta.url);
 
 /** A text of a source file that is put in place of another; it must be found. */
 export interface Patch {
@@ -62,13 +65,17 @@ export async function bundleService(patches: readonly Patch[] = [], root = ROOT)
     jsxImportSource: "hono/jsx",
     loader: { ".txt": "text", ".css": "text" },
     plugins: [platform, patched(patches)],
+    // The one module of Node that the platform has for the service.
+    external: ["node:async_hooks"],
     logLevel: "error",
   });
-  const script = new Script(`(function (module, exports) {${outputFiles[0]!.text}\n})`, { filename: "service.js" });
+  const script = new Script(`(function (module, exports, require) {${outputFiles[0]!.text}\n})`, {
+    filename: "service.js",
+  });
   return () => {
     const module = { exports: {} as Pick<Service, "ClickCounter"> & { default: Omit<Service, "ClickCounter"> } };
-    const load = script.runInThisContext() as (module: object, exports: object) => void;
-    load(module, module.exports);
+    const load = script.runInThisContext() as (module: object, exports: object, require: NodeJS.Require) => void;
+    load(module, module.exports, require);
     const { default: handlers, ClickCounter } = module.exports;
     return { ...handlers, ClickCounter };
   };

@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import type { PaymentFact } from "../../src/providers/provider.ts";
 import { claimsPrograms, vendorNamed, VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { filled } from "../fuzz/places.ts";
+import { discountEventB, giveCode } from "../support/codes.ts";
 import { sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
@@ -155,6 +156,34 @@ describe("two programs on one vendor account with one URL (IN-13)", () => {
     await sendTo(q, named("ctm_after"));
     const { commissions } = await ledgerSeen(p);
     expect(commissions.map(({ review_reason }) => review_reason)).toEqual(["self_referral", "self_referral"]);
+  });
+
+  it("the name of a code is known to every program that has payments made with it (CODE-2)", async () => {
+    const [q, p, other] = await threePrograms();
+    const given = async (program: TestProgram) => {
+      const { id } = await makePartner(program, { slug: "coded" });
+      for (const code of ["BEFORE", "AFTER", "RENEWED"]) await giveCode(program, id, { code, provider: "provider_b" });
+    };
+    for (const program of [q, p, other]) await given(program);
+    const named = (id: string, code: string) => discountEventB({ id, code });
+    const pay = (discount_id: string, fields: Parameters<typeof b.transactionCompleted>[0] = {}) =>
+      b.transactionCompleted({ amount: 10_000, ...fields, data: { discount_id } });
+    const ids = { subscription: "sub_coded", customer: "ctm_coded" };
+    for (const event of [
+      named("dsc_before", "BEFORE"),
+      pay("dsc_before", { program: p.id }),
+      pay("dsc_after", { program: p.id, ...ids }),
+      named("dsc_after", "AFTER"),
+      // A renewal without a claim.
+      named("dsc_renewed", "RENEWED"),
+      pay("dsc_renewed", { ...ids, amount: 5_000 }),
+    ]) {
+      expect((await sendTo(q, event)).status).toBe(200);
+      expect((await sendTo(q, event)).status, "again").toBe(200);
+    }
+    await sendTo(other, pay("dsc_after"), { secret: OTHER });
+    expect([await amounts(q), (await amounts(p)).toSorted()]).toEqual([[], [1_000, 2_000, 2_000]]);
+    expect(await amounts(other), "of another account").toEqual([]);
   });
 
   it("what waited before there was a note of it is noted by the migration", async () => {

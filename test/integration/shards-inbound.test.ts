@@ -2,9 +2,11 @@
 import * as fc from "fast-check";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { discountEventB } from "../support/codes.ts";
 import { makePartner, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
 import { away, makeProgramOn } from "../support/shards.ts";
+import { uniqueId } from "../support/vendor.ts";
 import { ledgerSeen, sendTo, storyOf } from "../support/vendor-account.ts";
 
 const NONE = { payments: [], commissions: [] };
@@ -46,6 +48,24 @@ describe("two programs of one vendor account in two databases", () => {
       ),
       { numRuns: Math.ceil(Number(env.PROPERTY_RUNS) / 3) },
     );
+  });
+
+  it("the name of a code comes to the other's payments, whichever is first (CODE-2)", async () => {
+    for (const shard of [0, 1] as const) {
+      for (const isNamedFirst of [true, false]) {
+        const { q, p } = await twoPrograms(shard);
+        const { id } = await makePartner(p, { slug: "coded" });
+        const discount_id = uniqueId("dsc_");
+        await p.api("POST", `/api/v1/partners/${id}/codes`, { code: "SPRING", provider: "provider_b" });
+        const events = [
+          discountEventB({ id: discount_id, code: "spring" }),
+          b.transactionCompleted({ program: p.id, amount: 10_000, data: { discount_id } }),
+        ];
+        for (const event of isNamedFirst ? events : events.toReversed()) await sendTo(q, event);
+        expect(await ledgerSeen(q)).toEqual(NONE);
+        expect((await ledgerSeen(p)).commissions.map((row) => row["amount_cents"])).toEqual([2_000]);
+      }
+    }
   });
 
   it("a refund whose payment may be in the database that is away is asked for again; a payment is taken", async () => {

@@ -14,6 +14,7 @@ import { askAll, everyShard, onShard } from "../kernel/shards.ts";
 import { ProgramChanged, rememberProgram, type KnownProgramCtx } from "./known-program.ts";
 import { noteUnlinked } from "./links.ts";
 import { receiveBeside, receiveEvent, type Received } from "./receive.ts";
+import { codesCarried, waitingForNames } from "./unnamed-codes.ts";
 import { programFields, selectPrograms } from "../kernel/program-rows.ts";
 
 /** A vendor's event on its way to the program that it belongs to. */
@@ -61,6 +62,7 @@ export async function takeEvent(verified: ProgramCtx | KnownProgramCtx, delivery
   const taken = await (claimed ? receive(claimed, delivery, verified) : unclaimed(verified, delivery));
   const customers = event.facts.filter((fact) => fact.kind === "customer");
   for (const customer of customers) await tellOthers(claimed ?? verified, delivery, customer);
+  await tellNames(claimed ?? verified, delivery);
   return taken;
 }
 
@@ -73,11 +75,24 @@ async function isOf(ctx: ProgramCtx, { provider, isSigned }: Delivery): Promise<
 async function tellOthers(home: ProgramCtx, delivery: Delivery, fact: CustomerFact): Promise<void> {
   const paid = sql`select program_id, 0 as rank from payments where customer_id = ${fact.customer_id}
     and +provider = ${literal(delivery.provider)}`;
-  const { found, failure } = await programsIn(home, delivery.provider, paid, [home.program.id]);
+  await passOn(home, delivery, paid, [fact]);
+}
+
+/** So is a promotion code: whichever program waits for the name of one (CODE-8) gets it as well. */
+async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
+  const codes = delivery.event.facts.filter((fact) => fact.kind === "code");
+  if (codes.length === 0) return;
+  const ids = codes.map(({ code_id }) => code_id);
+  await passOn(home, delivery, waitingForNames(delivery.provider, ids), codes);
+}
+
+/** Gives facts of an event to the other programs of a select (`programsIn`) that are of its account. */
+async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: Fact[]): Promise<void> {
+  const { found, failure } = await programsIn(home, delivery.provider, ranked, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
     if (await isOf(ctx, delivery)) {
-      await receiveEvent(ctx, delivery.provider, { ...delivery.event, facts: [fact] }, delivery.body);
+      await receiveEvent(ctx, delivery.provider, { ...delivery.event, facts }, delivery.body);
     }
   }
 }
@@ -207,7 +222,10 @@ async function receiveUnclaimed(url: ProgramCtx, delivery: Delivery): Promise<Re
   if (received) return received;
   for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, delivery.provider, program_id);
-    if (owner && (await isOf(owner, delivery))) return receive(owner, delivery);
+    if (!owner || !(await isOf(owner, delivery))) continue;
+    const taken = await receive(owner, delivery);
+    await fetchNames(url, owner, delivery);
+    return taken;
   }
   return receive(url, delivery);
 }
@@ -308,6 +326,7 @@ async function receiveGuarded(
   });
   if (!taken) return null;
   const { asked, ...received } = taken;
+  if (isElsewhere) await fetchNames(from, ctx, delivery);
   if (!payment) return received;
   const noted = asked.flatMap(({ what, data }) => (what === "waiting" ? [data] : []));
   for (const program_id of noted) {
@@ -359,6 +378,26 @@ async function fetchFrom(
     const facts = JSON.parse(texts) as Fact[];
     // What claims a payment or a reference for the other program stays with it.
     if (facts.some(({ kind }) => kind === "payment" || kind === "attribution")) continue;
+    await receiveEvent(ctx, provider, { ...row, facts, ignored: null, test: false }, body);
+  }
+}
+
+/** What another program of the account has heard of the codes that an event carries. */
+async function fetchNames(source: ProgramCtx, ctx: ProgramCtx, { provider, event }: Delivery): Promise<void> {
+  const ids = codesCarried(event.facts);
+  if (ids.length === 0) return;
+  const rows = await shaped(
+    source.db,
+    { event_id: text, event_type: text, occurred_at: text, body: orNull(text), fact: text },
+    sql`select e.event_id, e.event_type, e.occurred_at, e.body, f.data as fact
+      from json_each(${JSON.stringify(ids)}) c
+      cross join facts f on f.program_id = ${source.program.id} and f.provider = ${literal(provider)}
+        and f.kind = 'code' and f.ref_key = c.value
+      cross join provider_events e on e.program_id = f.program_id and e.provider = f.provider
+        and e.event_id = substr(f.fact_id, 1, instr(f.fact_id, '#') - 1)`,
+  );
+  for (const { fact, body, ...row } of rows) {
+    const facts = [JSON.parse(fact) as Fact];
     await receiveEvent(ctx, provider, { ...row, facts, ignored: null, test: false }, body);
   }
 }

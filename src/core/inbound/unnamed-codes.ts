@@ -5,6 +5,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { shaped, text } from "../../db/rows.ts";
+import type { Fact } from "../../domain/fact.ts";
 import { isLiveOnly } from "../../domain/program.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -25,14 +26,24 @@ export function noteUnnamed(
 ): Statement[] {
   if (test && isLiveOnly(program)) return [];
   const named = new Set(facts.flatMap((fact) => (fact.kind === "code" ? [fact.code_id] : [])));
-  const carried = new Set(facts.flatMap((fact) => ("codes" in fact ? (fact.codes ?? []) : [])));
-  const ids = [...carried].filter((id) => !named.has(id));
+  const ids = codesCarried(facts).filter((id) => !named.has(id));
   if (ids.length === 0) return [];
   return [
     db.run(sql`insert into waiting_events (provider, subject, program_id)
       select ${literal(provider)}, ${PREFIX} || value, ${program.id} from json_each(${JSON.stringify(ids)})
       where not (${isAnswered(program.id, provider, sql`value`)}) on conflict do nothing`),
   ];
+}
+
+/** The ids of the codes that facts carry, each once. */
+export function codesCarried(facts: readonly Fact[]): string[] {
+  return [...new Set(facts.flatMap((fact) => ("codes" in fact ? (fact.codes ?? []) : [])))];
+}
+
+/** A select of the programs that wait for the names of codes, as `program_id` and `rank`. */
+export function waitingForNames(provider: VendorName, code_ids: readonly string[]): SQL {
+  return sql`select program_id, 0 as rank from waiting_events where provider = ${literal(provider)}
+    and subject in (select ${PREFIX} || value from json_each(${JSON.stringify(code_ids)}))`;
 }
 
 /** Whether an event has said what a code is called, or the provider was asked for it. */

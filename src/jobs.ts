@@ -47,7 +47,7 @@ export interface JobContext extends RunContext {
 }
 
 /** All periodic jobs (JOB-4). How each is run: `core/kernel/job.ts`. */
-export const JOBS: readonly Job<JobContext>[] = [
+export const JOBS = [
   { name: "wake due deliveries", every: "minute", work: ({ outbound }) => wakeDue(outbound) },
   { name: "end claims at inactive endpoints", every: "minute", work: ({ outbound }) => endClaimsAtInactive(outbound) },
   { name: "wake click objects", every: "minute", work: ({ env, ctx, onCall }) => wakeClickObjects(ctx, env, onCall) },
@@ -88,7 +88,8 @@ export const JOBS: readonly Job<JobContext>[] = [
     after: "approve due commissions",
     work: ({ ctx }) => generateMonthlyPayouts(ctx),
   },
-];
+] as const satisfies Job<JobContext>[];
+export type JobName = (typeof JOBS)[number]["name"];
 
 /**
  * Which rounds begin at a cron expression, by its shape: a deployment may move its daily and monthly jobs to other hours

@@ -13,7 +13,7 @@ import { serveAll } from "../support/jobs.ts";
 import { playOutside } from "../support/payouts.ts";
 import { plannedByValue } from "../support/planned-by-value.ts";
 import { makeProgram, testContext } from "../support/program.ts";
-import { BACKGROUND, GROWING } from "../support/rows-background.ts";
+import { BACKGROUND, GROWING, OF_JOBS } from "../support/rows-background.ts";
 import { ROUTES } from "../support/rows-routes.ts";
 import { meter, newSubject, openWorld, type Operation, type Subject, type World } from "../support/rows-world.ts";
 import { SENDING_NOTHING } from "../support/unsent-routes.ts";
@@ -133,10 +133,11 @@ describe("the rows that an operation reads", () => {
     expect(await plannedByValue(env.DB, meter.statements)).toEqual([]);
   });
 
-  it("are measured for every route", () => {
+  it("are measured for every route and every job", () => {
     const measured = new Set(GROUPS.flatMap((group) => Object.keys(group).map(routeOf)));
     const routes = app.routes.filter(({ method, path }) => method !== "ALL" && /^\/(api\/v1|admin)\//.test(path));
-    const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !measured.has(route));
+    const every = [...routes.map(({ method, path }) => `${method} ${path}`), ...Object.values(OF_JOBS).map(routeOf)];
+    const missing = every.filter((route) => !measured.has(route));
     expect(missing).toEqual([]);
     expect(routes.length).toBeGreaterThan(40);
   });

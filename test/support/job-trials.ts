@@ -1,7 +1,7 @@
 /** What each periodic job is tried with: rows that are due, a program whose rows always fail, and one that has most of them. */
 import { env } from "cloudflare:workers";
 import type { Bindings } from "../../src/env.ts";
-import type { RunContext } from "../../src/jobs.ts";
+import type { JobName, RunContext } from "../../src/jobs.ts";
 import { programIdOn } from "../../src/domain/shard.ts";
 import { ID_PREFIXES, firstIdAt, type IdKind } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso } from "../../src/lib/time.ts";
@@ -111,7 +111,7 @@ const objects = (served: (g: number) => void): Bindings["CLICKS"] =>
 
 const MANY = "more than one step takes; a step of more rows costs no more than one of these";
 
-export const TRIALS: Record<string, Trial> = {
+export const TRIALS: Record<JobName, Trial> = {
   "wake due deliveries": {
     most: 100_000,
     seed: [ENDPOINTS, deliveries("pending", START - HOUR, AT)],

@@ -10,6 +10,11 @@ import { disableFailingEndpoints } from "../../src/core/webhooks/health.ts";
 import { foldSearchTexts } from "../../src/core/partners/search.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
+import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
+import { journalOldCommissions } from "../../src/core/ledger/journal.ts";
+import { storeDigests } from "../../src/core/ledger/digests.ts";
+import { storeSummaries } from "../../src/core/overview/week.ts";
+import { freezeRecipients } from "../../src/core/payouts/freeze.ts";
 import { recountCodes } from "../../src/core/operations/recount-codes.ts";
 import { recountEarnings } from "../../src/core/operations/recount-earnings.ts";
 import { recountEvents } from "../../src/core/operations/recount-events.ts";
@@ -18,6 +23,9 @@ import { reconcilePrograms } from "../../src/core/reconcile/reconcile.ts";
 import { forgetOld } from "../../src/core/operations/retention.ts";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { finishVendorEvents, settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
+import type { JobName } from "../../src/jobs.ts";
+import { sendMails } from "../../src/outbound/mails.ts";
+import { endClaimsAtInactive } from "../../src/outbound/sweep.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
@@ -25,6 +33,7 @@ import { playOutsideWorld } from "./dns.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 import { run } from "./grown-program.ts";
 import { serveAll } from "./jobs.ts";
+import { openMailbox } from "./mailbox.ts";
 import { deliveriesOf, openOutbound } from "./outbound.ts";
 import { openEventLists } from "./event-lists.ts";
 import { API_KEY_A, clientOf } from "./payouts.ts";
@@ -42,8 +51,80 @@ const FIRST_OF_MONTH = Date.parse(`${iso(now - 62 * DAY).slice(0, 7)}-01T00:00:3
 
 const customerFile = ({ partner }: Subject) => `customer_email,code\n${fresh()}@customers.example,${partner.slug}\n`;
 
+/** Where the rows of each periodic job are measured: a new one does not compile until it is said here. */
+export const OF_JOBS: Record<JobName, string> = {
+  "wake due deliveries": "deliveries, from the sweep to the record",
+  "end claims at inactive endpoints": "cron: end claims at inactive endpoints",
+  "wake click objects": "a flush of clicks",
+  "roll up clicks": "cron: roll up clicks",
+  "finish vendor events": "cron: finish what is unfinished",
+  "mark payments of applied rules": "cron: mark payments of applied rules",
+  "settle payments": "cron: finish what is unfinished",
+  "reconcile open transfers": "cron: reconcile transfers",
+  "read the providers' events": "cron: read the providers' events",
+  "freeze recipients of payouts": "cron: freeze recipients of payouts",
+  "journal commissions of before the journal": "cron: journal commissions of before the journal",
+  "fold what partners are searched by": "cron: fold what partners are searched by",
+  "store weekly summaries": "cron: store weekly summaries",
+  "store e-mails of commissions": "cron: store e-mails of commissions",
+  "send e-mails": "cron: send e-mails",
+  "archive clicks": "cron: move clicks into the archive",
+  "disable failing endpoints": "cron: disable failing endpoints",
+  "forget what is past its time": "cron: forget what is past its time",
+  "note clicks beyond their retention": "cron: note clicks beyond their retention",
+  "approve due commissions": "cron: approve due commissions",
+  "recount events": "cron: recount events",
+  "recount lists": "cron: recount lists",
+  "recount earnings": "cron: recount earnings",
+  "recount codes": "cron: recount codes",
+  "reconcile the ledger": "cron: reconcile the ledger, on another day",
+  "generate the past month's payouts": "cron: the past month's payouts",
+};
+
+/** The round of a program over a day without events, and nobody else's. */
+const DUE_ROUND = `update mail_rounds set next_at = iif(program_id = ?, '2001-01-03T00:00:00.000Z', '9'),
+  since = '2001-01-01T00:00:00.000Z', until = '2001-01-02T00:00:00.000Z', position = null`;
+const MAILER = { compose: async () => [], wake: () => {} };
+
 /** What nobody waits for, or who has no key. */
 export const BACKGROUND: Record<string, Operation> = {
+  "cron: end claims at inactive endpoints": async ({ program, endpoint, delivery }) => {
+    await run("update webhook_endpoints set active = 0 where id = ?", endpoint);
+    await run("update deliveries set status = 'delivering', claimed_until = ? where id = ?", iso(now - 1), delivery);
+    const outbound = { db: openDatabase(meter.binding), now: () => now };
+    expect([program.id, await serveAll(endClaimsAtInactive(outbound))]).toEqual([program.id, 1]);
+    await run("update webhook_endpoints set active = 1 where id = ?", endpoint);
+  },
+  "cron: freeze recipients of payouts": async ({ payouts }) => {
+    // Those of the story.
+    await serveAll(freezeRecipients(testContext()));
+    const unfreeze = "update payouts set status = 'pending', recipient_sealed = null, recipient = null where id = ?";
+    await run(unfreeze, payouts[0]);
+    expect(await serveAll(freezeRecipients(meteredContext()))).toBe(1);
+  },
+  "cron: journal commissions of before the journal": async () => {
+    await serveAll(journalOldCommissions(meteredContext()));
+  },
+  "cron: store weekly summaries": async ({ program }) => {
+    await run(DUE_ROUND, program.id);
+    expect(await serveAll(storeSummaries({ ...meteredContext(), mailer: MAILER }))).toBe(1);
+  },
+  "cron: store e-mails of commissions": async ({ program }) => {
+    await run(DUE_ROUND, program.id);
+    expect(await serveAll(storeDigests({ ...meteredContext(), mailer: MAILER }))).toBe(2);
+  },
+  "cron: send e-mails": async ({ program }) => {
+    const { bindings, mails } = openMailbox();
+    const senders = mailSenders({ ...bindings, ENVIRONMENT: "production" }, () => Promise.reject(new Error("none")));
+    await run("delete from mails");
+    await run(
+      `insert into mails (id, program_id, kind, recipient, subject_id, status, attempt_count, next_attempt_at, created_at)
+        values (?, ?, 'claims_waiting', 'owner@shop.example', ?3, 'pending', 0, ?3, ?3)`,
+      ...[newId("mail", now), program.id, iso(now - 1)],
+    );
+    await serveAll(sendMails(meteredContext(), { senders, keepsContent: false }, () => {}));
+    expect(mails.length).toBeLessThan(2);
+  },
   "the domain that a link leads to": async ({ program }) => findProgramDomain(meteredContext().db, program.id),
   "a sign-in of an owner, and the choice of accounts": async ({ program }) => {
     const requested = await requestLink(meteredContext(), program.program.owner_email);

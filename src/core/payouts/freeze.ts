@@ -111,7 +111,8 @@ function updateRows(ctx: ProgramCtx, changed: readonly Frozen[]) {
     statement: ctx.db.run(sql`update payouts set method = j.value ->> 2, recipient_sealed = j.value ->> 3,
         recipient = j.value ->> 4, updated_at = j.value ->> 5
       from json_each(${JSON.stringify(rows)}) j where payouts.id = j.value ->> 0
-        and payouts.program_id = ${ctx.program.id} and payouts.updated_at = j.value ->> 1 and ${UNFROZEN}`),
+        and +payouts.program_id = ${ctx.program.id} and payouts.updated_at = j.value ->> 1
+        and +recipient_sealed is null and +status in ('pending', 'failed')`),
     expect: rows.length,
   };
 }

@@ -2723,6 +2723,11 @@ type Routes = {
       output: {
         live_only: boolean;
         questions: string[];
+        assets: {
+          name: string;
+          kind: "banner" | "link" | "text";
+          content: string;
+        }[];
         api_key_last4: string;
         api_key_last_used_at: string | null;
         applications: "auto" | "off" | "review";
@@ -2775,6 +2780,14 @@ type Routes = {
           questions?: string[] | null | undefined;
           terms?: string | null | undefined;
           sale_amounts?: "hidden" | "shown" | undefined;
+          assets?:
+            | {
+                name: string;
+                kind: "banner" | "link" | "text";
+                content: string;
+              }[]
+            | null
+            | undefined;
           apply_from?: string | undefined;
           provider_a_api_key?: string | null | undefined;
           provider_a_webhook_secret?: string | null | undefined;
@@ -2785,6 +2798,11 @@ type Routes = {
       output: {
         live_only: boolean;
         questions: string[];
+        assets: {
+          name: string;
+          kind: "banner" | "link" | "text";
+          content: string;
+        }[];
         api_key_last4: string;
         api_key_last_used_at: string | null;
         applications: "auto" | "off" | "review";

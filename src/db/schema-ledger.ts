@@ -2,6 +2,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ApplicationMode } from "../domain/application.ts";
+import type { Asset } from "../domain/asset.ts";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
 import type { FlowActionType, FlowEvent, StoredCondition } from "../domain/flow.ts";
 import type { Cents, Percent } from "../domain/money.ts";
@@ -64,8 +65,9 @@ export const programs = sqliteTable(
     /** What applicants consent to, and the number of the text: it counts up whenever the text changes. */
     terms: text(),
     terms_version: integer().notNull().default(0),
-    /** Whether partners see in the portal what their customers paid. */
     sale_amounts: text().$type<SaleAmounts>().notNull().default("shown"),
+    /** What partners are given to use. */
+    assets: text({ mode: "json" }).$type<Asset[]>(),
   },
   (t) => [
     // By which people sign in, whatever the number of programs.
@@ -369,7 +371,6 @@ export const payments = sqliteTable(
     index("payments_coded")
       .on(t.id, t.code_id)
       .where(sql`code_id is not null`),
-    // The earliest sale of a customer with a partner, for the triggers of `sale_days`.
     index("payments_sold")
       .on(t.partner_id, t.customer_id, t.provider, t.created_at, t.id)
       .where(sql`customer_id is not null and coalesce(outcome, '') = 'commission' and event <> 'lead_created'`),
@@ -438,7 +439,6 @@ export const commissions = sqliteTable(
     index("commissions_payable")
       .on(t.program_id, t.partner_id, t.currency, t.created_at)
       .where(sql`status = 'approved' and payout_id is null`),
-    // What a partner waits for: its earliest and its latest by currency, and those that wait for a person.
     index("commissions_waiting")
       .on(t.partner_id, t.flagged, t.currency, t.created_at)
       .where(sql`status = 'pending'`),

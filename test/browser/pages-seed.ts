@@ -103,6 +103,15 @@ async function apply(world: PagesWorld, { id: program_id, api }: OwnedProgram): 
   await api("PATCH", "/programs/me", {
     ...{ applications: "review", terms: "Bid on no names of ours. ".repeat(40).trim() },
     questions: ["Who reads you?", "How did you hear of us? (optional)"],
+    assets: [
+      { name: "Wide banner", kind: "banner", content: "https://cdn.northwind.example/banners/wide-1200x300.png" },
+      {
+        name: "For a newsletter",
+        kind: "text",
+        content: "We have used it for a year and would not go back.\n\n{link}",
+      },
+      { name: "Prices", kind: "link", content: "https://northwind.example/pricing" },
+    ],
   });
   const id = newId("app");
   const name = PARTNERS[3].join(" ");
@@ -232,6 +241,7 @@ const PLACES = {
 const PORTAL_PLACES = {
   overview: "/portal",
   statistics: "/portal/statistics",
+  assets: "/portal/assets",
   commissions: "/portal/commissions",
   claims: "/portal/claims",
   payouts: "/portal/payouts",

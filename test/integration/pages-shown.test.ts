@@ -102,6 +102,7 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   // Whether transfers are offered.
   connections: "decides",
   sale_amounts: "decides",
+  assets: "decides",
   auto_approve_days: "decides",
 };
 const CODE_LISTED: Marks<CodeListed> = {

@@ -113,6 +113,9 @@ describe("program settings", () => {
       ["terms", null],
       ["sale_amounts", "hidden"],
       ["sale_amounts", "shown"],
+      ["assets", Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, kind: "text", content: "c".repeat(1_000) }))],
+      ["assets", [{ name: "n".repeat(100), kind: "banner", content: "https://cdn.example/a.png?x=1" }]],
+      ["assets", null, []],
     ];
     expect([...new Set(allowed.map(([field]) => field))].toSorted()).toEqual(Object.keys(PROGRAM).toSorted());
     for (const [field, value, kept = value] of allowed) {
@@ -147,6 +150,24 @@ describe("program settings", () => {
       ["questions", [[""], ["q".repeat(201)], ["same", "same"], Array.from({ length: 11 }, (_, i) => `q${i}`), "q"]],
       ["terms", ["", "t".repeat(10_001), 1]],
       ["sale_amounts", ["none", null, false]],
+      [
+        "assets",
+        [
+          ...["x", [{}], Array.from({ length: 21 }, () => ({ name: "n", kind: "text", content: "c" }))],
+          ...[
+            "http://a.example/x.png",
+            "javascript:alert(1)",
+            "https://u:p@a.example/",
+            "https://a.example/a b",
+            "x",
+          ].map((content) => [{ name: "n", kind: "banner", content }]),
+          [{ name: "a\nb", kind: "text", content: "c" }],
+          [{ name: "n".repeat(101), kind: "text", content: "c" }],
+          [{ name: "n", kind: "film", content: "c" }],
+          [{ name: "n", kind: "text", content: "c".repeat(1_001) }],
+          [{ name: "n", kind: "text", content: "c", more: 1 }],
+        ],
+      ],
       ...SECRET_SETTINGS.map(({ setting }): [string, unknown[]] => [
         setting,
         ["", "   ", 1, {}, "a\0b", "x".repeat(501)],
@@ -164,7 +185,7 @@ describe("program settings", () => {
       for (const value of values) {
         const reply = await program.api<ErrorBody>("PATCH", ME, { name: "Other", [field]: value });
         expect([field, value, reply.status]).toEqual([field, value, 422]);
-        expect(reply.body.error.details?.map(({ path }) => path)).toContain(field);
+        expect(reply.body.error.details?.map(({ path }) => path.split(".")[0])).toContain(field);
       }
     }
     expect({ ...(await stored(program)), api_key_last_used_at: null }).toEqual({

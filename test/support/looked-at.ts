@@ -43,6 +43,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/webhooks/:id/rotate-secret",
   "/dashboard/webhooks/new",
   "/portal",
+  "/portal/assets",
   "/portal/claims",
   "/portal/commissions",
   "/portal/details",

@@ -31,6 +31,7 @@ export const PROGRAM = unplain<Program>({
   questions: null,
   terms: null,
   sale_amounts: "shown",
+  assets: null,
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",

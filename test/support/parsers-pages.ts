@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
+import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
 import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.tsx";
@@ -54,6 +55,21 @@ export const PAGES: Parser[] = [
       ["https://shop.example/", ""],
       ["/?", "#"],
     ],
+  },
+  {
+    module: "domain/asset.ts",
+    name: "assets",
+    good: "text: A\nTry {link}",
+    read: (text) => {
+      const banner = { name: text, kind: "banner", content: text } as const;
+      return [
+        readAssets(text),
+        assetProblem(banner),
+        bannerHtml(banner, text),
+        textWithLink(text, "https://a.example/"),
+      ];
+    },
+    frames: [["text: A\n", "\n---\n"]],
   },
   {
     module: "http/pages/locale.ts",

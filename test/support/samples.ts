@@ -29,6 +29,7 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   questions: ["Who reads you?", "What else? (optional)"],
   terms: "Bid on no names of ours.",
   sale_amounts: "hidden",
+  assets: [{ name: "A text of before", kind: "text", content: "Try it at {link}" }],
 };
 
 export const PARTNER: Required<PartnerInput> = {

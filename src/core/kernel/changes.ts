@@ -97,6 +97,7 @@ const SHOWN: { [K in keyof Rows]: { [C in keyof Rows[K]]-?: HowShown<Rows[K][C]>
     terms: plain,
     terms_version: plain,
     sale_amounts: plain,
+    assets: plain,
     // Those of secrets are shown by their names in the API (`core/kernel/provider-secrets.ts`).
     connections: internal,
     shard: internal,

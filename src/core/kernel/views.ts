@@ -4,6 +4,7 @@
  */
 
 import { VISITOR, type Actor } from "../../domain/actor.ts";
+import type { Asset } from "../../domain/asset.ts";
 import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import type { Sum } from "../../domain/money.ts";
@@ -144,10 +145,11 @@ export function viewApplicationData(application: SentOfApplication) {
 /** Left out: where its rows are, and what proves its key. */
 type ProgramView = Omit<
   Program,
-  "connections" | "live_only" | "questions" | "shard" | "api_key_hash" | "api_key_created_at"
+  "connections" | "live_only" | "questions" | "assets" | "shard" | "api_key_hash" | "api_key_created_at"
 > & {
   live_only: boolean;
   questions: string[];
+  assets: Asset[];
 } & ReturnType<typeof bySecretSet<boolean>>;
 
 /** Every setting; secrets only as `*_set` (PROG-4). */
@@ -174,6 +176,7 @@ export function viewProgram(program: Program): ProgramView {
     terms: program.terms,
     terms_version: program.terms_version,
     sale_amounts: program.sale_amounts,
+    assets: program.assets ?? [],
     ...bySecretSet(({ provider, secret }) => connectionOf(program, provider.name)[secret] !== null),
     api_key_last4: program.api_key_last4,
     api_key_last_used_at: program.api_key_last_used_at,

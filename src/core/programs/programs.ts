@@ -80,6 +80,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     terms: null,
     terms_version: 0,
     sale_amounts: "shown",
+    assets: null,
     shard: ctx.shard,
     ...columns,
     created_at: stamp,

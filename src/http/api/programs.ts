@@ -9,6 +9,7 @@ import {
   MAX_TERMS,
   PROGRAM_SLUG_PATTERN,
 } from "../../domain/application.ts";
+import { ASSET_KINDS, assetProblem, MAX_ASSET_CONTENT, MAX_ASSET_NAME, MAX_ASSETS } from "../../domain/asset.ts";
 import { isCurrency } from "../../domain/currency.ts";
 import {
   ATTRIBUTIONS,
@@ -62,6 +63,18 @@ const questions = z
   .refine((asked) => new Set(asked).size === asked.length, "Ask each question once.")
   .transform((asked) => (asked.length > 0 ? asked : null));
 
+/** Null where there is none. */
+const assets = z
+  .array(z.strictObject({ name: text(MAX_ASSET_NAME), kind: z.enum(ASSET_KINDS), content: text(MAX_ASSET_CONTENT) }))
+  .max(MAX_ASSETS, `A program has at most ${MAX_ASSETS} of them.`)
+  .superRefine((listed, issues) => {
+    for (const [i, asset] of listed.entries()) {
+      const problem = assetProblem(asset);
+      if (problem !== null) issues.addIssue({ code: "custom", message: `Number ${i + 1}: ${problem}` });
+    }
+  })
+  .transform((listed) => (listed.length > 0 ? listed : null));
+
 export const programPatch = takes<ProgramPatch>()({
   name: programName,
   domain: domain.nullable(),
@@ -84,6 +97,7 @@ export const programPatch = takes<ProgramPatch>()({
   questions: questions.nullable(),
   terms: text(MAX_TERMS).nullable(),
   sale_amounts: z.enum(SALE_AMOUNTS),
+  assets: assets.nullable(),
   apply_from: applyFrom,
   ...bySecretSetting(() => secret.nullable()),
 }).partial();

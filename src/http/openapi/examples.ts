@@ -41,6 +41,7 @@ const program = {
   terms: "Do not bid on our name.",
   terms_version: 2,
   sale_amounts: "shown",
+  assets: [{ name: "Wide banner", kind: "banner", content: "https://cdn.shop.example/wide.png" }],
   ...bySecretSet((of) => of === SECRET_SETTINGS[0]),
   api_key_last4: "x9Qw",
   api_key_last_used_at: AT,

@@ -27,6 +27,7 @@ import { SENT_EVENT_TYPES, SUBSCRIPTIONS } from "../../domain/event.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS, type Condition } from "../../domain/flow.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../domain/partner.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
+import { ASSET_KINDS } from "../../domain/asset.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, SALE_AMOUNTS } from "../../domain/program.ts";
 import { READ_TROUBLES } from "../../domain/read-trouble.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
@@ -88,6 +89,11 @@ const program = once(() =>
     terms: z.string().nullable().describe("What applicants agree to."),
     terms_version: z.int().describe("Counts up when the terms change."),
     sale_amounts: z.enum(SALE_AMOUNTS).describe("Whether partners see in the portal what their customers paid."),
+    assets: z
+      .array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() }))
+      .describe(
+        "What partners are given to use: a picture's or a page's https address, or a text with `{link}` in it.",
+      ),
     ...bySecretSet(() => z.boolean()),
     api_key_last4: z.string(),
     api_key_last_used_at: timestamp.nullable(),

@@ -31,6 +31,7 @@ const PARTNER_PLACES = [
   [
     { href: "/portal", label: "Overview" },
     { href: "/portal/statistics", label: "Statistics" },
+    { href: "/portal/assets", label: "Banners and texts" },
     { href: "/portal/commissions", label: "Commissions" },
     { href: "/portal/claims", label: "Missing sale?" },
     { href: "/portal/payouts", label: "Payouts" },

@@ -2,6 +2,7 @@ import type { ProgramPatch } from "../../../core/programs/programs.ts";
 import type { SecretPatch } from "../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import { MAX_QUESTIONS, MAX_TERMS } from "../../../domain/application.ts";
+import { assetsText, MAX_ASSETS, readAssets } from "../../../domain/asset.ts";
 import { isLiveOnly } from "../../../domain/program.ts";
 import { moneyValue, type FormFields, type Problems } from "../forms.ts";
 import { Field, SelectField, TextArea } from "../parts/form.tsx";
@@ -29,6 +30,7 @@ const FIELDS = Object.keys({
   questions: true,
   terms: true,
   sale_amounts: true,
+  assets: true,
 } satisfies Record<ProgramField, true>) as ProgramField[];
 
 /** The settings as their form shows them, the minimum payout with the currency's decimals: what was typed, or else is stored. */
@@ -37,6 +39,7 @@ export type ProgramValues = Record<ProgramField | "apply_from", string>;
 export function programValues(stored: Program, fields?: FormFields): ProgramValues {
   const text = (name: ProgramField) => {
     if (name === "live_only") return String(isLiveOnly(stored));
+    if (name === "assets") return assetsText(stored.assets ?? []);
     if (name === "questions") return (stored.questions ?? []).join("\n");
     return name === "min_payout_cents"
       ? moneyValue(stored.min_payout_cents, stored.currency)
@@ -67,6 +70,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     slug: fields.textOrNull("slug"),
     questions: fields.given("questions") === undefined ? undefined : linesOf(fields.text("questions")),
     sale_amounts: fields.given("sale_amounts"),
+    assets: fields.given("assets") === undefined ? undefined : readAssets(fields.raw("assets")),
     terms: fields.given("terms") === undefined ? undefined : fields.raw("terms").trim() || null,
   };
 }
@@ -213,20 +217,39 @@ function LaterFields({ values, problems, currency }: ProgramFieldsProps) {
   );
 }
 
+/** What is wrong with one of them is shown at their field. */
+function assetProblems(problems: Problems | undefined): Problems | undefined {
+  const [path, message] = Object.entries(problems?.fields ?? {}).find(([name]) => name.startsWith("assets.")) ?? [];
+  if (problems === undefined || path === undefined || message === undefined) return problems;
+  const [, index = "0", part = ""] = path.split(".");
+  const said = part === "kind" ? "it begins with banner:, text: or link:." : `${part}: ${message}`;
+  return { ...problems, fields: { ...problems.fields, assets: `Number ${Number(index) + 1}: ${said}` } };
+}
+
 /** What partners see in the portal. */
 function PortalFields({ values, problems }: Omit<ProgramFieldsProps, "currency">) {
   return (
-    <SelectField
-      name="sale_amounts"
-      label="What partners' customers paid"
-      value={values.sale_amounts}
-      problems={problems}
-      options={[
-        { value: "shown", label: "is shown to the partner" },
-        { value: "hidden", label: "is hidden from the partner" },
-      ]}
-      hint="In the portal and its files. Commissions and rates are shown always: who earns a percentage can work it out."
-    />
+    <>
+      <SelectField
+        name="sale_amounts"
+        label="What partners' customers paid"
+        value={values.sale_amounts}
+        problems={problems}
+        options={[
+          { value: "shown", label: "is shown to the partner" },
+          { value: "hidden", label: "is hidden from the partner" },
+        ]}
+        hint="In the portal and its files. Commissions and rates are shown always: who earns a percentage can work it out."
+      />
+      <TextArea
+        name="assets"
+        label="Banners, texts and pages for partners"
+        value={values.assets}
+        problems={assetProblems(problems)}
+        rows={6}
+        hint={`Each begins with banner:, text: or link: and a name; below it the https:// address of the picture or page, or the text, with {link} where the partner's link goes. A line --- between two; ${MAX_ASSETS} at most.`}
+      />
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { refuseLimited, requireSession, type PageEnv } from "../../session.ts";
 import { mails } from "../mails.tsx";
 import { sessions } from "../sessions.tsx";
+import { assets } from "./assets.tsx";
 import { claims } from "./claims.tsx";
 import { commissions } from "./commissions.tsx";
 import { details } from "./details.tsx";
@@ -23,6 +24,7 @@ export const portal = new Hono<PageEnv>()
   .route("/payouts", payouts)
   .route("/payouts", payoutDetail)
   .route("/statistics", statistics)
+  .route("/assets", assets)
   .route("/details/sessions", sessions("/portal/details", "Payout details"))
   .route("/details/mails", mails("/portal/details", "Payout details"))
   .route("/details", details);

@@ -22,6 +22,7 @@ export type OwnProgram = Decided<
   | "payout_term"
   | "min_payout_cents"
   | "connections"
+  | "assets"
   | "sale_amounts"
   | "auto_approve_days",
   | ("owner_email" | "cookie_days" | "attribution" | "code_precedence" | "live_only")

@@ -38,7 +38,7 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
         {Object.keys(filter.texts).length > 0 ? <a href={AT}>Last {DEFAULT_DAYS} days</a> : null}
       </form>
       <Head now={seen.now} before={seen.before} program={program} />
-      <p class="muted small">
+      <p class="muted small explains">
         A lead is a sign-up that {program.name} reported. A sale is a payment that earned, by the day of the payment; a
         new customer is the first sale of a customer through you, so a renewal is a sale and no new customer. Conversion
         is new customers for each hundred clicks.

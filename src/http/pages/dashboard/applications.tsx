@@ -286,7 +286,7 @@ function ApplicationTable({ applications: shown }: { applications: readonly List
           <a href={`${AT}/${id}`}>{name ?? "deleted"}</a>
           {email === null ? null : <span class="second">{email}</span>}
         </span>,
-        website === null ? <span class="muted">–</span> : <span class="whole">{website}</span>,
+        website === null ? <span class="muted">–</span> : <span>{website}</span>,
         <Badge state={status} />,
         <When at={created_at} only="day" />,
       ])}

@@ -95,6 +95,12 @@ describe("the statistics (PORTAL-2)", () => {
   const come = async (ref: string, landing: string, sub?: string) =>
     click({ program_id: program.id, ref, landing, referrer: "", ...(sub === undefined ? {} : { sub }) });
 
+  it("say so where there is nothing in the days", async () => {
+    const { body } = await visitor.get(`${AT}?from=2020-01-01&to=2020-01-31`);
+    expect(body).toContain("Nothing in these days");
+    expect(body).not.toContain("<table");
+  });
+
   it("are clicks, sales, conversion and earnings, by page and by sub-id, of the partner alone", async () => {
     await makePartner(program, { slug: "joe" });
     for (const sub of ["news-1", "news-1", "blog", undefined]) await come("jane", "/pricing", sub);

@@ -12,7 +12,7 @@ import { CodeStatsCard } from "../parts/code-stats.tsx";
 import { Count, countText, Stat, Sums } from "../parts/figures.tsx";
 import { dayText, numberText } from "../locale.ts";
 import { Field } from "../parts/form.tsx";
-import { Table } from "../parts/table.tsx";
+import { Empty, Table } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram } from "./self.ts";
 
 const AT = "/portal/statistics";
@@ -51,30 +51,7 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
         note="A payment carries your reference and no sub-id: what you sold and earned cannot be split by sub-id or page."
       />
       <CodeStatsCard stats={seen.codes} days={count} hidesSales={program.sale_amounts === "hidden"} />
-      <section class="card flush">
-        <h2>By day</h2>
-        <Table
-          label="By day"
-          columns={[
-            { label: "Day (UTC)" },
-            { label: "Clicks", align: "end" },
-            { label: "Leads", align: "end" },
-            { label: "Sales", align: "end" },
-            { label: "New customers", align: "end" },
-            { label: "Earned", align: "end" },
-          ]}
-          rows={seen.days
-            .filter((day) => day.clicks > 0 || day.leads > 0 || day.sales > 0 || day.earned.length > 0)
-            .map((day) => [
-              dayText(day.day),
-              <Count of={day.clicks} />,
-              <Count of={day.leads} />,
-              <Count of={day.sales} />,
-              <Count of={day.first_sales} />,
-              <Sums of={earnedOf(day, program)} />,
-            ])}
-        />
-      </section>
+      <ByDay days={seen.days} program={program} />
     </>,
   );
 });
@@ -90,6 +67,39 @@ function earnedOf(results: Results, program: OwnProgram) {
   return sumUp(
     results.earned.map((row) => amountOf(row, row.amount_cents)),
     program,
+  );
+}
+
+/** The days on which something came of the partner's links and codes. */
+function ByDay({ days, program }: { days: readonly (Results & { day: string })[]; program: OwnProgram }) {
+  const shown = days.filter((day) => day.clicks > 0 || day.leads > 0 || day.sales > 0 || day.earned.length > 0);
+  return (
+    <section class="card flush">
+      <h2>By day</h2>
+      {shown.length === 0 ? (
+        <Empty title="Nothing in these days">Share your link, or choose other days.</Empty>
+      ) : (
+        <Table
+          label="By day"
+          columns={[
+            { label: "Day (UTC)" },
+            { label: "Clicks", align: "end" },
+            { label: "Leads", align: "end" },
+            { label: "Sales", align: "end" },
+            { label: "New customers", align: "end" },
+            { label: "Earned", align: "end" },
+          ]}
+          rows={shown.map((day) => [
+            dayText(day.day),
+            <Count of={day.clicks} />,
+            <Count of={day.leads} />,
+            <Count of={day.sales} />,
+            <Count of={day.first_sales} />,
+            <Sums of={earnedOf(day, program)} />,
+          ])}
+        />
+      )}
+    </section>
   );
 }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runJobs, type Job, type Owner, type Work } from "../../src/core/kernel/job.ts";
 import { lateJobs, readRuns, type Rhythm } from "../../src/core/kernel/job-runs.ts";
 import { everyShard } from "../../src/core/kernel/shards.ts";
+import { JOBS } from "../../src/jobs.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { testContext } from "../support/program.ts";
 
@@ -279,4 +280,11 @@ describe("a round (JOB-4)", () => {
 it("has 32 databases", () => {
   expect(databases()).toHaveLength(32);
   expect(Object.keys(env).filter((name) => name.startsWith("DB"))).toHaveLength(32);
+});
+
+it("a job that waits for another waits for one that is there", () => {
+  const names = JOBS.map(({ name }) => name);
+  const awaited = JOBS.flatMap((job) => ("after" in job ? [job.after] : []));
+  expect(awaited.length).toBeGreaterThan(0);
+  expect(awaited.filter((name) => !names.includes(name))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { Hono, type Context, type HonoRequest, type MiddlewareHandler } from "ho
 import type * as z from "zod";
 import { app } from "../../src/app.ts";
 import { importFields, type ImportKind } from "../../src/domain/import-columns.ts";
+import { retryAfterMs } from "../../src/domain/retry-after.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
@@ -52,6 +53,16 @@ const body = (type: string) => (text: string) => ({ method: "POST", headers: { "
 const search = (name: string) => (text: string) => ({ url: `${URL_OF_TESTS}?${name}=${text}` });
 
 const HEADERS: Parser[] = [
+  {
+    module: "domain/retry-after.ts",
+    name: "Retry-After",
+    good: "Fri, 06 Nov 2026 08:49:37 GMT",
+    read: (text) => retryAfterMs(text, Date.UTC(2026, 10, 6)),
+    frames: [
+      ["Fri, ", "08:49:37 GMT"],
+      ["1", "."],
+    ],
+  },
   {
     module: "http/authenticate.ts",
     name: "Authorization",

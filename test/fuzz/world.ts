@@ -102,7 +102,7 @@ function visitorPlaces(name: string, { cookies, html }: Visitor): Record<string,
 
 /**
  * Every row of every table that belongs to a program, but for what a stranger may leave there: the note that a delivery
- * with a wrong signature was refused (IN-11); and what the operator's call of the reconciler notes of every program.
+ * with a wrong signature was refused (IN-11), and the e-mail about it (MAIL-11); and what the operator's call of the reconciler notes of every program.
  */
 export async function dumpOf(program_id: string): Promise<string> {
   const { results: tables } = await env.DB.prepare(
@@ -116,7 +116,7 @@ export async function dumpOf(program_id: string): Promise<string> {
   const shown = owned.map(([name], i) => [
     name,
     ...((rows[i]?.results ?? []) as Record<string, unknown>[])
-      .filter(({ type }) => type !== "webhook.refused")
+      .filter(({ type, kind }) => type !== "webhook.refused" && kind !== "webhooks_refused")
       .map((row) => JSON.stringify({ ...row, provider_a_refusals: null, provider_b_refusals: null, refusals: null }))
       .toSorted(),
   ]);

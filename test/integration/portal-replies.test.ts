@@ -10,8 +10,8 @@ import { transactionCompleted } from "../support/provider-b.ts";
 import { pageRoutes } from "../support/stocked.ts";
 import { csrfIn, signInPartner, type Visitor } from "../support/visitor.ts";
 
-/** In every text of a customer, of another partner and of the owner's notes about them. */
-const MARK = "zqx";
+/** In every text of a customer, of another partner and of the owner's notes about them. No id has an o, a u or an i. */
+const MARK = "zuoqi";
 const DAY = new Date().toISOString().slice(0, 10);
 
 interface Scene {

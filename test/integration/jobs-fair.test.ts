@@ -103,7 +103,7 @@ async function leftIn(trial: Trial, shards: D1Database[], served: Set<number>): 
 
 describe.each([1, 32] as const)("on %i", (count) => {
   it.each(JOBS.map(({ name }) => name))("%s", async (name) => {
-    const trial = TRIALS[name]!;
+    const trial = TRIALS[name];
     const shards = databases.slice(0, count);
     await openTrial(trial, shards);
     const served = new Set<number>();

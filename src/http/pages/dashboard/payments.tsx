@@ -125,11 +125,11 @@ function FilterForm({
     <form method="get" action={AT} class="filter" aria-label="Filter payments">
       <Field
         name="search"
-        label="Search"
+        label="Order, customer or partner"
         type="search"
         value={texts.search}
         maxlength={200}
-        hint="An order, a customer's address or id, or a partner."
+        class="grow"
       />
       <SelectField
         name="outcome"

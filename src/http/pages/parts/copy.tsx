@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { classes } from "../page.tsx";
 
 /** A line to copy: it can be selected and copied by hand; the script adds the button. */
 export function CopyLine({ label, text }: { label: string; text: string }) {
@@ -12,10 +13,18 @@ export function CopyLine({ label, text }: { label: string; text: string }) {
   );
 }
 
+interface CopyBlockProps {
+  label: string;
+  text: string;
+  /** Prose: its lines may be broken. */
+  wraps?: boolean;
+  children?: Child;
+}
+
 /** Several lines of code to copy. Scrolls on its own, so the keyboard can reach it. */
-export function CopyBlock({ label, text, children }: { label: string; text: string; children?: Child }) {
+export function CopyBlock({ label, text, wraps = false, children }: CopyBlockProps) {
   return (
-    <figure class="snippet">
+    <figure class={classes("snippet", wraps && "wraps")}>
       <figcaption>
         <span>{children ?? label}</span>
         <button type="button" class="quiet" data-copy={text} hidden aria-label={`Copy ${label}`}>

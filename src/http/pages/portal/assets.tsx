@@ -42,7 +42,7 @@ function AssetBody({ asset, domain, slug }: { asset: Asset; domain: string; slug
   if (kind === "text") {
     const text = textWithLink(content, link);
     return (
-      <CopyBlock label={`the text “${name}”`} text={text}>
+      <CopyBlock label={`the text “${name}”`} text={text} wraps>
         Text with your link
       </CopyBlock>
     );

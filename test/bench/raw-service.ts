@@ -44,7 +44,7 @@ const failures = { limit: async ({ key }) => {
   return { success: count <= 30 };
 } };
 let limited;
-const withLimiters = (env) => (limited ??= Object.assign(Object.create(env), Object.fromEntries(
+const withLimiters = (env) => (limited ??= Object.assign({}, env, Object.fromEntries(
   ["API", "FAILED_AUTH", "CLICK", "SIGN_IN"].map((name) =>
     ["RATE_LIMIT_" + name, name === "FAILED_AUTH" ? failures : limiter]))));
 export default {

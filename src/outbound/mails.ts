@@ -67,7 +67,7 @@ async function sendSome(ctx: Ctx, program_id: string, { senders, keepsContent }:
   return true;
 }
 
-/** The claim with what it says: written now, where it was not before. Null where there is nothing to say any more. */
+/** The claim with what it says: written now, where it was not before. Null where there is nothing to say any more, or somebody else says it. */
 async function writtenOf(ctx: Ctx, claim: ClaimedMail): Promise<ClaimedMail | null> {
   if (claim.content !== null || claim.subject_id === null) return claim;
   const notice = await readNotice(ctx, claim);

@@ -3,10 +3,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { mailSenders } from "../../src/core/kernel/mail-senders.ts";
 import { claimMails } from "../../src/core/kernel/mails.ts";
+import { openDatabase } from "../../src/db/client.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { MAIL_KEY, MAIL_SERVICE, openMailService } from "../support/mail-service.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { watchDatabase } from "../support/watched-database.ts";
 
 const MINUTE = 60_000;
 
@@ -99,6 +101,27 @@ describe("a payout's e-mails (MAIL-10)", () => {
       expect(service.taken).toHaveLength(2);
     },
   );
+
+  it("are not sent by a run whose claim another has taken over before they were written", async () => {
+    const program = await makeProgram();
+    const partner = await makePartner(program, { payout_method: "bank_transfer" });
+    await makeCommissions(program, partner.id, [{ amount_cents: 500 }]);
+    await generate(program);
+    const { service, senders, send } = open("postmark");
+    const now = Date.now() + 1_000;
+    let isTaken = false;
+    const watched = watchDatabase(env.DB, {
+      before: async (statements) => {
+        if (isTaken || !statements.some((text) => text.startsWith("update mails set content"))) return;
+        isTaken = true;
+        await send(program.id, now + 2 * MINUTE);
+      },
+    });
+    const slow = { ...testContext(now), db: openDatabase(watched.binding) };
+    await sendDueMails(slow, program.id, { senders, keepsContent: false }, () => now);
+    expect([isTaken, service.taken.length]).toEqual([true, 1]);
+    expect((await rows()).map(({ status }) => status)).toEqual(["sent"]);
+  });
 
   it("has the same text in every attempt, whatever changed meanwhile", async () => {
     const { program } = await pay();

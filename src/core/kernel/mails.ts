@@ -147,15 +147,17 @@ export async function claimMails(
   return rows;
 }
 
-/** What a claimed e-mail says from now on, whatever changes until it is taken. @returns the claim with it */
+/** What a claimed e-mail says from now on, whatever changes until it is taken. @returns the claim with it; null where another run holds it by now */
 export async function keepWritten(
   { db, sealer }: Pick<BaseCtx, "db" | "sealer">,
   claim: ClaimedMail,
   { to: _, ...content }: Mail,
-): Promise<ClaimedMail> {
+): Promise<ClaimedMail | null> {
   const kept = await sealer.seal(JSON.stringify(content), placeOf(claim.id));
-  await runBatch(db, [db.run(sql`update mails set content = ${kept} where ${isHeld(claim)}`)]);
-  return { ...claim, content: kept };
+  const [held] = await runBatch(db, [
+    shaped(db, { id: text }, sql`update mails set content = ${kept} where ${isHeld(claim)} returning id`),
+  ]);
+  return held.length > 0 ? { ...claim, content: kept } : null;
 }
 
 /** Ends a claimed e-mail about which there is nothing to say any more. */

@@ -34,7 +34,8 @@ export async function readOwnerNeed(
   return program && count > 0 ? { kind, program, count } : null;
 }
 
-const listed = (list: string, state: string) => (program_id: string) =>
+/** How many rows of a list are in a state: a function of the program's id. */
+export const listed = (list: string, state: string) => (program_id: string) =>
   sql`coalesce((select count from list_counts where program_id = ${program_id} and list = ${literal(list)}
     and state = ${literal(state)}), 0)`;
 

@@ -1,6 +1,6 @@
 /** What waits for an owner, e-mailed to them on Monday mornings (MAIL-12). */
 import { eq, sql } from "drizzle-orm";
-import { literal, runBatch } from "../../db/client.ts";
+import { runBatch } from "../../db/client.ts";
 import { shaped, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
@@ -13,7 +13,7 @@ import type { Work } from "../kernel/job.ts";
 import { MORNING, moveRound, roundsDue, type DueRound } from "../kernel/mail-rounds.ts";
 import type { MailsAbout } from "../kernel/mails.ts";
 import type { AmountOf, Notice } from "../kernel/notices.ts";
-import { COUNTS } from "../kernel/owner-subjects.ts";
+import { COUNTS, listed } from "../kernel/owner-subjects.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { readSum, together } from "../kernel/sums.ts";
@@ -68,16 +68,14 @@ export async function readWeek(
 ): Promise<Notice | null> {
   const [from = "", until = ""] = subject_id.split(" ");
   const reader = { db, programId: sql`${program_id}` };
-  const listed = (list: string, state: string) => sql`coalesce((select count from list_counts
-    where program_id = ${program_id} and list = ${literal(list)} and state = ${literal(state)}), 0)`;
   const [[program], [waiting], codes, sums, earned] = await runBatch(db, [
     selectPrograms(db).where(eq(programs.id, program_id)),
     shaped(
       db,
       WAITING,
       sql`select ${COUNTS.applications_waiting(program_id)} as applications, ${COUNTS.claims_waiting(program_id)} as claims,
-        ${COUNTS.payouts_held(program_id)} as held, ${listed("commissions", "pending")} as commissions,
-        ${listed("payouts", "pending")} as payouts`,
+        ${COUNTS.payouts_held(program_id)} as held, ${listed("commissions", "pending")(program_id)} as commissions,
+        ${listed("payouts", "pending")(program_id)} as payouts`,
     ),
     seenCodes(reader),
     programSums(reader),

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Answer, ApplicationStatus } from "../domain/application.ts";
-import { programs } from "./schema-ledger.ts";
+import { programs } from "./schema-program.ts";
 
 /** What was sent with the form, until its address is proved or the link that proves it has expired (JOIN-3). */
 export const applicationDrafts = sqliteTable(

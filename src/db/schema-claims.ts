@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ClaimStatus } from "../domain/claim.ts";
-import { partners, programs } from "./schema-ledger.ts";
+import { partners, programs } from "./schema-program.ts";
 
 /** What a partner says is theirs: an order by its id, or by its day and the domain of the customer's address. */
 export const claims = sqliteTable(

@@ -6,7 +6,7 @@ import type { DeliveryStatus } from "../domain/delivery.ts";
 import type { AuditEventType, SentEventType, Subscription } from "../domain/event.ts";
 import type { Check, Figures } from "../domain/reconciliation.ts";
 import type { Sealed } from "../lib/seal.ts";
-import { programs } from "./schema-ledger.ts";
+import { programs } from "./schema-program.ts";
 
 /** The audit log: the list order, the time filter and the pages all come from the key. WITHOUT ROWID. */
 export const events = sqliteTable(

@@ -5,6 +5,7 @@
  */
 export * from "./schema-connections.ts";
 export * from "./fact-scopes.ts";
+export * from "./schema-program.ts";
 export * from "./schema-ledger.ts";
 export * from "./schema-applications.ts";
 export * from "./schema-journal.ts";

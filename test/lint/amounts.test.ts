@@ -13,7 +13,7 @@ const RULES: { what: RegExp; only: string[] }[] = [
   // The columns of the database.
   {
     what: /<(?:Cents|Percent|Sum)>(?:\(|\w)/,
-    only: ["src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
+    only: ["src/db/schema-program.ts", "src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
   },
   // Schemas: of requests, of what vendors send, and of replies as the document shows them.
   { what: /\.brand\b/, only: ["src/http/validate.ts", "src/providers/wire.ts", "src/http/openapi/fields.ts"] },

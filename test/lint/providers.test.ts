@@ -66,7 +66,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
   { file: /^src\/domain\/provider-name\.ts$/, texts: ["api"], why: "the API's name of the owner's server" },
   { file: /^src\/http\/pages\/dashboard\/integration\.tsx$/, texts: ["api"], why: "the anchor of the API's card" },
   {
-    file: /^src\/db\/schema-ledger\.ts$/,
+    file: /^src\/db\/schema-(?:program|ledger)\.ts$/,
     texts: ["provider_[ab]_\\w+"],
     why: "columns of the version before",
   },

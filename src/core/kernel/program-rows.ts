@@ -9,7 +9,7 @@ import type { OwnColumns, Program } from "./rows.ts";
 
 type Columns = ReturnType<typeof getTableColumns<typeof programs>>;
 
-/** The columns of a program, without those that only the version before reads (`db/schema-ledger.ts`). */
+/** The columns of a program, without those that only the version before reads (`db/schema-program.ts`). */
 const OWN = Object.fromEntries(
   Object.entries(getTableColumns(programs)).filter(([name]) => !name.startsWith("provider_")),
 ) as Pick<Columns, keyof OwnColumns>;

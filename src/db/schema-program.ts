@@ -1,0 +1,178 @@
+/** Programs, their partners and rules. */
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { ApplicationMode } from "../domain/application.ts";
+import type { Asset } from "../domain/asset.ts";
+import type { FlowActionType, FlowEvent, StoredCondition } from "../domain/flow.ts";
+import type { Cents, Percent } from "../domain/money.ts";
+import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
+import type { CodePrecedence, SaleAmounts } from "../domain/program.ts";
+import type { ProviderName } from "../domain/provider-name.ts";
+
+export const programs = sqliteTable(
+  "programs",
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    owner_email: text().notNull(),
+    domain: text(),
+    currency: text().notNull().default("USD"),
+    default_commission_pct: real().default(20).$type<Percent>().notNull(),
+    payout_term: text().notNull().default("NET-15"),
+    min_payout_cents: integer().default(0).$type<Cents>().notNull(),
+    cookie_days: integer().notNull().default(60),
+    attribution: text().$type<"last" | "first">().notNull().default("last"),
+    auto_approve_days: integer(),
+    /** Which database holds the program's rows (`db/client.ts`). */
+    shard: integer().notNull().default(0),
+    api_key_hash: text().notNull().unique(),
+    api_key_last4: text().notNull(),
+    api_key_created_at: text().notNull(),
+    api_key_last_used_at: text(),
+    /** For the version before, as all `provider_…` here: copies of `provider_connections`, kept by triggers. Nothing reads them. */
+    provider_a_webhook_secret: text(),
+    provider_a_webhook_secret_previous: text(),
+    provider_a_webhook_secret_previous_until: text(),
+    provider_b_webhook_secret: text(),
+    provider_b_webhook_secret_previous: text(),
+    provider_b_webhook_secret_previous_until: text(),
+    provider_a_api_key: text(),
+    provider_a_last_event_at: text(),
+    provider_b_last_event_at: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+    /** True: test events of the providers make no commission. Null of a program that is older: true. */
+    live_only: integer({ mode: "boolean" }),
+    provider_a_refusals: text(),
+    provider_b_refusals: text(),
+    /** Which goes first where a payment has both: the reference of a link, or a promotion code. */
+    code_precedence: text().$type<CodePrecedence>().notNull().default("link"),
+    /** `#rrggbb`: of buttons and the top line in e-mails; null for the service's own. */
+    brand_color: text(),
+    /** By the tz database: where the days of its e-mails begin. */
+    time_zone: text().notNull().default("UTC"),
+    applications: text().$type<ApplicationMode>().notNull().default("off"),
+    /** In the address of the page for applications, in place of the id. */
+    slug: text(),
+    /** What applicants are asked beside their name, address and website; null: nothing. */
+    questions: text({ mode: "json" }).$type<string[]>(),
+    /** What applicants consent to, and the number of the text: it counts up whenever the text changes. */
+    terms: text(),
+    terms_version: integer().notNull().default(0),
+    sale_amounts: text().$type<SaleAmounts>().notNull().default("shown"),
+    /** What partners are given to use. */
+    assets: text({ mode: "json" }).$type<Asset[]>(),
+  },
+  (t) => [
+    // By which people sign in, whatever the number of programs.
+    index("programs_owner").on(sql`lower(${t.owner_email})`),
+    uniqueIndex("programs_slug").on(t.slug),
+  ],
+);
+
+export const partners = sqliteTable(
+  "partners",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    email: text().notNull(),
+    first_name: text(),
+    last_name: text(),
+    slug: text().notNull(),
+    status: text().$type<PartnerStatus>().notNull().default("invited"),
+    commission_pct: real().$type<Percent>(),
+    payout_method: text().$type<PayoutMethod>(),
+    payout_email: text(),
+    provider_a_account_id: text(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>(),
+    /** What `search` looks in (`searchText` and `unindexed` in `domain/partner.ts`). */
+    search_text: text().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    index("partners_list").on(t.program_id, t.id),
+    index("partners_status").on(t.program_id, t.status, t.id),
+    uniqueIndex("partners_email").on(t.program_id, sql`lower(${t.email})`),
+    index("partners_address").on(sql`lower(${t.email})`),
+    // Texts without their parts in `partner_grams` yet.
+    index("partners_unfolded")
+      .on(t.program_id, t.id)
+      .where(sql`substr(search_text, 1, 1) <> char(10)`),
+  ],
+);
+
+/** Every slug a partner ever had: links with an old one keep working, and nobody else can take it. WITHOUT ROWID. */
+export const partnerSlugs = sqliteTable(
+  "partner_slugs",
+  {
+    program_id: text().notNull(),
+    slug_key: text().notNull(),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.slug_key] })],
+);
+
+/**
+ * Promotion codes of partners, each while it was one partner's: a row is never changed but to end it, for a payment is
+ * decided by the codes of its own time.
+ */
+export const partnerCodes = sqliteTable(
+  "partner_codes",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    partner_id: text()
+      .notNull()
+      .references(() => partners.id),
+    provider: text().$type<ProviderName>().notNull(),
+    code: text().notNull(),
+    /** `codeKey` of the code. */
+    code_key: text().notNull(),
+    provider_code_id: text(),
+    created_at: text().notNull(),
+    /** When it was taken away or given to another; null while it holds. */
+    ended_at: text(),
+  },
+  (t) => [
+    index("partner_codes_partner")
+      .on(t.partner_id, t.id)
+      .where(sql`ended_at is null`),
+    index("partner_codes_key").on(t.program_id, t.provider, t.code_key),
+    index("partner_codes_vendor")
+      .on(t.program_id, t.provider, t.provider_code_id)
+      .where(sql`provider_code_id is not null`),
+    uniqueIndex("partner_codes_held_key")
+      .on(t.program_id, t.provider, t.code_key)
+      .where(sql`ended_at is null`),
+    uniqueIndex("partner_codes_held_vendor")
+      .on(t.program_id, t.provider, t.provider_code_id)
+      .where(sql`ended_at is null and provider_code_id is not null`),
+  ],
+);
+
+export const flows = sqliteTable(
+  "flows",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    name: text().notNull(),
+    event: text().$type<FlowEvent>().notNull().default("transaction_completed"),
+    action_type: text().$type<FlowActionType>().notNull(),
+    action_value: real().notNull(),
+    conditions: text({ mode: "json" }).$type<StoredCondition[]>().notNull(),
+    priority: real().notNull().default(0),
+    active: integer({ mode: "boolean" }).notNull().default(true),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [index("flows_order").on(t.program_id, t.priority)],
+);

@@ -1,27 +1,18 @@
 import assert from "node:assert/strict";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { seedProgram } from "./pages-seed.ts";
 import { mailedLink, SECRET_A, signInOwner, signInPartner, startPagesWorld, type PagesWorld } from "./pages-world.ts";
-
-interface ShopPage {
-  Service: { getRef(): string | null };
-}
+import { startShop, type Shop, type ShopPage } from "./shop.ts";
 
 let world: PagesWorld;
-let shop: Server;
-let shopUrl: string;
-let shopHtml = "";
+let shop: Shop;
 
 before(async () => {
   world = await startPagesWorld();
-  shop = createServer((_, response) => response.setHeader("content-type", "text/html").end(shopHtml));
-  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  shop = await startShop();
 });
 after(async () => {
   shop.close();
@@ -62,15 +53,15 @@ describe("an owner's first run", () => {
     await see(page, "https://shop.example/?ref=jane");
 
     await go(page, "Integration");
-    shopHtml = (await page.getByRole("region", { name: "Script tag" }).textContent()) ?? "";
+    shop.html = (await page.getByRole("region", { name: "Script tag" }).textContent()) ?? "";
     assert.match(
-      shopHtml,
+      shop.html,
       /^<script src="http:\/\/localhost:\d+\/service\.js" data-program="prog_\w+" defer><\/script>$/,
     );
     const visitor = await world.visitor();
-    await visitor.goto(`${shopUrl}/?ref=jane`);
+    await visitor.goto(`${shop.url}/?ref=jane`);
     await visitor.waitForFunction(() => "Service" in globalThis);
-    await visitor.goto(`${shopUrl}/checkout`);
+    await visitor.goto(`${shop.url}/checkout`);
     const ref = await visitor.evaluate(() => (globalThis as unknown as ShopPage).Service.getRef());
     assert.equal(ref, "jane");
 

@@ -1,14 +1,9 @@
 /** From "I would like to be a partner" to the first paid commission, in pages and e-mails alone. */
 import assert from "node:assert/strict";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { signInOwner, startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
-
-interface ShopPage {
-  Service: { getRef(): string | null };
-}
+import { startShop, type Shop, type ShopPage } from "./shop.ts";
 
 const DOMAIN = "bakery.example";
 const QUESTION = "Who reads you?";
@@ -17,15 +12,11 @@ const END = "End";
 
 let world: PagesWorld;
 /** Plays the site of the program, with the tracking script in its pages. */
-let shop: Server;
-let shopUrl: string;
-let shopHtml = "";
+let shop: Shop;
 
 before(async () => {
   world = await startPagesWorld();
-  shop = createServer((_, response) => response.setHeader("content-type", "text/html").end(shopHtml));
-  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  shop = await startShop();
 });
 after(async () => {
   shop.close();
@@ -146,10 +137,10 @@ async function openProgram(slug: string): Promise<OwnedProgram> {
 /** Comes by a partner's link to the site of the program, and gives the reference that its checkout has. */
 async function visitShop(program: OwnedProgram, link: string): Promise<string | null> {
   const visitor = await world.visitor();
-  shopHtml = `<!doctype html><title>Bakery</title><script src="${world.url}/service.js" data-program="${program.id}" defer></script>`;
-  await visitor.goto(`${shopUrl}/${new URL(link).search}`);
+  shop.html = `<!doctype html><title>Bakery</title><script src="${world.url}/service.js" data-program="${program.id}" defer></script>`;
+  await visitor.goto(`${shop.url}/${new URL(link).search}`);
   await visitor.waitForFunction(() => "Service" in globalThis);
-  await visitor.goto(`${shopUrl}/checkout`);
+  await visitor.goto(`${shop.url}/checkout`);
   const ref = await visitor.evaluate(() => (globalThis as unknown as ShopPage).Service.getRef());
   await visitor.context().close();
   return ref;
